@@ -105,7 +105,7 @@ static rawhal_status_t open_front(const table_root_t *root, rawhal_error_t *erro
   if (status == RAWHAL_OK)
     status = devices_open(error);
   if (status == RAWHAL_OK)
-    scratch_open();
+    scratch_begin_all();
   return status;
 }
 

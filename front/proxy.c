@@ -2,6 +2,7 @@
 #include "front/proxy.h"
 #include "base/cancel.h"
 #include "front/copying.h"
+#include "front/scratch.h"
 #include "front/words.h"
 
 #include <hsa/hsa_ext_amd.h>
@@ -265,16 +266,6 @@ static hsa_status_t make_face(proxy_t *proxy)
   return HSA_STATUS_SUCCESS;
 }
 
-/* While the program cannot write what the runtime wrote of the queue. */
-static void make_scratch(proxy_t *proxy)
-{
-  const front_device_t *device = proxy->device;
-  const amd_queue_t *real = (const amd_queue_t *)(const void *)proxy->real;
-  const scratch_chip_t chip = {device->engines, device->processor};
-  scratch_begin(&proxy->scratch, device->limiter, device->agent.handle, 0,
-                (uint64_t)real->max_cu_id + 1, &chip);
-}
-
 static hsa_status_t make_lease(proxy_t *proxy)
 {
   const limit_queue_t reached = {.context = proxy, .reap = reap};
@@ -331,7 +322,7 @@ static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish, proxy_t **sam
     return result;
   /* One that was destroyed may come again. */
   proxy->real_write = proxy->real_taken = ((const amd_queue_t *)proxy->real)->write_dispatch_id;
-  make_scratch(proxy);
+  scratch_begin_of(proxy->device, proxy->real, &proxy->scratch);
   result = front.hsa.set_profiler_enabled(proxy->real, 1);
   if (result == HSA_STATUS_SUCCESS)
     result = make_ring(proxy, size);

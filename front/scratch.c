@@ -4,28 +4,11 @@
  * (hsa_amd_agent_set_async_scratch_limit()). It refuses where it cannot. */
 #include "front/scratch.h"
 
-#include "queue/gate/scratch.h"
-
 #include <hsa/amd_hsa_queue.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
-
-static uint64_t most = SCRATCH_KEPT;
 
 /* ---- What the runtime is told ---- */
-
-/* As ROCr's Flag::Refresh(). A runtime that does not know the first may be told of it all the same,
- * and less than by default is not believed. */
-static void read_most(void)
-{
-  const char *single = getenv("HSA_SCRATCH_SINGLE_LIMIT");
-  const char *never = getenv("HSA_NO_SCRATCH_RECLAIM");
-  const uint64_t limit = single ? strtoul(single, NULL, 10) : SCRATCH_KEPT;
-  most = limit > SCRATCH_KEPT ? limit : SCRATCH_KEPT;
-  if (never && strcmp(never, "1") == 0)
-    most = UINT64_MAX;
-}
 
 static void tell_most(const front_device_t *device)
 {
@@ -34,19 +17,25 @@ static void tell_most(const front_device_t *device)
     return;
   rawhal_limiter_memory(device->limiter, &total, &used);
   if (total != RAWHAL_UNLIMITED)
-    (void)front.hsa.scratch_limit(device->agent, (size_t)most);
+    (void)front.hsa.scratch_limit(device->agent, (size_t)scratch_most());
 }
 
-void scratch_open(void)
+void scratch_begin_all(void)
 {
-  read_most();
-  for (uint32_t i = 0; front.hsa.scratch_limit && most != UINT64_MAX && i < front.device_count; ++i)
+  scratch_open();
+  if (!front.hsa.scratch_limit || scratch_most() == UINT64_MAX)
+    return;
+  for (uint32_t i = 0; i < front.device_count; ++i)
     tell_most(&front.devices[i]);
 }
 
-uint64_t scratch_most(void)
+void scratch_begin_of(const front_device_t *device, const hsa_queue_t *queue,
+                      scratch_queue_t *scratch)
 {
-  return most;
+  const amd_queue_t *amd = (const amd_queue_t *)(const void *)queue;
+  const scratch_chip_t chip = {device->engines, device->processor};
+  scratch_begin(scratch, device->limiter, device->agent.handle, 0, (uint64_t)amd->max_cu_id + 1,
+                &chip);
 }
 
 /* ---- Queues without a proxy ---- */
@@ -78,13 +67,11 @@ static void look(scratch_watched_t *watched)
 
 bool scratch_watch(const front_device_t *device, const hsa_queue_t *queue, uint32_t private_bytes)
 {
-  const scratch_chip_t chip = {device->engines, device->processor};
   scratch_watched_t *watched = calloc(1, sizeof(*watched));
   if (!watched)
     return false;
   watched->queue = (const amd_queue_t *)(const void *)queue;
-  scratch_begin(&watched->scratch, device->limiter, device->agent.handle, 0,
-                (uint64_t)watched->queue->max_cu_id + 1, &chip);
+  scratch_begin_of(device, queue, &watched->scratch);
   const uint32_t wished = private_bytes == UINT32_MAX ? 0 : private_bytes; /* of nobody's wish */
   if (scratch_grow(&watched->scratch, wished, NULL) != RAWHAL_OK) {
     free(watched);

@@ -5,16 +5,15 @@
 
 #include "front/front.h"
 
-/* In bytes (DEFAULT_SCRATCH_SINGLE_LIMIT), unless the environment says otherwise. */
-enum { SCRATCH_KEPT = 146800640 };
+#include "queue/gate/scratch.h"
 
 typedef struct scratch_watched scratch_watched_t;
 
-/* When the devices are known and before there are queues: reads the environment, which the runtime
- * has just read, and has a newer one keep no more. */
-void scratch_open(void);
-/* Of a queue, in bytes. */
-uint64_t scratch_most(void);
+/* When the devices are known, as scratch_open(); and has a newer runtime keep no more. */
+void scratch_begin_all(void);
+/* Of the device's own queue, while the program cannot write what the runtime wrote of it. */
+void scratch_begin_of(const front_device_t *device, const hsa_queue_t *queue,
+                      scratch_queue_t *scratch);
 
 /* A queue has been made without a proxy, on a device that has limits. False: the scratch that it
  * was made with does not fit. */

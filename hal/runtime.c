@@ -125,6 +125,7 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
   hsa_status_t result = runtime.hsa.hsa_init();
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(&runtime.hsa, result, error, "starting the HSA runtime");
+  scratch_open();
   result =
       runtime.hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &runtime.timestamp_hz);
   if (result != HSA_STATUS_SUCCESS || runtime.timestamp_hz == 0)

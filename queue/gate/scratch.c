@@ -19,19 +19,25 @@ struct scratch_block {
   scratch_block_t *next;
 };
 
-static uint64_t most; /* that the runtime lets a queue keep */
+enum { KEPT = 146800640 }; /* bytes: ROCr's DEFAULT_SCRATCH_SINGLE_LIMIT */
+
+static uint64_t most = KEPT;
 
 /* As ROCr's Flag::Refresh(). A runtime that does not know the first may be told of it all the
  * same, and less than by default is not believed. */
-static void read_most(void)
+void scratch_open(void)
 {
-  static const uint64_t by_default = 146800640;
   const char *single = getenv("HSA_SCRATCH_SINGLE_LIMIT");
   const char *never = getenv("HSA_NO_SCRATCH_RECLAIM");
   const uint64_t limit = single ? strtoul(single, NULL, 10) : 0;
-  most = limit > by_default ? limit : by_default;
+  most = limit > KEPT ? limit : KEPT;
   if (never && strcmp(never, "1") == 0)
     most = UINT64_MAX;
+}
+
+uint64_t scratch_most(void)
+{
+  return most;
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what is kept, and of all queues */
@@ -49,9 +55,6 @@ static uint32_t granule_of(const char *processor)
 void scratch_begin(scratch_queue_t *queue, rawhal_limiter_t *limiter, uint64_t device,
                    uint64_t owner, uint64_t compute_units, const scratch_chip_t *chip)
 {
-  pthread_mutex_lock(&lock);
-  read_most();
-  pthread_mutex_unlock(&lock);
   const uint64_t engines = chip->engines ? chip->engines : 1;
   *queue = (scratch_queue_t){.limiter = limiter,
                              .device = device,

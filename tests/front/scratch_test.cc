@@ -167,6 +167,18 @@ TEST_F(QuotaOfScratch, IsChargedAsFarAsTheRuntimeKeepsIt)
   }
 }
 
+// It has read its environment, which the program may change.
+TEST_F(QuotaOfScratch, IsThatOfTheEnvironmentWhichTheRuntimeRead)
+{
+  Set("HSA_SCRATCH_SINGLE_LIMIT", "209715200");
+  Begin("256M");
+  Destroy();
+  unsetenv("HSA_SCRATCH_SINGLE_LIMIT");
+  Another();
+  EXPECT_TRUE(Runs(250 * lane));
+  Left(56 * mi);
+}
+
 // Then nobody sees the packets, and what the runtime has given a queue is charged when the program asks for memory.
 TEST_F(QuotaOfScratch, IsFoundWhereOnlyMemoryIsLimited)
 {
