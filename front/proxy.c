@@ -12,7 +12,9 @@
 /* Faces lie side by side in memory that devices reach, as those of the runtime do: a kernel may
  * read its queue's. Whether a queue is ours is then a question of its address. */
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
-/* Of two that ask for the same queue of the device one makes a proxy. */
+/* Of two that ask for a cooperative queue, of which a device has one, one makes a proxy. Of other
+ * queues no two are the same; and another tool that the runtime's function may belong to can ask
+ * for one meanwhile. */
 static pthread_mutex_t making_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(amd_queue_t *) faces;
 static _Atomic(proxy_t *) proxies[PROXY_QUEUES];
@@ -356,10 +358,14 @@ hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_
   proxy->data = wish->data;
   (void)pthread_mutex_init(&proxy->lock, NULL);
   (void)pthread_mutex_init(&proxy->harvest, NULL);
+  const bool cooperative = wish->type == HSA_QUEUE_TYPE_COOPERATIVE;
   proxy_t *same = NULL;
-  pthread_mutex_lock(&making_lock);
+  WITHOUT_CANCELLATION();
+  if (cooperative)
+    pthread_mutex_lock(&making_lock);
   hsa_status_t result = make(proxy, wish, &same);
-  pthread_mutex_unlock(&making_lock);
+  if (cooperative)
+    pthread_mutex_unlock(&making_lock);
   if (result == HSA_STATUS_SUCCESS)
     *queue = &(same ? same : proxy)->face->hsa_queue;
   if (result != HSA_STATUS_SUCCESS || same)

@@ -472,6 +472,42 @@ TEST_F(FrontProxy, TheProgramsQueueIsItsOwn)
   EXPECT_EQ(0u, Taken());
 }
 
+// A runtime may wait while it makes a queue, which is where a thread is cancelled.
+class FrontProxyCancelled : public FrontProxy {
+protected:
+  void Prepare() override
+  {
+    make_ = Core<decltype(hsa_queue_create)>(72);
+    toy_replace_core(72, reinterpret_cast<void *>(Make));
+  }
+  static hsa_status_t Make(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                           void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                           uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **queue)
+  {
+    pthread_testcancel();
+    return make_(agent, size, type, callback, data, private_bytes, group_bytes, queue);
+  }
+  static inline decltype(hsa_queue_create) *make_;
+};
+
+TEST_F(FrontProxyCancelled, LeavesNothingLocked)
+{
+  Start();
+  const auto create = Core<decltype(hsa_queue_create)>(72);
+  const auto another = [&](hsa_queue_t **made) {
+    return create(toy_agent(), 64, HSA_QUEUE_TYPE_COOPERATIVE, nullptr, nullptr, 0, 0, made);
+  };
+  hsa_queue_t *made[2] = {};
+  std::thread([&] {
+    pthread_cancel(pthread_self());
+    EXPECT_EQ(HSA_STATUS_SUCCESS, another(&made[0]));
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr); // so that it ends as others do
+  }).join();
+  ASSERT_EQ(HSA_STATUS_SUCCESS, another(&made[1]));
+  for (hsa_queue_t *each : made)
+    EXPECT_EQ(HSA_STATUS_SUCCESS, Core<decltype(hsa_queue_destroy)>(88)(each));
+}
+
 TEST_F(FrontProxy, SeveralThreadsSubmit)
 {
   Start("100%", 64);
