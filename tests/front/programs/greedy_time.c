@@ -15,75 +15,19 @@
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
-#include <hsa/hsa.h>
-#include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_image.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "device.h"
 #include "softgpu/softgpu.h"
-
-#define CALL(call)                                                                                 \
-  do {                                                                                             \
-    hsa_status_t result_ = (call);                                                                 \
-    if (result_ != HSA_STATUS_SUCCESS) {                                                           \
-      printf("%s: 0x%x\n", #call, (unsigned)result_);                                              \
-      exit(1);                                                                                     \
-    }                                                                                              \
-  } while (0)
 
 enum { BYTES = 1 << 20, SIDE = 128, TICKS_EACH = 200000, TICKS_A_MS = 100000 };
 
-static hsa_agent_t gpu, cpu;
-static hsa_amd_memory_pool_t device_pool, host_pool;
-
 /* ---- What there is ---- */
-
-static hsa_status_t visit_pool(hsa_amd_memory_pool_t pool, void *data)
-{
-  hsa_amd_memory_pool_t *found = data;
-  hsa_amd_segment_t segment;
-  uint32_t flags = 0;
-  CALL(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
-  if (segment != HSA_AMD_SEGMENT_GLOBAL)
-    return HSA_STATUS_SUCCESS;
-  CALL(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags));
-  if (!found->handle &&
-      (found == &device_pool || flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT))
-    *found = pool;
-  return HSA_STATUS_SUCCESS;
-}
-
-static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
-{
-  hsa_device_type_t type;
-  (void)data;
-  CALL(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
-  const bool is_gpu = type == HSA_DEVICE_TYPE_GPU;
-  *(is_gpu ? &gpu : &cpu) = agent;
-  return hsa_amd_agent_iterate_memory_pools(agent, visit_pool, is_gpu ? &device_pool : &host_pool);
-}
-
-static void *device_memory(size_t size)
-{
-  void *memory;
-  CALL(hsa_amd_memory_pool_allocate(device_pool, size, 0, &memory));
-  return memory;
-}
-
-static void *host_memory(size_t size)
-{
-  void *memory;
-  CALL(hsa_amd_memory_pool_allocate(host_pool, size, 0, &memory));
-  CALL(hsa_amd_agents_allow_access(1, &gpu, NULL, memory));
-  return memset(memory, 0, size);
-}
 
 static double seconds_of(clockid_t clock)
 {
@@ -419,8 +363,7 @@ static int late(double waits)
 int main(int count, char **arguments)
 {
   const char *how = count > 2 ? arguments[1] : "";
-  CALL(hsa_init());
-  CALL(hsa_iterate_agents(visit_agent, NULL));
+  open_device();
   if (strcmp(how, "calls") == 0)
     return calls(count - 2, arguments + 2);
   if (count < 4)

@@ -10,7 +10,6 @@
  * For each a line says whether it ran, was stopped, or had a wrong result; of copies, what the
  * runtime says. */
 #include <fcntl.h>
-#include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ven_amd_loader.h>
 #include <stdatomic.h>
@@ -23,14 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define CALL(call)                                                                                 \
-  do {                                                                                             \
-    hsa_status_t result_ = (call);                                                                 \
-    if (result_ != HSA_STATUS_SUCCESS) {                                                           \
-      printf("%s: 0x%x\n", #call, (unsigned)result_);                                              \
-      exit(1);                                                                                     \
-    }                                                                                              \
-  } while (0)
+#include "call.h"
 
 enum { ITEMS = 64, BYTES = ITEMS * sizeof(float), PAGE = 4096 };
 

@@ -1,70 +1,19 @@
 /* Dispatches of which a recording has to follow something, or to say that it does not: one after the other, each told
  * by its name. usage: recorded FOLDER [large]; the folder has the fixtures */
 #include <hsa/amd_hsa_signal.h>
-#include <hsa/hsa.h>
-#include <hsa/hsa_ext_amd.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
+
+#include "device.h"
 
 enum { ITEMS = 64, PAGE = 4096, MANY = 1100, DEVICE_MHZ = 100 /* of its counter */ };
 
-static void check(hsa_status_t status, int line)
-{
-  if (status == HSA_STATUS_SUCCESS)
-    return;
-  fprintf(stderr, "recorded.c:%d: 0x%x\n", line, (unsigned)status);
-  exit(3);
-}
-#define CHECK(call) check((call), __LINE__)
-
-static hsa_agent_t gpu, cpu;
-static hsa_amd_memory_pool_t device_pool, host_pool;
 static hsa_queue_t *queue, *other_queue;
 static hsa_executable_t recorded, dump, bare, packet;
 static uint32_t *in, *out;
 
 /* ---- Setting up ---- */
-
-static hsa_status_t take_agent(hsa_agent_t agent, void *data)
-{
-  hsa_device_type_t type;
-  (void)data;
-  CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
-  *(type == HSA_DEVICE_TYPE_GPU ? &gpu : &cpu) = agent;
-  return HSA_STATUS_SUCCESS;
-}
-
-static hsa_status_t take_pool(hsa_amd_memory_pool_t pool, void *data)
-{
-  hsa_amd_memory_pool_t *wanted = data;
-  const uint32_t flag = wanted == &device_pool ? HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED
-                                               : HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT;
-  uint32_t segment, flags;
-  CHECK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
-  CHECK(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags));
-  if (segment == HSA_AMD_SEGMENT_GLOBAL && (flags & flag) && !wanted->handle)
-    *wanted = pool;
-  return HSA_STATUS_SUCCESS;
-}
-
-static void *device_memory(size_t size)
-{
-  void *memory;
-  CHECK(hsa_amd_memory_pool_allocate(device_pool, size, 0, &memory));
-  return memory;
-}
-
-static void *host_memory(size_t size)
-{
-  void *memory;
-  CHECK(hsa_amd_memory_pool_allocate(host_pool, size, 0, &memory));
-  CHECK(hsa_amd_agents_allow_access(1, &gpu, NULL, memory));
-  return memset(memory, 0, size);
-}
 
 static hsa_executable_t load(const char *folder, const char *name)
 {
@@ -77,11 +26,11 @@ static hsa_executable_t load(const char *folder, const char *name)
   if (!size)
     exit(4);
   fclose(file);
-  CHECK(hsa_code_object_reader_create_from_memory(bytes, size, &reader));
-  CHECK(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
-                                  &executable));
-  CHECK(hsa_executable_load_agent_code_object(executable, gpu, reader, NULL, NULL));
-  CHECK(hsa_executable_freeze(executable, NULL));
+  CALL(hsa_code_object_reader_create_from_memory(bytes, size, &reader));
+  CALL(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
+                                 &executable));
+  CALL(hsa_executable_load_agent_code_object(executable, gpu, reader, NULL, NULL));
+  CALL(hsa_executable_freeze(executable, NULL));
   return executable;
 }
 
@@ -90,22 +39,22 @@ static uint64_t symbol(hsa_executable_t executable, const char *name,
 {
   hsa_executable_symbol_t found;
   uint64_t value = 0;
-  CHECK(hsa_executable_get_symbol_by_name(executable, name, &gpu, &found));
-  CHECK(hsa_executable_symbol_get_info(found, what, &value));
+  CALL(hsa_executable_get_symbol_by_name(executable, name, &gpu, &found));
+  CALL(hsa_executable_symbol_get_info(found, what, &value));
   return value;
 }
 
 static void set_variable(const char *name, const void *bytes, size_t size)
 {
   const uint64_t address = symbol(recorded, name, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
-  CHECK(hsa_memory_copy((void *)(uintptr_t)address, bytes, size));
+  CALL(hsa_memory_copy((void *)(uintptr_t)address, bytes, size));
 }
 
 static void stop(hsa_status_t status, hsa_queue_t *of, void *data)
 {
   (void)of;
   (void)data;
-  check(status, 0);
+  CALL(status);
 }
 
 /* ---- Launching ---- */
@@ -133,10 +82,10 @@ static hsa_signal_t begin(hsa_queue_t *on, const launch_t *launch)
   if (!kernargs)
     kernargs = host_memory(PAGE);
   if (launch->size && launch->kernargs)
-    CHECK(hsa_memory_copy(kernargs, launch->arguments, launch->size));
+    CALL(hsa_memory_copy(kernargs, launch->arguments, launch->size));
   else if (launch->size)
     memcpy(kernargs, launch->arguments, launch->size);
-  CHECK(hsa_signal_create(1, 0, NULL, &signal));
+  CALL(hsa_signal_create(1, 0, NULL, &signal));
   printf("%s\n", launch->name ? launch->name : launch->kernel);
   const uint64_t index = hsa_queue_add_write_index_relaxed(on, 1);
   hsa_kernel_dispatch_packet_t *packet =
@@ -174,7 +123,7 @@ static void wait_for(hsa_signal_t signal)
 static void end(hsa_signal_t signal)
 {
   wait_for(signal);
-  CHECK(hsa_signal_destroy(signal));
+  CALL(hsa_signal_destroy(signal));
 }
 
 #define RUN(kernel_, name_, ...)                                                                   \
@@ -192,8 +141,8 @@ static void run_clock(void)
 {
   const void *arguments[] = {out, NULL};
   uint32_t mhz;
-  CHECK(hsa_agent_get_info(gpu, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY, &mhz));
-  CHECK(hsa_amd_profiling_set_profiler_enabled(queue, 1));
+  CALL(hsa_agent_get_info(gpu, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY, &mhz));
+  CALL(hsa_amd_profiling_set_profiler_enabled(queue, 1));
   const hsa_signal_t signal = begin(
       queue, &(launch_t){recorded, "clock_of", NULL, arguments, sizeof(arguments), NULL, 0, false});
   wait_for(signal);
@@ -207,7 +156,7 @@ static void run_clock(void)
             (unsigned long long)times->end_ts);
     exit(3);
   }
-  CHECK(hsa_signal_destroy(signal));
+  CALL(hsa_signal_destroy(signal));
 }
 
 /* ---- What is followed ---- */
@@ -228,7 +177,7 @@ static void run_followed(void)
 {
   const uint64_t address = (uint64_t)(uintptr_t)in;
   uint64_t *at = device_memory(PAGE);
-  CHECK(hsa_memory_copy(at, &address, sizeof(address)));
+  CALL(hsa_memory_copy(at, &address, sizeof(address)));
   RUN("plain", NULL, in);
   RUN("halves", NULL, ((halves_t){(uint32_t)address, (uint32_t)(address >> 32)}));
   RUN("inside", NULL, ((inside_t){3, address}));
@@ -264,9 +213,9 @@ static void run_followed(void)
 static void run_deep(void)
 {
   uint64_t *at = device_memory(PAGE), *first = device_memory(PAGE), address = (uintptr_t)first;
-  CHECK(hsa_memory_copy(at, &address, sizeof(address)));
+  CALL(hsa_memory_copy(at, &address, sizeof(address)));
   address = (uintptr_t)device_memory(PAGE);
-  CHECK(hsa_memory_copy(first, &address, sizeof(address)));
+  CALL(hsa_memory_copy(first, &address, sizeof(address)));
   RUN("twice", NULL, at);
 }
 
@@ -277,14 +226,14 @@ static void run_many(void)
     at[i] = (uintptr_t)(i ? device_memory(PAGE) : (void *)in);
   RUN("indirect", "many", at);
   for (int i = 1; i < MANY; ++i)
-    CHECK(hsa_amd_memory_pool_free((void *)(uintptr_t)at[i]));
+    CALL(hsa_amd_memory_pool_free((void *)(uintptr_t)at[i]));
 }
 
 /* What the device was given, and nobody may read. */
 static void *unmapped(void)
 {
   void *mapped = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
-  CHECK(hsa_amd_memory_lock(mapped, PAGE, &gpu, 1, &at));
+  CALL(hsa_amd_memory_lock(mapped, PAGE, &gpu, 1, &at));
   (void)mprotect(mapped, PAGE, PROT_NONE);
   return at;
 }
@@ -293,9 +242,9 @@ static void run_shared(void)
 {
   hsa_amd_ipc_memory_t handle;
   void *mine = device_memory(2 << 20), *theirs;
-  CHECK(hsa_memory_copy(mine, in, ITEMS * sizeof(*in)));
-  CHECK(hsa_amd_ipc_memory_create(mine, 2 << 20, &handle));
-  CHECK(hsa_amd_ipc_memory_attach(&handle, 2 << 20, 1, &gpu, &theirs));
+  CALL(hsa_memory_copy(mine, in, ITEMS * sizeof(*in)));
+  CALL(hsa_amd_ipc_memory_create(mine, 2 << 20, &handle));
+  CALL(hsa_amd_ipc_memory_attach(&handle, 2 << 20, 1, &gpu, &theirs));
   RUN("plain", "shared", theirs);
 }
 
@@ -304,14 +253,14 @@ static void run_beside(void)
 {
   uint32_t *flag = host_memory(PAGE);
   uint64_t *stale = device_memory(PAGE), address = (uintptr_t)device_memory(PAGE);
-  CHECK(hsa_memory_copy(stale, &address, sizeof(address)));
+  CALL(hsa_memory_copy(stale, &address, sizeof(address)));
   const void *waits[] = {out, flag, stale};
   const hsa_signal_t waiting =
       begin(queue, &(launch_t){recorded, "waits", NULL, waits, sizeof(waits), NULL, 0, false});
   const void *plain[] = {device_memory(PAGE), in};
   end(begin(other_queue,
             &(launch_t){recorded, "plain", "beside", plain, sizeof(plain), NULL, 0, false}));
-  CHECK(hsa_amd_memory_pool_free((void *)(uintptr_t)address));
+  CALL(hsa_amd_memory_pool_free((void *)(uintptr_t)address));
   __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
   end(waiting);
 }
@@ -328,7 +277,7 @@ static void run_noted(void)
   RUN("order_of", NULL, next);
   end(begin(queue, &(launch_t){packet, "packet", NULL, &out, sizeof(out), NULL, 0, false}));
   RUN("image_of", NULL, ((inside_t){1, 0}));
-  CHECK(hsa_signal_create(1, 0, NULL, &signal));
+  CALL(hsa_signal_create(1, 0, NULL, &signal));
   RUN("inside", "runtime", ((inside_t){3, signal.handle}));
   const struct {
     void *out;
@@ -370,14 +319,10 @@ int main(int count, char **words)
 {
   if (count < 2)
     return 2;
-  CHECK(hsa_init());
-  CHECK(hsa_iterate_agents(take_agent, NULL));
-  CHECK(hsa_amd_agent_iterate_memory_pools(gpu, take_pool, &device_pool));
-  CHECK(hsa_amd_agent_iterate_memory_pools(cpu, take_pool, &host_pool));
-  CHECK(
-      hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, stop, NULL, UINT32_MAX, UINT32_MAX, &queue));
-  CHECK(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, stop, NULL, UINT32_MAX, UINT32_MAX,
-                         &other_queue));
+  open_device();
+  CALL(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, stop, NULL, UINT32_MAX, UINT32_MAX, &queue));
+  CALL(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, stop, NULL, UINT32_MAX, UINT32_MAX,
+                        &other_queue));
   recorded = load(words[1], "recorded");
   dump = load(words[1], "dump_implicit");
   bare = load(words[1], "bare");
@@ -387,7 +332,7 @@ int main(int count, char **words)
   uint32_t values[ITEMS];
   for (uint32_t i = 0; i < ITEMS; ++i)
     values[i] = 1000 + i;
-  CHECK(hsa_memory_copy(in, values, sizeof(values)));
+  CALL(hsa_memory_copy(in, values, sizeof(values)));
   if (count > 2)
     return run_large(), 0;
   run_followed();
