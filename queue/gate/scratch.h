@@ -36,8 +36,8 @@ typedef struct scratch_block scratch_block_t;
 /* The runtime has just read its environment, and there are no queues: what it says of scratch is
  * read once, for the program may change it. */
 void scratch_open(void);
-/* How many bytes the runtime lets a queue keep; UINT64_MAX: any. Without scratch_open() as where the
- * environment says nothing. */
+/* How many bytes the runtime lets a queue keep; UINT64_MAX: any. Without scratch_open() as where
+ * the environment says nothing. */
 uint64_t scratch_most(void);
 
 /* A queue's. Made by scratch_begin(), ended by scratch_keep(). */
