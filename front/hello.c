@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-static const char name[] = "rawhal-front"; /* tools/guard_tree.c looks for it */
+static const char name[] = "rawhal-front"; /* tools/exec/guard_tree.c looks for it */
 /* No other mapping has its size: that one of it is at its address tells that it is there still. */
 static const size_t size = 257 * 4096;
 

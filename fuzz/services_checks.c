@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz/budget.h"
-#include "hal/services_hostcall.h"
+#include "hal/services/hostcall.h"
 
 /* ---- The input ---- */
 

@@ -6,8 +6,8 @@
 
 #include "fuzz/budget.h"
 #include "fuzz/services_checks.h"
-#include "hal/services_format.h"
-#include "hal/services_printf.h"
+#include "hal/services/format.h"
+#include "hal/services/printf.h"
 
 enum { MAX_FORMATS = 16, MAX_RECORDS = 512, MAX_TEXT = 4096 };
 

@@ -5,7 +5,7 @@
 #include "budget.h"
 
 extern "C" {
-#include "library/tensile.h"
+#include "library/tensile/tensile.h"
 }
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include "budget.h"
 extern "C" {
-#include "library/triton_parts.h"
+#include "library/triton/parts.h"
 }
 #include "tests/hsaco/builder.h"
 

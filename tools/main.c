@@ -8,9 +8,9 @@
 
 #include <rawhal/version.h>
 
-#include "tools/escape.h"
-#include "tools/progress.h"
-#include "tools/tool.h"
+#include "tools/shared/escape.h"
+#include "tools/shared/progress.h"
+#include "tools/shared/tool.h"
 
 const tool_command_t *const tool_commands[] = {
     &inspect_command, &find_command,   &check_command,  &header_command,

@@ -9,8 +9,8 @@
 #include "tests/assert_ok.h"
 
 extern "C" {
-#include "hal/services_hostcall.h"
-#include "hal/services_printf.h"
+#include "hal/services/hostcall.h"
+#include "hal/services/printf.h"
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 extern "C" {
-#include "tools/doctor.h"
+#include "tools/doctor/doctor.h"
 }
 
 namespace {

@@ -9,7 +9,7 @@
 
 extern "C" {
 #include "queue/limit/config.h"
-#include "tools/escape.h"
+#include "tools/shared/escape.h"
 }
 
 namespace {

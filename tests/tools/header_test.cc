@@ -10,7 +10,7 @@
 #include <set>
 
 extern "C" {
-#include "tools/header.h"
+#include "tools/header/header.h"
 }
 
 static std::string header_of(const std::string &file, const std::vector<std::string> &options = {})

@@ -5,7 +5,7 @@
 #include <random>
 
 extern "C" {
-#include "tools/json.h"
+#include "tools/shared/json.h"
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 extern "C" {
-#include "tools/near.h"
+#include "tools/shared/near.h"
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <sys/ioctl.h>
 
 extern "C" {
-#include "tools/progress.h"
+#include "tools/shared/progress.h"
 }
 
 namespace {

@@ -1,0 +1,179 @@
+/* rawhal check: a prepacked blob against a kernel's layout. */
+#include "tools/check/check.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/shared/file.h"
+#include "tools/shared/progress.h"
+#include "tools/shared/tool.h"
+
+typedef struct check_request {
+  select_options_t select;
+  rawhal_target_t target;
+  const char *blob_path;
+  uint32_t stated_size, flags;
+} check_request_t;
+
+/* The lengths the blob rule takes (kernarg.h, "Blobs"). */
+static void accepted_lengths(const rawhal_kernarg_info_t *info, uint64_t *least, uint64_t *most)
+{
+  *least = info->explicit_end;
+  if (info->knowledge == RAWHAL_KERNARG_SIZE)
+    *least = info->segment_size ? ((uint64_t)info->segment_size - 1) / 8 * 8 + 1 : 0;
+  *most = ((uint64_t)info->effective_size + 15) / 16 * 16;
+}
+
+static void print_facts(const select_t *select, const check_blob_t *blob)
+{
+  const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(blob->layout);
+  uint64_t least, most;
+  char target[64];
+  rawhal_target_format(&select->object->target, target, sizeof(target));
+  accepted_lengths(info, &least, &most);
+  progress_clear();
+  fputs("kernel     ", stdout);
+  tool_print_text(blob->kernel->name);
+  printf("\nobject     %zu: %s\n", select->index, target);
+  printf("segment    %" PRIu32 " bytes, %" PRIu32 " of them explicit, align %" PRIu32 "\n",
+         info->effective_size, info->explicit_end, info->alignment);
+  printf("signature  %016" PRIx64 ", of the blob %016" PRIx64 "\n", info->signature,
+         info->blob_signature);
+  printf("blob       %zu bytes; the rule takes %" PRIu64 " to %" PRIu64 "%s\n\n", blob->length,
+         least, most, blob->flags & RAWHAL_KERNARG_CLAMP ? ", and cuts longer ones" : "");
+}
+
+static bool check(const check_request_t *request, const select_t *select, check_blob_t *blob,
+                  rawhal_error_t *error)
+{
+  if (!blob->kernel->usable)
+    return tool_refuse(error, RAWHAL_UNSUPPORTED, "'%s' cannot be dispatched: %.*s",
+                       request->select.kernel, (int)blob->kernel->unusable_reason.size,
+                       blob->kernel->unusable_reason.data);
+  rawhal_status_t verdict =
+      rawhal_kernarg_check(blob->layout, blob->bytes, blob->length, request->flags, error);
+  print_facts(select, blob);
+  if (!check_explain(blob))
+    return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  puts(verdict != RAWHAL_OK ? "\nrefused (what is wrong is marked !)" : "\naccepted");
+  fflush(stdout); /* before what standard error says */
+  return verdict == RAWHAL_OK;
+}
+
+static int check_file(const check_request_t *request)
+{
+  rawhal_error_t error;
+  select_t select = {0};
+  rawhal_kernarg_layout_t *layout = NULL;
+  check_blob_t blob = {.flags = request->flags};
+  unsigned char *bytes = NULL;
+  bool done =
+      tool_read_file(request->blob_path, TOOL_BLOB_BYTES, &bytes, &blob.length, &error) &&
+      select_kernel(&select, &request->select, request->stated_size, &blob.kernel, &layout, &error);
+  blob.bytes = bytes;
+  blob.layout = layout;
+  done = done && check(request, &select, &blob, &error);
+  rawhal_kernarg_layout_destroy(layout);
+  select_close(&select);
+  free(bytes);
+  return done ? TOOL_OK : tool_fail("check", &error);
+}
+
+enum { OPTION_KERNARG_SIZE = 1, OPTION_CLAMP, OPTION_KEEP_HIDDEN };
+
+static const struct option long_options[] = {
+    {"kernel", required_argument, NULL, 'k'},
+    {"blob", required_argument, NULL, 'b'},
+    {"target", required_argument, NULL, 't'},
+    {"object", required_argument, NULL, 'o'},
+    {"kernarg-size", required_argument, NULL, OPTION_KERNARG_SIZE},
+    {"clamp", no_argument, NULL, OPTION_CLAMP},
+    {"keep-hidden", no_argument, NULL, OPTION_KEEP_HIDDEN},
+    {NULL, 0, NULL, 0},
+};
+
+static int run(int argc, char **argv)
+{
+  check_request_t request = {.select.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
+  uint64_t number;
+  request.select.progress = "check";
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'k':
+      request.select.kernel = optarg;
+      break;
+    case 'b':
+      request.blob_path = optarg;
+      break;
+    case 't':
+      if (!select_read_target("check", optarg, &request.target))
+        return TOOL_USAGE;
+      request.select.target = &request.target;
+      break;
+    case 'o':
+      if (!select_read_object("check", optarg, &request.select.object))
+        return TOOL_USAGE;
+      break;
+    case OPTION_KERNARG_SIZE:
+      if (!tool_parse_number(optarg, UINT32_MAX, &number))
+        return tool_usage("check", "--kernarg-size: '%s' is not a size in bytes", optarg);
+      request.stated_size = (uint32_t)number;
+      break;
+    case OPTION_CLAMP:
+      request.flags |= RAWHAL_KERNARG_CLAMP;
+      break;
+    case OPTION_KEEP_HIDDEN:
+      request.flags |= RAWHAL_KERNARG_KEEP_HIDDEN;
+      break;
+    default:
+      return tool_option_usage("check", argv);
+    }
+  if (argc - optind != 1)
+    return tool_usage("check", "expected one FILE, got %d", argc - optind);
+  if (!request.select.kernel || !request.blob_path)
+    return tool_usage("check", "--kernel and --blob are needed");
+  request.select.path = argv[optind];
+  return check_file(&request);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal check FILE --kernel NAME --blob BLOB [OPTIONS]\n\n"
+         "Explains the file BLOB, a prepacked kernarg segment, byte by byte against the\n"
+         "kernel's layout: which argument each range is and its value, padding, what the\n"
+         "launch will write (hidden arguments), what is missing or too much. Then says\n"
+         "whether a launch takes it. FILE may be anything 'rawhal inspect' reads, - is\n"
+         "standard input; where several objects in it have the kernel, they must agree on\n"
+         "its layout.\n\n"
+         "options:\n"
+         "  --kernel NAME         the kernel's name or symbol, exactly\n"
+         "  --blob BLOB           the file with the blob\n"
+         "  --target ID           only objects that run on ID, such as gfx90a or\n"
+         "                        gfx90a:xnack-\n"
+         "  --object NUMBER       only this object of FILE, by its number in 'rawhal\n"
+         "                        inspect'\n"
+         "  --kernarg-size BYTES  kernarg segment size of a kernel whose file does not\n"
+         "                        tell\n"
+         "  --clamp               ignore what a blob has beyond the segment\n"
+         "                        (RAWHAL_KERNARG_CLAMP)\n"
+         "  --keep-hidden         the blob's bytes win over the launch's where they cover\n"
+         "                        a hidden argument completely\n"
+         "                        (RAWHAL_KERNARG_KEEP_HIDDEN)\n"
+         "  --help                this text\n\n"
+         "exit status:\n"
+         "  0   a launch takes the blob\n"
+         "  1   the blob, or FILE, was refused; one line on standard error says why\n"
+         "  2   the command line is wrong\n";
+}
+
+const tool_command_t check_command = {
+    .name = "check",
+    .summary = "explain a prepacked kernarg blob byte by byte",
+    .help = help,
+    .run = run,
+    .options = long_options,
+};

@@ -1,0 +1,259 @@
+/* rawhal diff: the ABI of two files. */
+#include "tools/diff/diff.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/shared/demangle.h"
+#include "tools/shared/page/page.h"
+#include "tools/shared/tool.h"
+
+const char *diff_category_name(diff_category_t category)
+{
+  static const char *const names[] = {"abi", "resource", "note"};
+  return names[category];
+}
+
+/* ---- Comparing ---- */
+
+/* Kernels meet by target and name. Two files for one target each, whatever it is, meet by name. */
+static int compare_kernels(const diff_result_t *result, const diff_kernel_t *a,
+                           const diff_kernel_t *b)
+{
+  bool one_each = result->files[0].only_target && result->files[1].only_target;
+  int order = one_each ? 0 : strcmp(a->target, b->target);
+  return order ? order : tool_compare_text(a->facts->name, b->facts->name);
+}
+
+static bool add_entry(diff_result_t *result, const diff_kernel_t *a, const diff_kernel_t *b)
+{
+  diff_entry_t entry = {.kernels = {a, b}};
+  if (a && b && !diff_compare(&entry)) {
+    free(entry.changes);
+    return false;
+  }
+  result->removed += !b;
+  result->added += !a;
+  result->changed += a && b && !entry.same_abi;
+  result->same += a && b && entry.same_abi;
+  result->blind += entry.blind;
+  result->same_abi &= entry.same_abi;
+  result->same_resources &= !a || !b || entry.same_resources;
+  if (a && b && !entry.change_count)
+    return true;
+  if (!tool_grow((void **)&result->entries, result->entry_count, sizeof(*result->entries))) {
+    free(entry.changes);
+    return false;
+  }
+  result->entries[result->entry_count++] = entry;
+  return true;
+}
+
+static bool compare_files(diff_result_t *result)
+{
+  const diff_file_t *a = &result->files[0], *b = &result->files[1];
+  bool done = true;
+  result->same_abi = result->same_resources = true;
+  for (size_t i = 0, k = 0; done && (i < a->kernel_count || k < b->kernel_count);) {
+    const diff_kernel_t *first = i < a->kernel_count ? &a->kernels[i] : NULL;
+    const diff_kernel_t *second = k < b->kernel_count ? &b->kernels[k] : NULL;
+    int order = !first ? 1 : !second ? -1 : compare_kernels(result, first, second);
+    done = add_entry(result, order <= 0 ? first : NULL, order >= 0 ? second : NULL);
+    i += order <= 0;
+    k += order >= 0;
+  }
+  return done || tool_refuse(&result->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+}
+
+static bool make_result(diff_result_t *result, const select_options_t *options)
+{
+  for (int side = 0; side < 2; ++side) {
+    select_options_t of_side = *options;
+    of_side.path = result->paths[side];
+    if (!diff_file_open(&result->files[side], &of_side, &result->error)) {
+      result->refused = side + 1;
+      return false;
+    }
+  }
+  /* Nothing compared with nothing does not count as "the same". */
+  if (!result->files[0].object_count && !result->files[1].object_count)
+    return tool_refuse(&result->error, RAWHAL_NOT_FOUND,
+                       "neither file has an object for that target");
+  if (options->kernel && !result->files[0].kernel_count && !result->files[1].kernel_count)
+    return tool_refuse(&result->error, RAWHAL_NOT_FOUND, "neither file has a kernel '%s'",
+                       options->kernel);
+  return compare_files(result);
+}
+
+static void release_result(diff_result_t *result)
+{
+  for (size_t i = 0; i < result->entry_count; ++i)
+    free(result->entries[i].changes);
+  free(result->entries);
+  diff_file_close(&result->files[0]);
+  diff_file_close(&result->files[1]);
+}
+
+static int fail(const diff_result_t *result)
+{
+  rawhal_error_t error = result->error;
+  if (result->refused)
+    snprintf(error.message, sizeof(error.message), "%s: %.900s", result->paths[result->refused - 1],
+             result->error.message);
+  tool_fail("diff", &error);
+  return TOOL_REFUSED;
+}
+
+/* ---- The command ---- */
+
+typedef struct diff_request {
+  select_options_t options;
+  const char *paths[2];
+  const char *output; /* of --html */
+  bool json, html, resources;
+  demangle_when_t demangle;
+} diff_request_t;
+
+static int print_page(const diff_result_t *result, const char *output)
+{
+  rawhal_error_t error;
+  page_t page;
+  bool done = page_begin(&page, output, result->paths, 2, &error);
+  if (done) {
+    diff_print_json(result, &page);
+    done = page_end(&page, &error);
+  }
+  if (done)
+    return TOOL_OK;
+  (void)tool_fail("diff", &error);
+  return TOOL_REFUSED;
+}
+
+static int compare(const diff_request_t *request)
+{
+  diff_result_t result = {.paths = {request->paths[0], request->paths[1]}};
+  bool done = make_result(&result, &request->options);
+  int page = TOOL_OK;
+  result.demangle = request->html ? request->demangle != DEMANGLE_NEVER /* pages have both */
+                                  : demangle_text(request->demangle);
+  if (request->html)
+    page = print_page(&result, request->output);
+  else if (request->json)
+    diff_print_json(&result, NULL);
+  else if (done)
+    diff_print_text(&result);
+  bool same = result.same_abi && (result.same_resources || !request->resources);
+  int status = !done ? fail(&result) : page ? page : same ? TOOL_OK : TOOL_DIFFERENT;
+  release_result(&result);
+  return status;
+}
+
+enum { OPTION_RESOURCES = 1 };
+
+static const char letters[] = "o:";
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"html", no_argument, NULL, 'h'},
+    {"output", required_argument, NULL, 'o'},
+    {"kernel", required_argument, NULL, 'k'},
+    {"target", required_argument, NULL, 't'},
+    {"resources", no_argument, NULL, OPTION_RESOURCES},
+    {"demangle", no_argument, NULL, 'd'},
+    {"no-demangle", no_argument, NULL, 'n'},
+    {NULL, 0, NULL, 0},
+};
+
+static int run(int argc, char **argv)
+{
+  diff_request_t request = {.options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
+  rawhal_target_t target;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1;)
+    switch (option) {
+    case 'j':
+      request.json = true;
+      break;
+    case 'd':
+      request.demangle = DEMANGLE_ALWAYS;
+      break;
+    case 'n':
+      request.demangle = DEMANGLE_NEVER;
+      break;
+    case 'h':
+      request.html = true;
+      break;
+    case 'o':
+      request.output = optarg;
+      break;
+    case 'k':
+      request.options.kernel = optarg;
+      break;
+    case 't':
+      if (!select_read_target("diff", optarg, &target))
+        return TOOL_USAGE;
+      request.options.target = &target;
+      break;
+    case OPTION_RESOURCES:
+      request.resources = true;
+      break;
+    default:
+      return tool_option_usage("diff", argv);
+    }
+  if (argc - optind != 2)
+    return tool_usage("diff", "expected two files, A and B, got %d", argc - optind);
+  if (request.output && !request.html)
+    return tool_usage("diff", "--output is for --html");
+  if (request.html && request.json)
+    return tool_usage("diff", "--html does not go with --json");
+  request.paths[0] = argv[optind];
+  request.paths[1] = argv[optind + 1];
+  return compare(&request);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal diff A B [OPTIONS]\n\n"
+         "Compares the ABI of the kernels in two files, as callers and launches depend on\n"
+         "it: kernels removed and added, each argument's offset, size, kind and type, the\n"
+         "segment, hidden arguments, required and largest work-group, wavefront size.\n"
+         "Changes of resources (registers, LDS, scratch) and notes (names, hints) are\n"
+         "listed, but change no ABI. Arguments that were swapped are seen where they have\n"
+         "names; where they look alike and have none, it says that it cannot see that. A\n"
+         "and B may be anything 'rawhal inspect' reads, one of them - for standard input.\n"
+         "Kernels are compared target by target; two files for one target each are\n"
+         "compared whatever those targets are.\n\n"
+         "options:\n"
+         "  --demangle         C++ names of kernels as they were written, also where\n"
+         "                     standard output is not a terminal; --no-demangle: nowhere.\n"
+         "                     JSON has the exact names\n"
+         "  --html             one page for browsers instead of text: both segments of\n"
+         "                     each kernel that differs as maps of bytes, with what\n"
+         "                     changed in them\n"
+         "  --json             one JSON document (schema \"rawhal-diff-1\") instead of text\n"
+         "  --kernel NAME      only this kernel (its name or symbol, exactly)\n"
+         "  -o, --output FILE  write the page of --html there, not to standard output\n"
+         "  --target ID        only objects that run on ID, such as gfx90a or\n"
+         "                     gfx90a:xnack-\n"
+         "  --resources        changes of resources count: with them alone the exit\n"
+         "                     status is 1, too\n"
+         "  --help             this text\n\n"
+         "exit status:\n"
+         "  0   the same ABI\n"
+         "  1   it differs\n"
+         "  2   the command line is wrong\n"
+         "  3   a file was refused, neither has the kernel or the target, or the output\n"
+         "      cannot be written; one line on standard error says why; with --json the\n"
+         "      document then has \"status\", \"message\" and \"offset\"\n";
+}
+
+const tool_command_t diff_command = {
+    .name = "diff",
+    .summary = "compare the ABI of two files",
+    .help = help,
+    .run = run,
+    .options = long_options,
+    .letters = letters,
+    .failed = TOOL_REFUSED, /* 1 says that they differ */
+};

@@ -1,0 +1,201 @@
+/* rawhal doctor: what works here, and what to do about the rest. */
+#include "tools/doctor/doctor.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rawhal/version.h>
+
+#include "tools/shared/json.h"
+#include "tools/shared/terminal.h"
+#include "tools/shared/tool.h"
+
+enum { DEFAULT_SECONDS = 20 };
+
+static const struct {
+  const char *name;
+  doctor_check_fn *run;
+} checks[] = {
+    {"libraries", doctor_libraries},
+    {"driver", doctor_driver},
+    {"render nodes", doctor_nodes},
+    {"runtime", doctor_runtime},
+    {"softgpu", doctor_softgpu},
+    {"devices", doctor_devices},
+    {"front", doctor_front},
+    {"disassembler", doctor_disassembler},
+    {"shared memory", doctor_memory},
+    {"limits of processes", doctor_resources},
+    {"environment", doctor_environment},
+};
+
+static const char *const state_names[] = {"ok", "note", "problem"};
+
+/* ---- What is asked for ---- */
+
+/* What programs get, as the library decides it. */
+static void choose(doctor_t *doctor)
+{
+  const char *variable = secure_getenv("RAWHAL_DEVICE");
+  if (doctor->backend == RAWHAL_BACKEND_DEFAULT && variable && strcmp(variable, "softgpu") == 0)
+    doctor->backend = RAWHAL_BACKEND_SOFTGPU;
+  else if (doctor->backend == RAWHAL_BACKEND_DEFAULT && variable && strcmp(variable, "hsa") == 0)
+    doctor->backend = RAWHAL_BACKEND_HSA;
+  doctor->expected = doctor->backend;
+  if (doctor->backend == RAWHAL_BACKEND_DEFAULT)
+    doctor->expected = access("/dev/kfd", F_OK) == 0 ? RAWHAL_BACKEND_HSA : RAWHAL_BACKEND_SOFTGPU;
+}
+
+static bool run_checks(doctor_t *doctor, unsigned seconds, doctor_rows_t *rows)
+{
+  for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); ++i) {
+    doctor->check = checks[i].name;
+    if (!doctor_run(doctor, checks[i].run, seconds, rows))
+      return false;
+  }
+  return true;
+}
+
+static size_t count_of(const doctor_rows_t *rows, doctor_state_t state)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < rows->count; ++i)
+    count += rows->rows[i].state == state;
+  return count;
+}
+
+/* ---- Text ---- */
+
+static void print_row(const doctor_row_t *row, bool named)
+{
+  static const terminal_style_t styles[] = {STYLE_GOOD, STYLE_ODD, STYLE_BAD};
+  terminal_style(styles[row->state]);
+  printf("%-8s ", state_names[row->state]);
+  terminal_style(STYLE_NONE);
+  tool_print_column(named ? row->check : "", 20);
+  putchar(' ');
+  tool_print_words(row->found);
+  putchar('\n');
+  if (!*row->fix)
+    return;
+  printf("%-30sfix: ", "");
+  tool_print_words(row->fix);
+  putchar('\n');
+}
+
+static void print_text(const doctor_rows_t *rows)
+{
+  const size_t problems = count_of(rows, DOCTOR_PROBLEM), notes = count_of(rows, DOCTOR_NOTE);
+  for (size_t i = 0; i < rows->count; ++i)
+    print_row(&rows->rows[i], !i || strcmp(rows->rows[i].check, rows->rows[i - 1].check) != 0);
+  if (problems)
+    printf("\n%zu problem%s", problems, problems == 1 ? "" : "s");
+  else
+    fputs("\nnothing that is needed is missing", stdout);
+  printf("; %zu note%s\n", notes, notes == 1 ? "" : "s");
+}
+
+/* ---- JSON ---- */
+
+/* Schema "rawhal-doctor-1", described in docs/doctor.schema.json. */
+static void print_json(const doctor_rows_t *rows)
+{
+  json_writer_t out = {.out = stdout};
+  json_begin_object(&out, NULL);
+  json_put_text(&out, "schema", "rawhal-doctor-1");
+  json_put_text(&out, "version", rawhal_version_text());
+  json_put_unsigned(&out, "problems", count_of(rows, DOCTOR_PROBLEM));
+  json_put_unsigned(&out, "notes", count_of(rows, DOCTOR_NOTE));
+  json_begin_array(&out, "rows");
+  for (size_t i = 0; i < rows->count; ++i) {
+    const doctor_row_t *row = &rows->rows[i];
+    json_begin_object(&out, NULL);
+    json_put_text(&out, "check", row->check);
+    json_put_text(&out, "state", state_names[row->state]);
+    json_put_text(&out, "found", row->found);
+    json_put_text(&out, "fix", *row->fix ? row->fix : NULL);
+    json_end(&out);
+  }
+  json_end(&out);
+  json_end(&out);
+}
+
+/* ---- The command ---- */
+
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"device", required_argument, NULL, 'd'},
+    {"timeout", required_argument, NULL, 't'},
+    {NULL, 0, NULL, 0},
+};
+
+static int run(int argc, char **argv)
+{
+  doctor_t doctor = {0};
+  uint64_t seconds = DEFAULT_SECONDS;
+  bool json = false;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'j':
+      json = true;
+      break;
+    case 'd':
+      if (strcmp(optarg, "softgpu") != 0 && strcmp(optarg, "hsa") != 0)
+        return tool_usage("doctor", "--device: '%s' makes no sense here", optarg);
+      doctor.backend = *optarg == 's' ? RAWHAL_BACKEND_SOFTGPU : RAWHAL_BACKEND_HSA;
+      break;
+    case 't':
+      if (!tool_parse_number(optarg, 3600, &seconds) || !seconds)
+        return tool_usage("doctor", "--timeout: '%s' makes no sense here", optarg);
+      break;
+    default:
+      return tool_option_usage("doctor", argv);
+    }
+  if (argc != optind)
+    return tool_usage("doctor", "expected options only, got '%s'", argv[optind]);
+  choose(&doctor);
+  doctor_rows_t rows = {0};
+  rawhal_error_t error;
+  const bool done = run_checks(&doctor, (unsigned)seconds, &rows);
+  if (done)
+    (json ? print_json : print_text)(&rows);
+  const bool good = done && !count_of(&rows, DOCTOR_PROBLEM);
+  free(rows.rows);
+  if (done)
+    return good ? TOOL_OK : TOOL_FAILED;
+  (void)tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory, processes or pipes for the checks");
+  return tool_fail("doctor", &error);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal doctor [--device KIND] [--timeout SECONDS] [--json]\n\n"
+         "Says what works here and what does not, with a fix: the driver and who may use\n"
+         "it, the HSA runtime, devices, softgpu, the front of 'rawhal exec', llvm-objdump,\n"
+         "shared memory, limits of processes, and variables that change what programs do.\n"
+         "Each check runs in a process of its own, so that a driver or runtime that hangs\n"
+         "or crashes is a line here, too.\n\n"
+         "options:\n"
+         "  --device KIND      what is to work: softgpu or hsa (hardware); default:\n"
+         "                     hardware if there is any\n"
+         "  --timeout SECONDS  for each check (default 20)\n"
+         "  --json             one JSON document (schema \"rawhal-doctor-1\")\n"
+         "  --help             this text\n\n"
+         "Each line begins with ok, note (good to know) or problem.\n\n"
+         "exit status:\n"
+         "  0   nothing that is needed is missing\n"
+         "  1   there is a problem\n"
+         "  2   the command line is wrong\n";
+}
+
+const tool_command_t doctor_command = {
+    .name = "doctor",
+    .summary = "say what works here, and what to do about the rest",
+    .help = help,
+    .run = run,
+    .options = long_options,
+};

@@ -1,0 +1,233 @@
+/* rawhal doctor: the libraries and programs that the command uses. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rawhal/version.h>
+
+#include "tools/doctor/doctor.h"
+#include "tools/shared/front.h"
+#include "tools/shared/program.h"
+#include "tools/shared/tool.h"
+
+extern char **environ;
+
+/* ---- What is linked ---- */
+
+/* Looked up by name: how this program is linked decides where each of them is. */
+static const struct library {
+  const char *name, *symbol;
+  const char *version; /* a function without arguments that says it, or NULL */
+} linked[] = {
+    {"libelf", "elf_version", NULL},
+    {"libzstd", "ZSTD_decompress", "ZSTD_versionString"},
+    {"zlib", "inflate", "zlibVersion"},
+    {"jansson", "json_loadb", "jansson_version_str"},
+};
+
+static const char *version_of(const char *function)
+{
+  const char *(*ask)(void) = NULL;
+  void *found = function ? dlsym(RTLD_DEFAULT, function) : NULL;
+  memcpy(&ask, &found, sizeof(ask));
+  return ask ? ask() : NULL;
+}
+
+/* The file that its links lead to: its name has the version where there is no function. */
+static const char *file_of(const void *symbol, char path[PATH_MAX])
+{
+  Dl_info info;
+  if (!symbol || !dladdr(symbol, &info) || !info.dli_fname || !realpath(info.dli_fname, path))
+    return NULL;
+  return path;
+}
+
+static void say_linked(const doctor_t *doctor, const struct library *library)
+{
+  char path[PATH_MAX], self[PATH_MAX] = "";
+  const char *file = file_of(dlsym(RTLD_DEFAULT, library->symbol), path);
+  const char *version = version_of(library->version);
+  const bool inside = !file || (realpath("/proc/self/exe", self) && strcmp(self, file) == 0);
+  doctor_say(doctor, DOCTOR_OK, NULL, "%s%s%s, %.700s", library->name, version ? " " : "",
+             version ? version : "", inside ? "inside of this program or librawhal" : file);
+}
+
+void doctor_libraries(const doctor_t *doctor)
+{
+  char path[PATH_MAX], built[32];
+  const char *file = file_of(dlsym(RTLD_DEFAULT, "rawhal_version_text"), path);
+  const char *there = rawhal_version_text();
+  snprintf(built, sizeof(built), "%d.%d.%d", RAWHAL_VERSION_MAJOR, RAWHAL_VERSION_MINOR,
+           RAWHAL_VERSION_PATCH);
+  if (strcmp(there, built) != 0)
+    doctor_say(doctor, DOCTOR_PROBLEM,
+               "install the command and the library of one version, or look at LD_LIBRARY_PATH",
+               "this command is %s and its librawhal %.40s, %.700s", built, there,
+               file ? file : "?");
+  else
+    doctor_say(doctor, DOCTOR_OK, NULL, "librawhal %s, %.700s", there,
+               file ? file : "inside of this program");
+  for (size_t i = 0; i < sizeof(linked) / sizeof(*linked); ++i)
+    say_linked(doctor, &linked[i]);
+}
+
+/* ---- The runtime ---- */
+
+static const char *runtime_name(void)
+{
+  const char *named = secure_getenv("RAWHAL_RUNTIME_LIBRARY");
+  return named && *named ? named : "libhsa-runtime64.so.1";
+}
+
+void doctor_runtime(const doctor_t *doctor)
+{
+  char path[PATH_MAX];
+  if (doctor->expected == RAWHAL_BACKEND_SOFTGPU &&
+      rawhal_softgpu_library_path(NULL, path, sizeof(path), NULL) == RAWHAL_OK)
+    (void)dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* as the library does it: below the runtime */
+  void *runtime = dlopen(runtime_name(), RTLD_NOW | RTLD_LOCAL);
+  if (!runtime) {
+    const char *why = dlerror();
+    doctor_say(doctor, DOCTOR_PROBLEM,
+               "sudo apt install libhsa-runtime64-1 (of ROCm's packages: hsa-rocr), or let "
+               "RAWHAL_RUNTIME_LIBRARY name it",
+               "the HSA runtime cannot be loaded: %.700s", why ? why : "?");
+    return;
+  }
+  const void *init = dlsym(runtime, "hsa_init");
+  const char *file = file_of(init, path);
+  if (!init)
+    doctor_say(doctor, DOCTOR_PROBLEM, "unset RAWHAL_RUNTIME_LIBRARY, or let it name a runtime",
+               "%.700s is not an HSA runtime: it has no hsa_init", runtime_name());
+  else
+    doctor_say(doctor, DOCTOR_OK, NULL, "%.700s", file ? file : runtime_name());
+}
+
+/* ---- softgpu ---- */
+
+/* Beside this program as installed, beside its library as built, or anywhere in PATH. */
+static bool find_wrapper(const char *library, char path[PATH_MAX])
+{
+  char self[PATH_MAX] = "";
+  const ssize_t size = readlink("/proc/self/exe", self, sizeof(self) - 1);
+  self[size > 0 ? size : 0] = 0;
+  const char *const near[] = {self, library};
+  for (size_t i = 0; i < 2; ++i) {
+    const char *slash = strrchr(near[i], '/');
+    const int used =
+        slash ? snprintf(path, PATH_MAX, "%.*s/softgpu-run", (int)(slash - near[i]), near[i]) : -1;
+    if (used > 0 && used < PATH_MAX && program_is(path))
+      return true;
+  }
+  return program_in_path("softgpu-run", path);
+}
+
+void doctor_softgpu(const doctor_t *doctor)
+{
+  static const char fix[] = "install rawhal whole: it belongs into rawhal/softgpu/ beside "
+                            "librawhal; RAWHAL_SOFTGPU_LIBRARY may name another place";
+  const bool used = doctor->expected == RAWHAL_BACKEND_SOFTGPU;
+  const doctor_state_t bad = used ? DOCTOR_PROBLEM : DOCTOR_NOTE;
+  char path[PATH_MAX], real[PATH_MAX], wrapper[PATH_MAX];
+  rawhal_error_t error;
+  if (rawhal_softgpu_library_path(NULL, path, sizeof(path), &error) != RAWHAL_OK) {
+    doctor_say(doctor, bad, fix, "%.700s", error.message);
+    return;
+  }
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char *why = dlerror();
+    doctor_say(doctor, bad, fix, "it cannot be loaded: %.700s", why ? why : "?");
+    return;
+  }
+  if (!dlsym(library, "hsaKmtOpenKFD")) {
+    doctor_say(doctor, bad, fix, "%.700s is not libhsakmt: it has no hsaKmtOpenKFD", path);
+    return;
+  }
+  doctor_say(doctor, DOCTOR_OK, NULL, "%.700s%s", path, used ? ", which kernels run on" : "");
+  if (find_wrapper(realpath(path, real) ? real : path, wrapper))
+    doctor_say(doctor, DOCTOR_OK, NULL, "programs of HSA and HIP run on it by %.700s", wrapper);
+  else
+    doctor_say(doctor, DOCTOR_NOTE, "install softgpu-run beside rawhal, or put it into PATH",
+               "there is no softgpu-run, by which programs of HSA and HIP run on it");
+}
+
+/* ---- The front ---- */
+
+void doctor_front(const doctor_t *doctor)
+{
+  static const char fix[] = "install rawhal whole: librawhal-front.so belongs beside librawhal; "
+                            "RAWHAL_FRONT_LIBRARY may name another place";
+  char path[PATH_MAX];
+  rawhal_error_t error;
+  if (!front_find(path, &error)) {
+    doctor_say(doctor, DOCTOR_PROBLEM, fix, "rawhal exec and record cannot work: %.700s",
+               error.message);
+    return;
+  }
+  void *front = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (front && dlsym(front, "OnLoad")) {
+    doctor_say(doctor, DOCTOR_OK, NULL, "%.700s, for rawhal exec and record", path);
+    return;
+  }
+  const char *why = front ? "it is not a tools library: it has no OnLoad" : dlerror();
+  doctor_say(doctor, DOCTOR_PROBLEM, fix, "rawhal exec and record cannot work: %.200s: %.700s",
+             path, why ? why : "?");
+}
+
+/* ---- llvm-objdump ---- */
+
+/* What the program says of itself, its beginning. False: it does not run. */
+static bool ask_version(const char *path, char *text, size_t room)
+{
+  int ends[2], status = -1;
+  size_t used = 0;
+  pid_t child;
+  char *const words[] = {(char[]){"llvm-objdump"}, (char[]){"--version"}, NULL};
+  posix_spawn_file_actions_t actions;
+  if (pipe(ends))
+    return false;
+  bool made = posix_spawn_file_actions_init(&actions) == 0;
+  bool started = made && !posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO) &&
+                 !posix_spawn_file_actions_addclose(&actions, ends[0]) &&
+                 !posix_spawn(&child, path, &actions, NULL, words, environ);
+  if (made)
+    posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  for (ssize_t got = 1; started && got > 0 && used + 1 < room; used += got > 0 ? (size_t)got : 0)
+    got = read(ends[0], text + used, room - used - 1);
+  close(ends[0]);
+  text[used] = 0;
+  return started && waitpid(child, &status, 0) == child && used;
+}
+
+void doctor_disassembler(const doctor_t *doctor)
+{
+  static const char fix[] = "sudo apt install llvm-19, or let RAWHAL_OBJDUMP name one";
+  static char said[65536];
+  char path[PATH_MAX];
+  rawhal_error_t error;
+  if (!program_find_objdump(path, &error)) {
+    const char *named = getenv("RAWHAL_OBJDUMP");
+    doctor_say(doctor, named && *named ? DOCTOR_PROBLEM : DOCTOR_NOTE, fix,
+               "rawhal inspect --disassemble cannot work: %.700s", error.message);
+    return;
+  }
+  const bool runs = ask_version(path, said, sizeof(said));
+  if (runs && strstr(said, "amdgcn")) {
+    const char *version = strstr(said, "version ");
+    const int size = version ? (int)strcspn(version, "\n") : 0;
+    doctor_say(doctor, DOCTOR_OK, NULL, "%.700s, LLVM %.*s", path, size < 100 ? size : 100,
+               version ? version : "");
+  } else {
+    doctor_say(doctor, DOCTOR_NOTE, fix, "rawhal inspect --disassemble cannot work: %.700s %s",
+               path, runs ? "knows no AMD GPUs" : "does not run");
+  }
+}

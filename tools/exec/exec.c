@@ -1,0 +1,493 @@
+/* rawhal exec: any program under limits, by librawhal-front, which the HSA runtime loads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <rawhal/limit.h>
+
+#include "tools/exec/guard.h"
+#include "tools/shared/front.h"
+#include "tools/shared/program.h"
+#include "tools/shared/tool.h"
+
+static const char register_name[] = "librawhal-front-register.so";
+
+enum { NOT_STARTED = 126, NOT_THERE = 127 }; /* as shells have it */
+
+static const char *help(void)
+{
+  return "usage: rawhal exec [OPTIONS] -- PROGRAM [ARGUMENTS...]\n\n"
+         "Runs PROGRAM under limits of the GPU, checked or traced, whatever it uses the\n"
+         "GPU by: HIP, OpenCL, a library, HSA. It need not know of rawhal. What limits\n"
+         "there are besides, rawhal limits tells; all that are set in the environment\n"
+         "hold.\n\n"
+         "options:\n"
+         "  --gpu-share SHARE   device time, as \"30%\"\n"
+         "  --memory BYTES      device memory, as \"4G\" or \"512M\"\n"
+         "  --check[=MODE]      are dispatches what their kernels take? MODE: warn, each\n"
+         "                      mistake once; report, every time; refuse, such a kernel\n"
+         "                      does not run. warn without\n"
+         "  --region FILE       processes that name it have their limits together, of one\n"
+         "                      tenant: else each process of PROGRAM has them for itself\n"
+         "  --tenant NAME       whose they are, among those of the region\n"
+         "  --guard MODE        what becomes of a process that uses a device and in which\n"
+         "                      the runtime has not loaded the library, where limits or\n"
+         "                      checks must hold: end, the default; report, it is said;\n"
+         "                      off, nobody looks\n"
+         "  --trace FILE        when dispatches ran and what held them back, as JSON for\n"
+         "                      Perfetto; must not be there yet\n"
+         "  --record FILE       what is dispatched, for rawhal replay\n"
+         "  --record-bytes BYTES  the most that file may have; 1G without\n"
+         "  --record-buffers    with the contents of buffers: see rawhal record --help\n"
+         "  --substitute NAME=FILE[:KERNEL][,EXTRA...]\n"
+         "                      another kernel in the place of NAME, which may be a\n"
+         "                      pattern; KERNEL has the same name without. EXTRA: an\n"
+         "                      argument more, buffer=BYTES[:FILE], dispatch or value=N.\n"
+         "                      May be given again, the first that is for a kernel counts\n"
+         "  --substitute-cache FOLDER  remembers what became of them\n"
+         "  --policy FILE       rules by program, kernel and code object, as JSON:\n"
+         "                      docs/policy.md\n"
+         "  --help              this text\n\n"
+         "Of a limit that the environment has as well the stricter holds.\n\n"
+         "environment:\n"
+         "  RAWHAL_FRONT_LIBRARY  the path of librawhal-front.so, if it is not beside\n"
+         "                        librawhal\n"
+         "  RAWHAL_DEVICE         softgpu or hsa; softgpu-run starts PROGRAM where it is\n"
+         "                        softgpu, or there is no /dev/kfd and it says nothing\n"
+         "  RAWHAL_FRONT_REPORT   a file or the number of a descriptor for what the limits\n"
+         "                        have to say; standard error without, no one when it is\n"
+         "                        empty\n\n"
+         "It sets HSA_TOOLS_LIB and HSA_TOOLS_ROCPROFILER_V1_TOOLS for PROGRAM; where\n"
+         "ROCP_TOOL_LIBRARIES names tools of rocprofiler-sdk it adds\n"
+         "librawhal-front-register.so.\n\n"
+         "exit status: PROGRAM's own, and\n"
+         "  2    the command line is wrong, or what it or the environment asks for cannot\n"
+         "       be: PROGRAM would have no device\n"
+         "  126  the library or PROGRAM cannot be run, or a process was ended (--guard)\n"
+         "  127  there is no PROGRAM\n";
+}
+
+static const char *record_help(void)
+{
+  return "usage: rawhal record -o FILE [OPTIONS] -- PROGRAM [ARGUMENTS...]\n\n"
+         "Runs PROGRAM and writes what it dispatches to FILE: kernels, their code objects,\n"
+         "grids and kernargs. rawhal replay lists what is in it, and launches one of them\n"
+         "again.\n\n"
+         "options:\n"
+         "  -o, --output FILE   must not be there yet; a second process of the program\n"
+         "                      that uses the GPU adds its number\n"
+         "  --bytes BYTES       the most that FILE may have, as \"64M\" or \"8G\"; 1G without\n"
+         "  --buffers           with what the pointers of kernargs lead to, before and\n"
+         "                      after: then one dispatch of a queue runs at a time, and\n"
+         "                      replay can compare\n"
+         "  --gpu-share, --memory, --region, --tenant, --guard, --check, --trace\n"
+         "                      as of rawhal exec\n"
+         "  --help              this text\n\n"
+         "The file is written as the program goes on, can be read whenever it was killed,\n"
+         "and says so when it ends early. Environment and exit status are those of rawhal\n"
+         "exec.\n";
+}
+
+/* ---- The environment ---- */
+
+static bool set_variable(const char *name, const char *value, rawhal_error_t *error)
+{
+  return (value && setenv(name, value, 1) == 0) ||
+         tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
+}
+
+/* ---- The library ---- */
+
+/* `path`, and what the variable names besides, once each, and `end`. NULL: no memory. */
+static char *with_others(const char *path, const char *others, const char *separator,
+                         const char *end)
+{
+  size_t room = strlen(path) + strlen(others) + strlen(end) + 2;
+  char *all = malloc(room), *rest = strdup(others), *place = NULL;
+  if (all && rest) {
+    size_t length = (size_t)snprintf(all, room, "%s", path);
+    for (char *name = strtok_r(rest, separator, &place); name;
+         name = strtok_r(NULL, separator, &place))
+      if (strcmp(name, path))
+        length += (size_t)snprintf(all + length, room - length, "%c%s", *separator, name);
+    snprintf(all + length, room - length, "%s", end);
+  }
+  if (!rest) {
+    free(all);
+    all = NULL;
+  }
+  free(rest);
+  return all;
+}
+
+static bool put_first(const char *variable, const char *path, const char *separator,
+                      const char *end, rawhal_error_t *error)
+{
+  const char *others = getenv(variable);
+  char *all = with_others(path, others ? others : "", separator, end);
+  bool done = set_variable(variable, all, error);
+  free(all);
+  return done;
+}
+
+/* Where rocprofiler-sdk is asked for already, which a profiler does that is run around or within
+ * this. It is not asked for otherwise: where it is not installed the runtime would end the program.
+ * rocprofiler-sdk takes each name of several to its colon, and not the last without one. */
+static bool set_register(const char *front, rawhal_error_t *error)
+{
+  static const char variable[] = "ROCP_TOOL_LIBRARIES";
+  char path[PATH_MAX + sizeof(register_name)];
+  const char *named = getenv(variable);
+  const char *slash = strrchr(front, '/');
+  snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - front), front, register_name);
+  if (!named || !*named || access(path, R_OK))
+    return true;
+  return put_first(variable, path, ":", ":", error);
+}
+
+/* It comes first, nearest to the runtime: what other tools do is limited, too. Newer runtimes leave
+ * out what HSA_TOOLS_LIB names when rocprofiler-sdk is in the program, but for the second variable;
+ * older ones do not know it. */
+static bool set_tools(const char *path, rawhal_error_t *error)
+{
+  return put_first("HSA_TOOLS_LIB", path, " ", "", error) &&
+         set_variable("HSA_TOOLS_ROCPROFILER_V1_TOOLS", "1", error) && set_register(path, error);
+}
+
+/* ---- Limits ---- */
+
+/* Of the environment's and ours the stricter, as everywhere. What there cannot be compared ("50%",
+ * of a device not known here) would be lifted or would lift ours. False: one is not understood. */
+static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *error)
+{
+  const char *variable = rawhal_limit_info(limit)->variable;
+  const char *before = getenv(variable);
+  uint64_t mine, theirs = RAWHAL_UNLIMITED;
+  rawhal_error_t why;
+  if (rawhal_limit_parse(limit, text, NULL, &mine, error) != RAWHAL_OK)
+    return false;
+  if (before && rawhal_limit_parse(limit, before, NULL, &theirs, &why) != RAWHAL_OK) {
+    snprintf(error->message, sizeof(error->message),
+             "%s is set, too, and which of the two is stricter cannot be said: %.200s", variable,
+             why.message);
+    return false;
+  }
+  return theirs <= mine || set_variable(variable, text, error);
+}
+
+/* ---- Options ---- */
+
+enum {
+  LIMIT = 1,
+  CHECK = 1000,
+  TRACE,
+  BUFFERS,
+  BYTES,
+  SUBSTITUTE,
+  CACHE,
+  POLICY,
+  TENANT,
+  REGION,
+  GUARD,
+  RECORD = 'o'
+}; /* a limit's are from LIMIT on */
+
+/* clang-format off */
+#define COMMON_OPTIONS                                                    \
+  {"gpu-share", required_argument, NULL, LIMIT + RAWHAL_LIMIT_GPU_SHARE}, \
+  {"memory", required_argument, NULL, LIMIT + RAWHAL_LIMIT_MEMORY},       \
+  {"check", optional_argument, NULL, CHECK},                              \
+  {"tenant", required_argument, NULL, TENANT},                            \
+  {"region", required_argument, NULL, REGION},                            \
+  {"guard", required_argument, NULL, GUARD},                              \
+  {"trace", required_argument, NULL, TRACE}
+/* clang-format on */
+
+static const struct option exec_options[] = {
+    COMMON_OPTIONS,
+    {"record", required_argument, NULL, RECORD},
+    {"record-buffers", no_argument, NULL, BUFFERS},
+    {"record-bytes", required_argument, NULL, BYTES},
+    {"substitute", required_argument, NULL, SUBSTITUTE},
+    {"substitute-cache", required_argument, NULL, CACHE},
+    {"policy", required_argument, NULL, POLICY},
+    {0},
+};
+
+static const struct option record_options[] = {
+    COMMON_OPTIONS,
+    {"output", required_argument, NULL, RECORD},
+    {"buffers", no_argument, NULL, BUFFERS},
+    {"bytes", required_argument, NULL, BYTES},
+    {0},
+};
+
+static bool set_check(const char *mode, rawhal_error_t *error)
+{
+  static const char *const modes[] = {"warn", "report", "refuse"};
+  for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); ++i)
+    if (strcmp(mode, modes[i]) == 0)
+      return set_variable("RAWHAL_CHECK", mode, error);
+  return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                     "--check=%.40s: there are warn, report and refuse", mode);
+}
+
+/* The program may change its folder. */
+static bool set_file(const char *variable, const char *file, rawhal_error_t *error)
+{
+  char path[PATH_MAX], folder[PATH_MAX] = "";
+  if (*file != '/' && !getcwd(folder, sizeof(folder)))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s", file, strerror(errno));
+  int size = snprintf(path, sizeof(path), "%s%s%s", folder, *folder ? "/" : "", file);
+  if (size < 0 || (size_t)size >= sizeof(path))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: the path is too long", file);
+  return set_variable(variable, path, error);
+}
+
+/* What is there already is not written over, and would have a second name beside it. A pipe or a
+ * terminal has nothing to lose. */
+static bool set_output(const char *variable, const char *file, rawhal_error_t *error)
+{
+  struct stat there;
+  if (lstat(file, &there) == 0 && (stat(file, &there) || S_ISREG(there.st_mode)))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s is there already", file);
+  return set_file(variable, file, error);
+}
+
+/* Nobody leaves an account by naming another. */
+static bool set_account(const char *variable, const char *text, rawhal_error_t *error)
+{
+  const char *named = getenv(variable);
+  if (named && strcmp(named, text))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "'%.100s': %s is '%.100s' already", text,
+                       variable, named);
+  return set_variable(variable, text, error);
+}
+
+static bool set_region(const char *file, rawhal_error_t *error)
+{
+  const char *named = getenv("RAWHAL_LIMIT_REGION");
+  char *before = named ? strdup(named) : NULL;
+  bool done = (before || !named || tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory")) &&
+              set_file("RAWHAL_LIMIT_REGION", file, error);
+  if (done && before && strcmp(before, getenv("RAWHAL_LIMIT_REGION")))
+    done = tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                       "'%.100s': RAWHAL_LIMIT_REGION is '%.100s' already", file, before);
+  free(before);
+  return done;
+}
+
+/* In the words of a limit. */
+static bool set_record_bytes(const char *text, rawhal_error_t *error)
+{
+  uint64_t bytes;
+  if (rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, text, NULL, &bytes, error) != RAWHAL_OK)
+    return false;
+  return set_variable("RAWHAL_RECORD_BYTES", text, error);
+}
+
+/* An operator's file must not be taken away. */
+static bool set_policy(const char *file, rawhal_error_t *error)
+{
+  const char *named = getenv("RAWHAL_POLICY");
+  if (named && *named)
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                       "--policy: RAWHAL_POLICY names '%.200s' already", named);
+  return set_file("RAWHAL_POLICY", file, error);
+}
+
+/* One more line, after those of the environment. */
+static bool add_substitute(const char *text, rawhal_error_t *error)
+{
+  static const char variable[] = "RAWHAL_SUBSTITUTE";
+  const char *before = getenv(variable), *file = strchr(text, '=');
+  char folder[PATH_MAX] = "", *lines = NULL;
+  if (!file || file == text || strchr(text, '\n'))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                       "--substitute '%.100s': NAME=FILE[:KERNEL][,EXTRA...]", text);
+  if (*++file != '/' && !getcwd(folder, sizeof(folder)))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s", file, strerror(errno));
+  if (asprintf(&lines, "%s%s%.*s%s%s%s", before ? before : "", before ? "\n" : "",
+               (int)(file - text), text, folder, *folder ? "/" : "", file) < 0)
+    lines = NULL;
+  bool done = set_variable(variable, lines, error);
+  free(lines);
+  return done;
+}
+
+static bool set_option(int option, const char *value, rawhal_error_t *error)
+{
+  switch (option) {
+  case CHECK:
+    return set_check(value ? value : "warn", error);
+  case TRACE:
+    return set_output("RAWHAL_TRACE", value, error);
+  case RECORD:
+    return set_output("RAWHAL_RECORD", value, error);
+  case TENANT:
+    return set_account("RAWHAL_TENANT", value, error);
+  case REGION:
+    return set_region(value, error);
+  case BUFFERS:
+    return set_variable("RAWHAL_RECORD_BUFFERS", "1", error);
+  case BYTES:
+    return set_record_bytes(value, error);
+  case SUBSTITUTE:
+    return add_substitute(value, error);
+  case POLICY:
+    return set_policy(value, error);
+  case CACHE:
+    return set_file("RAWHAL_SUBSTITUTE_CACHE", value, error);
+  default:
+    return set_limit((rawhal_limit_t)(option - LIMIT), value, error);
+  }
+}
+
+/* What is said of a recording, where there is none, would be lost without a word. */
+static const char *find_orphan(bool bytes, bool buffers)
+{
+  const char *recording = getenv("RAWHAL_RECORD");
+  if (recording && *recording)
+    return NULL;
+  return bytes ? "--record-bytes" : buffers ? "--record-buffers" : NULL;
+}
+
+/* As execvp(3) will find it; NULL: it will not. */
+static const char *file_of(const char *program, char path[PATH_MAX])
+{
+  char found[PATH_MAX];
+  if (!strchr(program, '/') && !program_in_path(program, found))
+    return NULL;
+  return realpath(strchr(program, '/') ? program : found, path);
+}
+
+/* Again, by softgpu-run, where programs are to run on softgpu. */
+static bool on_softgpu(int argc, char **argv, rawhal_error_t *error)
+{
+  char runner[PATH_MAX], self[] = "/proc/self/exe", path[PATH_MAX], dashes[] = "--";
+  if (!front_find_runner(runner, error))
+    return false;
+  if (!*runner)
+    return true;
+  char **words = calloc((size_t)argc + 4, sizeof(*words));
+  if (!words || !realpath(self, path)) {
+    free(words);
+    return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for a command");
+  }
+  words[0] = runner;
+  words[1] = dashes;
+  words[2] = path;
+  memcpy(words + 3, argv, (size_t)argc * sizeof(*words));
+  (void)execv(runner, words);
+  const int why = errno;
+  free(words);
+  return tool_refuse(error, RAWHAL_UNSUPPORTED, "'%.300s': %s", runner, strerror(why));
+}
+
+static int fail_start(const char *command, const char *program, int why)
+{
+  rawhal_error_t error;
+  const bool is_there = why != ENOENT || access(program, F_OK) == 0;
+  (void)tool_refuse(&error, is_there ? RAWHAL_INVALID_ARGUMENT : RAWHAL_NOT_FOUND, "'%.300s': %s%s",
+                    program, strerror(why), why == ENOENT && is_there ? " (its interpreter)" : "");
+  (void)tool_fail(command, &error);
+  return is_there ? NOT_STARTED : NOT_THERE;
+}
+
+/* What would leave the program without a device is said before it runs without one. */
+static int check_and_start(const char *command, char **argv, guard_mode_t guard)
+{
+  char path[PATH_MAX], program[PATH_MAX];
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  bool enforces = false;
+  if (!front_find(path, &error) || !set_tools(path, &error)) {
+    (void)tool_fail(command, &error);
+    return NOT_STARTED;
+  }
+  if (!front_check(path, file_of(*argv, program), &enforces, &error)) {
+    (void)tool_fail(command, &error);
+    return error.status == RAWHAL_NOT_FOUND ? NOT_STARTED : TOOL_USAGE;
+  }
+  int why = 0;
+  if (enforces && guard != GUARD_OFF) {
+    const int status = guard_run(argv, guard, NOT_STARTED, &why, &error);
+    if (status >= 0)
+      return status;
+  } else {
+    execvp(*argv, argv);
+    why = errno;
+  }
+  if (why)
+    return fail_start(command, *argv, why);
+  (void)tool_fail(command, &error);
+  return NOT_STARTED;
+}
+
+static int start(const char *command, int argc, char **argv, const char *short_options,
+                 const struct option *options)
+{
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  guard_mode_t guard = GUARD_END;
+  bool bytes = false, buffers = false;
+  if (!on_softgpu(argc, argv, &error)) {
+    (void)tool_fail(command, &error);
+    return error.status == RAWHAL_INVALID_ARGUMENT ? TOOL_USAGE : NOT_STARTED;
+  }
+  opterr = 0;
+  optind = 1;
+  for (int option; (option = getopt_long(argc, argv, short_options, options, NULL)) != -1;) {
+    if (option == '?')
+      return tool_usage(command, "unknown option, or one without a value: '%s'",
+                        tool_bad_option(argv));
+    if (option == GUARD && !guard_mode_of(optarg, &guard))
+      return tool_usage(command, "--guard=%.40s: there are end, report and off", optarg);
+    if (option != GUARD && !set_option(option, optarg, &error))
+      return tool_usage(command, "%s", error.message);
+    bytes |= option == BYTES;
+    buffers |= option == BUFFERS;
+  }
+  if (optind >= argc)
+    return tool_usage(command, "no program is named");
+  const char *orphan = options == exec_options ? find_orphan(bytes, buffers) : NULL;
+  if (orphan)
+    return tool_usage(command, "%s is of a recording, and there is none: --record FILE makes one",
+                      orphan);
+  if (options == record_options && !getenv("RAWHAL_RECORD"))
+    return tool_usage(command, "-o says which file");
+  return check_and_start(command, argv + optind, guard);
+}
+
+static int run(int argc, char **argv)
+{
+  return start("exec", argc, argv, "+", exec_options);
+}
+
+static int run_record(int argc, char **argv)
+{
+  return start("record", argc, argv, "+o:", record_options);
+}
+
+const tool_command_t exec_command = {
+    .name = "exec",
+    .summary = "run any program under limits of the GPU, checked or traced",
+    .help = help,
+    .run = run,
+    .options = exec_options,
+    .runs_program = true,
+};
+
+const tool_command_t record_command = {
+    .name = "record",
+    .summary = "record what a program dispatches, for replay",
+    .help = record_help,
+    .run = run_record,
+    .options = record_options,
+    .letters = "o:",
+    .runs_program = true,
+};

@@ -1,0 +1,271 @@
+/* rawhal find: in which code objects of files and folders a kernel is. */
+#include <fnmatch.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/shared/demangle.h"
+#include "tools/shared/json.h"
+#include "tools/shared/near.h"
+#include "tools/shared/progress.h"
+#include "tools/shared/select.h"
+#include "tools/shared/terminal.h"
+#include "tools/shared/tool.h"
+#include "tools/shared/uri.h"
+#include "tools/shared/walk.h"
+
+typedef struct find {
+  select_options_t select; /* of the file at hand */
+  const char *pattern;     /* shell pattern; NULL: the name itself, select.kernel */
+  json_writer_t *json;     /* NULL: text */
+  bool demangle;           /* of text */
+  uint64_t files, objects, kernels;
+  near_names_t others; /* while none was found */
+  walk_t walk;
+} find_t;
+
+/* ---- What was found ---- */
+
+/* "" where the kernel has no layout. */
+static void write_signature(const rawhal_kernel_t *kernel, char text[17], uint32_t *bytes)
+{
+  rawhal_kernarg_layout_t *layout = NULL;
+  *text = 0;
+  *bytes = 0;
+  if (rawhal_kernarg_layout_create(kernel, 0, &layout, NULL))
+    return;
+  const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(layout);
+  snprintf(text, 17, "%016" PRIx64, info->signature);
+  *bytes = info->segment_size;
+  rawhal_kernarg_layout_destroy(layout);
+}
+
+static void print_json(const find_t *find, const select_t *select, const rawhal_kernel_t *kernel,
+                       const char *target, const char *signature)
+{
+  json_writer_t *out = find->json;
+  json_begin_object(out, NULL);
+  json_put_text(out, "file", find->select.path);
+  json_put_unsigned(out, "object", select->index);
+  json_put_unsigned(out, "offset", select->object->offset);
+  json_put_unsigned(out, "size", select->object->bytes.size);
+  json_put_bool(out, "unpacked", select->object->unpacked);
+  uri_put(out, find->select.path, select->object);
+  json_put_string_or_null(out, "member", select->object->member);
+  json_put_string_or_null(out, "bundle_id", select->object->id);
+  json_put_text(out, "target", target);
+  json_put_string(out, "name", kernel->name);
+  json_put_string(out, "symbol", kernel->symbol);
+  json_put_text(out, "signature", *signature ? signature : NULL);
+  json_put_bool(out, "usable", kernel->usable);
+  json_end(out);
+}
+
+static void print_text(const find_t *find, const select_t *select, const rawhal_kernel_t *kernel,
+                       const char *target, const char *signature, uint32_t bytes)
+{
+  (void)tool_print_words(find->select.path);
+  printf(": object %zu, %s", select->index, target);
+  if (select->object->member.size) {
+    fputs(", member ", stdout);
+    (void)tool_print_text(select->object->member);
+  }
+  fputs(": ", stdout);
+  terminal_style(STYLE_NAME);
+  (void)tool_print_text(demangle_if(find->demangle, kernel->name));
+  terminal_style(STYLE_NONE);
+  if (*signature)
+    printf(", %" PRIu32 " bytes of kernargs, signature %s", bytes, signature);
+  puts(kernel->usable ? "" : ", unusable");
+}
+
+static void report(find_t *find, const select_t *select, const rawhal_kernel_t *kernel)
+{
+  char target[64], signature[17];
+  uint32_t bytes;
+  rawhal_target_format(&select->object->target, target, sizeof(target));
+  write_signature(kernel, signature, &bytes);
+  ++find->kernels;
+  progress_clear();
+  if (find->json)
+    print_json(find, select, kernel, target, signature);
+  else
+    print_text(find, select, kernel, target, signature, bytes);
+}
+
+/* ---- Looking ---- */
+
+/* A name is matched as far as it is text; one with a NUL inside matches none. */
+static bool matches(rawhal_string_t name, const char *pattern)
+{
+  enum { LONGEST = 64 << 10 };
+  if (memchr(name.data, 0, name.size) || name.size >= LONGEST)
+    return false;
+  char text[256], *copy = name.size < sizeof(text) ? text : malloc(name.size + 1);
+  if (!copy)
+    return false;
+  memcpy(copy, name.data, name.size);
+  copy[name.size] = 0;
+  bool does = fnmatch(pattern, copy, 0) == 0;
+  if (copy != text)
+    free(copy);
+  return does;
+}
+
+static bool is_text(rawhal_string_t text, rawhal_string_t other)
+{
+  return text.size == other.size && memcmp(text.data, other.data, text.size) == 0;
+}
+
+static void look_into(find_t *find, const select_t *select)
+{
+  const rawhal_kernel_t *kernel;
+  ++find->objects;
+  if (!find->pattern) {
+    const rawhal_string_t name = rawhal_string(find->select.kernel);
+    const rawhal_kernel_t *first = rawhal_hsaco_find_kernel(select->hsaco, name);
+    for (size_t i = 0; first && (kernel = rawhal_hsaco_kernel(select->hsaco, i)); ++i)
+      if (kernel == first || is_text(kernel->name, name)) /* several may have one name */
+        report(find, select, kernel);
+    if (first)
+      return;
+    if (!find->kernels)
+      near_look_at(&find->others, select->hsaco);
+    return;
+  }
+  for (size_t i = 0; (kernel = rawhal_hsaco_kernel(select->hsaco, i)); ++i)
+    if (matches(kernel->name, find->pattern) || matches(kernel->symbol, find->pattern))
+      report(find, select, kernel);
+}
+
+static void look_at_file(void *context, const char *path, bool named)
+{
+  find_t *find = context;
+  select_t select = {0};
+  rawhal_error_t error;
+  find->select.path = path;
+  if (!select_open(&select, &find->select, &error)) {
+    if (!walk_passes_over(named, &error))
+      walk_refuse(&find->walk, path, &error);
+    return;
+  }
+  ++find->files;
+  for (;;) {
+    if (!select_next(&select, &error))
+      walk_refuse(&find->walk, path, &error); /* one object; the others are looked at */
+    else if (select.hsaco)
+      look_into(find, &select);
+    else
+      break;
+  }
+  select_close(&select);
+}
+
+static int look(find_t *find, char **paths, int count)
+{
+  json_writer_t json = {.out = stdout};
+  rawhal_error_t error;
+  if (find->json) {
+    find->json = &json;
+    json_begin_object(&json, NULL);
+    json_put_text(&json, "schema", "rawhal-find-1");
+    json_begin_array(&json, "kernels");
+  }
+  find->walk = (walk_t){.command = "find", .context = find, .file = look_at_file};
+  if (!walk_paths(&find->walk, paths, count, &error))
+    return tool_fail("find", &error);
+  if (find->json) {
+    json_end(&json);
+    json_put_unsigned(&json, "files", find->files);
+    json_put_unsigned(&json, "objects", find->objects);
+    json_put_unsigned(&json, "refused", find->walk.refused);
+    json_end(&json);
+  }
+  if (!find->kernels && !find->walk.refused) {
+    char nearest[NEAR_TEXT];
+    near_text(&find->others, nearest);
+    (void)tool_refuse(&error, RAWHAL_NOT_FOUND,
+                      "no kernel '%s' in %" PRIu64 " code objects of %" PRIu64 " files%s",
+                      find->select.kernel, find->objects, find->files, nearest);
+    (void)tool_fail("find", &error);
+  }
+  return find->kernels && !find->walk.refused ? TOOL_OK : TOOL_FAILED;
+}
+
+/* ---- The command line ---- */
+
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"target", required_argument, NULL, 't'},
+    {"demangle", no_argument, NULL, 'd'},
+    {"no-demangle", no_argument, NULL, 'n'},
+    {NULL, 0, NULL, 0},
+};
+
+static int run(int argc, char **argv)
+{
+  find_t find = {.select = {.progress = "find",
+                            .skip_unreadable = true,
+                            .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
+  json_writer_t wanted;
+  rawhal_target_t target;
+  demangle_when_t when = DEMANGLE_ON_TERMINALS;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'j':
+      find.json = &wanted;
+      break;
+    case 'd':
+      when = DEMANGLE_ALWAYS;
+      break;
+    case 'n':
+      when = DEMANGLE_NEVER;
+      break;
+    case 't':
+      if (!select_read_target("find", optarg, &target))
+        return TOOL_USAGE;
+      find.select.target = &target;
+      break;
+    default:
+      return tool_option_usage("find", argv);
+    }
+  if (argc - optind < 2)
+    return tool_usage("find", "expected KERNEL and at least one PATH");
+  find.demangle = demangle_text(when);
+  find.select.kernel = find.others.wanted = argv[optind];
+  find.pattern = strpbrk(argv[optind], "*?[") ? argv[optind] : NULL;
+  return look(&find, argv + optind + 1, argc - optind - 1);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal find KERNEL PATH... [OPTIONS]\n\n"
+         "Lists the code objects in which KERNEL is: a line each, with the file, the\n"
+         "object's number, its target and the signature of the kernel's arguments, which\n"
+         "is the same where the same blob fits. KERNEL is a kernel's name or its symbol\n"
+         "(NAME.kd), or a pattern with *, ? and [...] as the shell has them. A PATH is a\n"
+         "file, - for standard input, or a folder, of which everything below is looked\n"
+         "at; what carries no code objects there is passed over.\n\n"
+         "options:\n"
+         "  --demangle   C++ names of kernels as they were written, also where standard\n"
+         "               output is not a terminal; --no-demangle: nowhere. JSON has the\n"
+         "               exact names\n"
+         "  --json       one JSON document (schema \"rawhal-find-1\") instead of text\n"
+         "  --target ID  only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+         "  --help       this text\n\n"
+         "exit status:\n"
+         "  0   found\n"
+         "  1   not found, or something was refused, as standard error says\n"
+         "  2   the command line is wrong\n";
+}
+
+const tool_command_t find_command = {
+    .name = "find",
+    .summary = "list the code objects of files and folders that have a kernel",
+    .help = help,
+    .run = run,
+    .options = long_options,
+};

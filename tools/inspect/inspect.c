@@ -1,0 +1,281 @@
+/* rawhal inspect: the kernels of a file and their kernarg layouts. */
+#include "tools/inspect/inspect.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tools/shared/demangle.h"
+#include "tools/shared/near.h"
+#include "tools/shared/page/page.h"
+#include "tools/shared/tool.h"
+#include "tools/shared/triton.h"
+
+typedef struct progress {
+  bool begun;  /* there is output */
+  bool nobody; /* all was read, and no kernel, or object, is the one asked for */
+} progress_t;
+
+/* "gfx90a" is not one of "gfx90a:xnack+, gfx942". */
+static bool is_listed(const char *all, const char *one)
+{
+  const size_t size = strlen(one);
+  for (const char *at = all; (at = strstr(at, one)); at += size)
+    if ((at == all || at[-1] == ' ') && (!at[size] || at[size] == ','))
+      return true;
+  return false;
+}
+
+/* With those that there are, as far as they fit. */
+static bool refuse_target(const rawhal_container_t *container, const rawhal_target_t *target,
+                          rawhal_error_t *error)
+{
+  char wanted[64], one[64], all[512] = "";
+  const rawhal_container_object_t *object;
+  rawhal_target_format(target, wanted, sizeof(wanted));
+  for (size_t i = 0; (object = rawhal_container_object(container, i)); ++i) {
+    const size_t size = strlen(all);
+    rawhal_target_format(&object->target, one, sizeof(one));
+    if (object->readable && !is_listed(all, one) && size + strlen(one) + 3 < sizeof(all))
+      (void)snprintf(all + size, sizeof(all) - size, "%s%s", size ? ", " : "", one);
+  }
+  return tool_refuse(error, RAWHAL_NOT_FOUND, "no code object runs on %s; there are: %s", wanted,
+                     *all ? all : "none that can be read");
+}
+
+static bool inspect_objects(const inspect_options_t *options, const inspect_form_t *form,
+                            select_t *select, progress_t *progress, rawhal_error_t *error)
+{
+  size_t count = 0;
+  bool done = true;
+  near_names_t others = {.wanted = options->kernel ? options->kernel : ""};
+  char nearest[NEAR_TEXT];
+  for (; done && (done = select_next(select, error)) && select->hsaco; ++count) {
+    if (!inspect_wants_object(options, select->hsaco)) {
+      near_look_at(&others, select->hsaco);
+      continue;
+    }
+    if (!progress->begun)
+      form->begin(options);
+    progress->begun = true;
+    done = form->object(options, select, error) && !ferror(stdout);
+  }
+  const bool none_runs = options->target && !count && rawhal_container_object(select->container, 0);
+  progress->nobody = done && !progress->begun && (options->kernel || none_runs);
+  if (!progress->nobody)
+    return done;
+  if (none_runs)
+    return refuse_target(select->container, options->target, error);
+  near_text(&others, nearest);
+  return tool_refuse(error, RAWHAL_NOT_FOUND, "no kernel's name contains '%s', in %zu object%s%s%s",
+                     options->kernel, count, count == 1 ? "" : "s",
+                     options->target ? " for that target" : "", nearest);
+}
+
+static int inspect_file(const inspect_options_t *options, const inspect_form_t *form)
+{
+  const select_options_t wanted = {.path = options->path, .target = options->target};
+  rawhal_error_t error = {.status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET};
+  select_t select = {0};
+  progress_t progress = {0};
+  bool done = select_open(&select, &wanted, &error) &&
+              inspect_objects(options, form, &select, &progress, &error);
+  select_close(&select);
+  if (ferror(stdout))
+    return TOOL_FAILED; /* main() says so */
+  if (!progress.begun && !progress.nobody)
+    form->begin(options);
+  if (!progress.nobody) /* which is not a document */
+    form->end(done ? NULL : &error);
+  fflush(stdout); /* before what standard error says */
+  return done ? TOOL_OK : tool_fail("inspect", &error);
+}
+
+static int inspect_page(inspect_options_t *options, const char *output)
+{
+  rawhal_error_t error;
+  page_t page;
+  if (!page_begin(&page, output, &options->path, 1, &error))
+    return tool_fail("inspect", &error);
+  options->page = &page;
+  const int status = inspect_file(options, &inspect_json_form);
+  return page_end(&page, &error) ? status : tool_fail("inspect", &error);
+}
+
+static bool is_folder(const char *path)
+{
+  struct stat status;
+  return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* ---- The command line ---- */
+
+typedef struct inspect_request {
+  inspect_options_t options;
+  rawhal_target_t target;
+  const char *output; /* of --html */
+  demangle_when_t demangle;
+  bool json, list, html, disassemble;
+} inspect_request_t;
+
+static const char letters[] = "o:";
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"brief", no_argument, NULL, 'b'},
+    {"list", no_argument, NULL, 'l'},
+    {"kernel", required_argument, NULL, 'k'},
+    {"target", required_argument, NULL, 't'},
+    {"html", no_argument, NULL, 'h'},
+    {"output", required_argument, NULL, 'o'},
+    {"demangle", no_argument, NULL, 'd'},
+    {"no-demangle", no_argument, NULL, 'n'},
+    {"disassemble", no_argument, NULL, 'a'},
+    {NULL, 0, NULL, 0},
+};
+
+/* False: the usage error has been printed. */
+static bool read_options(inspect_request_t *request, int argc, char **argv)
+{
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1;)
+    switch (option) {
+    case 'j':
+      request->json = true;
+      break;
+    case 'b':
+      request->options.brief = true;
+      break;
+    case 'l':
+      request->list = true;
+      break;
+    case 'h':
+      request->html = true;
+      break;
+    case 'a':
+      request->disassemble = true;
+      break;
+    case 'o':
+      request->output = optarg;
+      break;
+    case 'd':
+      request->demangle = DEMANGLE_ALWAYS;
+      break;
+    case 'n':
+      request->demangle = DEMANGLE_NEVER;
+      break;
+    case 'k':
+      request->options.kernel = optarg;
+      break;
+    case 't':
+      if (!select_read_target("inspect", optarg, &request->target))
+        return false;
+      request->options.target = &request->target;
+      break;
+    default:
+      (void)tool_option_usage("inspect", argv);
+      return false;
+    }
+  return true;
+}
+
+/* Of forms that are for one file: NULL, or what is wrong. */
+static const char *not_of_one_file(const inspect_request_t *request, const char *path, int count)
+{
+  const inspect_options_t *options = &request->options;
+  const bool of_one = request->html || request->disassemble;
+  if (request->output && !request->html)
+    return "--output is for --html";
+  if (request->html + request->disassemble + request->json + options->brief > 1 && of_one)
+    return "--html and --disassemble go with no other form";
+  if (of_one && (request->list || count > 1 || is_folder(path) || tool_is_triton_json(path) ||
+                 inspect_is_tensile(path)))
+    return "--html and --disassemble are for one FILE with code objects";
+  return NULL;
+}
+
+static int run(int argc, char **argv)
+{
+  inspect_request_t request = {0};
+  inspect_options_t *options = &request.options;
+  if (!read_options(&request, argc, argv))
+    return TOOL_USAGE;
+  const int count = argc - optind;
+  if (!count)
+    return tool_usage("inspect", "expected at least one PATH");
+  options->path = argv[optind];
+  options->demangle = request.html ? request.demangle != DEMANGLE_NEVER /* pages have both */
+                                   : demangle_text(request.demangle);
+  const char *wrong = not_of_one_file(&request, options->path, count);
+  if (wrong)
+    return tool_usage("inspect", "%s", wrong);
+  if (request.html)
+    return inspect_page(options, request.output);
+  if (request.disassemble)
+    return inspect_file(options, &inspect_disassembly_form);
+  if (request.list || count > 1 || is_folder(options->path) || tool_is_triton_json(options->path)) {
+    if (options->brief)
+      return tool_usage("inspect", "--brief is for one FILE");
+    return inspect_list(options, request.json, argv + optind, count);
+  }
+  if (inspect_is_tensile(options->path))
+    return inspect_tensile(options, request.json);
+  return inspect_file(options, request.json ? &inspect_json_form : &inspect_text_form);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal inspect FILE [OPTIONS]\n"
+         "       rawhal inspect PATH... [OPTIONS]\n\n"
+         "Shows every code object in FILE: its target, its kernels, and the exact layout\n"
+         "of each kernel's arguments. FILE may be a bare ELF code object (HSACO, .co),\n"
+         "several of them back to back, a clang offload bundle, an offload binary, a\n"
+         "kpack archive, a host program, library or object with code objects in its\n"
+         "sections (.hip_fatbin, .llvm.offloading), or an ar archive of these. Bundles\n"
+         "and kpack archives may be compressed. - is standard input.\n\n"
+         "Of a solution library of Tensile (rocBLAS' and hipBLASLt's *.dat): its\n"
+         "solutions, with their kernels and the code objects that these are in, and the\n"
+         "libraries that it refers to.\n\n"
+         "Of several PATHs, or of a folder, everything below which is looked at, it lists\n"
+         "the code objects: a line each, with the file, the object's number, its offset\n"
+         "there, its target, how many kernels it has, whether it can be loaded, the first\n"
+         "thing that is odd, and what Triton's NAME.json beside a NAME.hsaco says of its\n"
+         "launch. Such a JSON may be a PATH. A solution library of Tensile has a line of\n"
+         "its own.\n\n"
+         "options:\n"
+         "  --json            one JSON document (schema \"rawhal-inspect-1\", of a list\n"
+         "                    \"rawhal-list-1\", of a solution library \"rawhal-tensile-1\")\n"
+         "                    instead of text\n"
+         "  --html            one page for browsers instead of text: all kernels, to be\n"
+         "                    sorted and searched, and their arguments as maps of bytes\n"
+         "                    (of one FILE)\n"
+         "  -o, --output OUT  write the page of --html there, not to standard output\n"
+         "  --brief           one line a kernel (text of one FILE only)\n"
+         "  --disassemble     the instructions of FILE's objects, or of the kernels of\n"
+         "                    --kernel, by llvm-objdump: RAWHAL_OBJDUMP, or the newest\n"
+         "                    that there is\n"
+         "  --list            a list also of one FILE\n"
+         "  --demangle        C++ names of kernels as they were written, also where\n"
+         "                    standard output is not a terminal; --no-demangle: nowhere.\n"
+         "                    JSON has the exact names\n"
+         "  --kernel TEXT     only kernels whose name contains TEXT, and what is theirs\n"
+         "  --target ID       only objects that run on ID, such as gfx90a or\n"
+         "                    gfx90a:xnack-\n"
+         "  --help            this text\n\n"
+         "exit status:\n"
+         "  0   everything was read\n"
+         "  1   the file, or an object in it, was refused; with --json the document then\n"
+         "      has \"status\", \"message\" and \"offset\". Or no kernel's name contains TEXT,\n"
+         "      or no object runs on ID: then there is no output. A list goes on; it says\n"
+         "      why, or standard error does. Or there is no llvm-objdump, or it failed\n"
+         "  2   the command line is wrong\n";
+}
+
+const tool_command_t inspect_command = {
+    .name = "inspect",
+    .summary = "show the kernels of a file and their kernarg layouts",
+    .help = help,
+    .run = run,
+    .options = long_options,
+    .letters = letters,
+};

@@ -1,0 +1,234 @@
+/* rawhal limits: what the environment limits, and where each value comes from. */
+#include "tools/limits/limits.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <rawhal/limit.h>
+
+#include "tools/shared/json.h"
+#include "tools/shared/terminal.h"
+#include "tools/shared/tool.h"
+
+/* ---- What other limiters read ---- */
+
+/* Its value where it is set, "" for a file that is there; NULL: neither. */
+static const char *foreign_value(const rawhal_limit_foreign_t *foreign)
+{
+  if (*foreign->variable == '/')
+    return access(foreign->variable, F_OK) == 0 ? "" : NULL;
+  return getenv(foreign->variable);
+}
+
+/* ---- Text ---- */
+
+enum { INDENT = 4, NARROW = 72 };
+
+static void print_row(const char *name, const char *value, const char *origin, bool pinned)
+{
+  terminal_row_t row = {0};
+  char from[sizeof((rawhal_limit_text_t){0}.origin) + sizeof(", pinned")];
+  snprintf(from, sizeof(from), "%s%s", *origin ? origin : "-", pinned ? ", pinned" : "");
+  terminal_row_put(&row, name, 22, INDENT);
+  terminal_row_put(&row, value, terminal_columns() < NARROW ? 10 : 24, INDENT);
+  terminal_row_put(&row, from, 0, INDENT);
+  putchar('\n');
+}
+
+static void print_name_row(const char *key, const rawhal_limit_config_t *config,
+                           rawhal_limit_name_t name, const char *otherwise)
+{
+  rawhal_limit_text_t text = {.size = sizeof(text)};
+  (void)!rawhal_limit_config_name(config, name, &text, NULL);
+  print_row(key, *text.text ? text.text : otherwise, text.origin, text.pinned);
+}
+
+static void print_foreign_row(const char *variable, const char *value, const char *instead)
+{
+  terminal_row_t row = {0};
+  terminal_row_put(&row, variable, 30, INDENT);
+  terminal_row_put(&row, value, 16, INDENT);
+  terminal_row_put_words(&row, rawhal_string(instead), INDENT);
+  putchar('\n');
+}
+
+static void print_foreign(void)
+{
+  const rawhal_limit_foreign_t *foreign;
+  bool any = false;
+  for (size_t i = 0; (foreign = rawhal_limit_foreign(i)); ++i) {
+    const char *value = foreign_value(foreign);
+    if (!value)
+      continue;
+    if (!any) {
+      putchar('\n');
+      print_foreign_row("NOT HONOURED", "VALUE", "INSTEAD");
+    }
+    any = true;
+    print_foreign_row(foreign->variable, value, foreign->instead);
+  }
+}
+
+static void print_text(const rawhal_limit_config_t *config)
+{
+  print_row("LIMIT", "VALUE", "FROM", false);
+  for (rawhal_limit_t limit = 0; rawhal_limit_info(limit); ++limit) {
+    rawhal_limit_value_t set = {.size = sizeof(set)};
+    char value[32];
+    (void)!rawhal_limit_config_value(config, limit, &set, NULL);
+    rawhal_limit_format(limit, set.value, value, sizeof(value));
+    print_row(rawhal_limit_info(limit)->name, value, set.origin, set.pinned);
+  }
+  print_name_row("cu-mask", config, RAWHAL_LIMIT_NAME_CU_MASK, "all");
+  print_name_row("tenant", config, RAWHAL_LIMIT_NAME_TENANT, "default");
+  print_name_row("region", config, RAWHAL_LIMIT_NAME_REGION, "none, this process only");
+  print_foreign();
+}
+
+/* ---- JSON ---- */
+
+static void put_entry(json_writer_t *out, const char *key, const char *value, const char *origin,
+                      bool pinned)
+{
+  json_begin_object(out, key);
+  json_put_text(out, "value", *value ? value : NULL);
+  json_put_text(out, "from", *origin ? origin : NULL);
+  json_put_bool(out, "pinned", pinned);
+  json_end(out);
+}
+
+static void put_name(json_writer_t *out, const char *key, const rawhal_limit_config_t *config,
+                     rawhal_limit_name_t name)
+{
+  rawhal_limit_text_t text = {.size = sizeof(text)};
+  (void)!rawhal_limit_config_name(config, name, &text, NULL);
+  put_entry(out, key, text.text, text.origin, text.pinned);
+}
+
+static void put_foreign(json_writer_t *out, const char *key)
+{
+  const rawhal_limit_foreign_t *foreign;
+  json_begin_array(out, key);
+  for (size_t i = 0; (foreign = rawhal_limit_foreign(i)); ++i) {
+    const char *value = foreign_value(foreign);
+    if (!value)
+      continue;
+    json_begin_object(out, NULL);
+    json_put_text(out, "variable", foreign->variable);
+    json_put_text(out, "value", value);
+    json_put_text(out, "instead", foreign->instead);
+    json_end(out);
+  }
+  json_end(out);
+}
+
+/* Schema "rawhal-limits-1", described in docs/limits.schema.json. */
+static void print_json(const rawhal_limit_config_t *config)
+{
+  json_writer_t out = {.out = stdout};
+  json_begin_object(&out, NULL);
+  json_put_text(&out, "schema", "rawhal-limits-1");
+  json_begin_object(&out, "limits");
+  for (rawhal_limit_t limit = 0; rawhal_limit_info(limit); ++limit) {
+    rawhal_limit_value_t set = {.size = sizeof(set)};
+    char value[32];
+    (void)!rawhal_limit_config_value(config, limit, &set, NULL);
+    rawhal_limit_format(limit, set.value, value, sizeof(value));
+    put_entry(&out, rawhal_limit_info(limit)->name, value, set.origin, set.pinned);
+  }
+  put_name(&out, "cu-mask", config, RAWHAL_LIMIT_NAME_CU_MASK);
+  put_name(&out, "tenant", config, RAWHAL_LIMIT_NAME_TENANT);
+  put_name(&out, "region", config, RAWHAL_LIMIT_NAME_REGION);
+  json_end(&out);
+  put_foreign(&out, "not_honoured");
+  json_end(&out);
+}
+
+/* ---- */
+
+static const struct option long_options[] = {
+    {"json", no_argument, NULL, 'j'},
+    {"device", required_argument, NULL, 'd'},
+    {"memory", required_argument, NULL, 'm'},
+    {NULL, 0, NULL, 0},
+};
+
+static int run(int argc, char **argv)
+{
+  if (argc > 1 && limits_is_control(argv[1]))
+    return limits_control(argc - 1, argv + 1);
+  rawhal_limit_device_t device = {0};
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  bool json = false;
+  uint64_t index;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'j':
+      json = true;
+      break;
+    case 'd':
+      if (!tool_parse_number(optarg, UINT32_MAX, &index))
+        return tool_usage("limits", "--device: '%s' is not a number", optarg);
+      device.index = (uint32_t)index;
+      break;
+    case 'm':
+      if (rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, optarg, NULL, &device.memory_bytes, &error))
+        return tool_usage("limits", "--memory: %s", error.message);
+      break;
+    default:
+      return tool_option_usage("limits", argv);
+    }
+  if (argc != optind)
+    return tool_usage("limits", "expected options only, got '%s'", argv[optind]);
+  rawhal_limit_config_t *config;
+  rawhal_status_t status = rawhal_limit_config_create(&config, &error);
+  if (status == RAWHAL_OK)
+    status = rawhal_limit_config_environment(config, &device, &error);
+  if (status == RAWHAL_OK)
+    (json ? print_json : print_text)(config);
+  rawhal_limit_config_destroy(config);
+  return status == RAWHAL_OK ? TOOL_OK : tool_fail("limits", &error);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal limits [--device N] [--memory SIZE] [--json]\n"
+         "       rawhal limits set REGION TENANT NAME=VALUE... [--on DEVICE]\n"
+         "                         [--memory SIZE]\n"
+         "       rawhal limits suspend|resume|release REGION TENANT [--on DEVICE]\n\n"
+         "Shows the limits that programs started from this environment will have, and\n"
+         "which variable each value comes from: of RAWHAL_*, those that HAMi's device\n"
+         "plugins set, and the file that RAWHAL_LIMITS_FILE names, the stricter. Lists\n"
+         "what other limiters read and rawhal does not.\n\n"
+         "With a region's file, which must be writable: changes a tenant that runs.\n\n"
+         "  set       memory, gpu-share (or share), dispatch-rate (or rate), burst,\n"
+         "            charging, or device-share, which is all tenants'\n"
+         "  suspend   what runs ends, nothing more is admitted until 'resume'\n"
+         "  release   takes all of that back: what its processes ask for holds again\n\n"
+         "options:\n"
+         "  --device N       the device whose variables count, as in\n"
+         "                   RAWHAL_MEMORY_LIMIT_1; default 0\n"
+         "  --memory SIZE    the device's memory, such as 64G: what percentages are of\n"
+         "  --on DEVICE      the tenant on that device of the region only, as 'rawhal top'\n"
+         "                   names it\n"
+         "  --json           one JSON document (schema \"rawhal-limits-1\") instead of text\n"
+         "  --help           this text\n\n"
+         "exit status:\n"
+         "  0   done\n"
+         "  1   a variable is not understood, or the region or the tenant is not there or\n"
+         "      not writable; standard error says which\n"
+         "  2   the command line is wrong\n";
+}
+
+const tool_command_t limits_command = {
+    .name = "limits",
+    .summary = "show what the environment limits; change a running tenant",
+    .help = help,
+    .run = run,
+    .options = long_options,
+    .more_options = limits_control_options,
+    .words = "set suspend resume release",
+};

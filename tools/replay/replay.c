@@ -1,0 +1,233 @@
+/* rawhal replay: launches a dispatch of a recording, and holds what it leaves against what was. */
+#include "tools/replay/replay.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/shared/demangle.h"
+#include "tools/shared/tool.h"
+
+enum { DEFAULT_TIMEOUT_SECONDS = 60 };
+
+void replay_note(replay_t *replay, const char *format, ...)
+{
+  va_list args;
+  if (replay->note_count++ >= REPLAY_NOTES)
+    return;
+  va_start(args, format);
+  vsnprintf(replay->notes[replay->note_count - 1], REPLAY_NOTE, format, args);
+  va_end(args);
+}
+
+/* ---- Which dispatch ---- */
+
+static bool is_named(const record_dispatch_t *dispatch, const char *name)
+{
+  const size_t size = strlen(name);
+  return tool_text_is(dispatch->kernel, name) ||
+         (dispatch->kernel.size == size + 3 && !memcmp(dispatch->kernel.data, name, size) &&
+          !memcmp(dispatch->kernel.data + size, ".kd", 3));
+}
+
+/* By number, by the kernel's name (the first one), or the only one. */
+static bool choose(record_reader_t *reader, const char *wanted, uint64_t *number,
+                   rawhal_error_t *error)
+{
+  record_dispatch_t dispatch;
+  const uint64_t count = record_reader_info(reader)->dispatches;
+  if (!count)
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "it has no dispatch");
+  if (!wanted) {
+    *number = 1;
+    return count == 1 || tool_refuse(error, RAWHAL_NOT_FOUND,
+                                     "there are %" PRIu64 " dispatches: --kernel says which, "
+                                     "--list lists them",
+                                     count);
+  }
+  if (tool_parse_number(wanted, UINT64_MAX, number))
+    return (*number && *number <= count) ||
+           tool_refuse(error, RAWHAL_NOT_FOUND, "there is no dispatch %s of %" PRIu64, wanted,
+                       count);
+  for (*number = 1; *number <= count; ++*number) {
+    if (record_reader_dispatch(reader, *number, &dispatch, error))
+      return false;
+    if (is_named(&dispatch, wanted))
+      return true;
+  }
+  return tool_refuse(error, RAWHAL_NOT_FOUND, "none of %" PRIu64 " dispatches is of a kernel '%s'",
+                     count, wanted);
+}
+
+/* ---- One of them ---- */
+
+/* The texts of the dispatch are the reader's: what is wanted longer is copied. */
+static bool take_dispatch(replay_t *replay)
+{
+  const uint64_t number = replay->request->number;
+  record_dispatch_t *recorded = &replay->recorded;
+  if (record_reader_dispatch(replay->reader, number, recorded, &replay->error))
+    return false;
+  replay->image_size = recorded->kernargs.size;
+  replay->image = malloc(replay->image_size + 1);
+  replay->kernel_name = malloc(recorded->kernel.size + 1);
+  if (!replay->image || !replay->kernel_name)
+    return tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  memcpy(replay->image, recorded->kernargs.data, replay->image_size);
+  memcpy(replay->kernel_name, recorded->kernel.data, recorded->kernel.size);
+  replay->kernel_name[recorded->kernel.size] = 0;
+  recorded->kernel.data = replay->kernel_name;
+  recorded->kernargs.data = replay->image;
+  return true;
+}
+
+static void release(replay_t *replay)
+{
+  rawhal_queue_destroy(replay->queue);
+  for (size_t i = 0; i < replay->buffer_count; ++i)
+    if (replay->buffers[i].owned)
+      rawhal_buffer_free(replay->buffers[i].memory);
+  free(replay->buffers);
+  rawhal_executable_destroy(replay->executable);
+  rawhal_hsaco_close(replay->hsaco);
+  free(replay->object);
+  free(replay->image);
+  free(replay->kernel_name);
+  rawhal_instance_destroy(replay->instance);
+}
+
+static int replay_one(const replay_request_t *request, record_reader_t *reader)
+{
+  replay_t replay = {.request = request, .reader = reader};
+  const bool done = take_dispatch(&replay) && replay_load(&replay) && replay_fill(&replay) &&
+                    replay_relocate(&replay) && replay_launch(&replay) && replay_compare(&replay);
+  replay_report(&replay, done);
+  const int status = !done ? TOOL_CANNOT : replay.different ? TOOL_DIFFERENT : TOOL_OK;
+  release(&replay);
+  return status;
+}
+
+/* ---- The command line ---- */
+
+/* Before there is anything to report on. */
+static int cannot(const replay_request_t *request, bool list, const rawhal_error_t *error)
+{
+  const replay_t none = {.request = request, .error = *error};
+  if (request->json && !list)
+    replay_report(&none, false);
+  else
+    (void)tool_fail("replay", error);
+  return TOOL_CANNOT;
+}
+
+static int replay_file(replay_request_t *request, const char *wanted, bool list)
+{
+  record_reader_t *reader;
+  rawhal_error_t error;
+  uint64_t number;
+  int status = TOOL_OK;
+  if (record_reader_open(request->path, &reader, &error))
+    return cannot(request, list, &error);
+  if (list ? !replay_list(reader, request, &error) : !choose(reader, wanted, &number, &error)) {
+    status = cannot(request, list, &error);
+  } else if (!list) {
+    request->number = number;
+    status = replay_one(request, reader);
+  }
+  record_reader_close(reader);
+  return status;
+}
+
+static const struct option long_options[] = {
+    {"kernel", required_argument, NULL, 'k'},  {"list", no_argument, NULL, 'l'},
+    {"json", no_argument, NULL, 'j'},          {"device", required_argument, NULL, 'd'},
+    {"timeout", required_argument, NULL, 't'}, {"demangle", no_argument, NULL, 'y'},
+    {"no-demangle", no_argument, NULL, 'n'},   {NULL, 0, NULL, 0},
+};
+
+static int run(int argc, char **argv)
+{
+  replay_request_t request = {.timeout_seconds = DEFAULT_TIMEOUT_SECONDS};
+  const char *kernel = NULL;
+  demangle_when_t when = DEMANGLE_ON_TERMINALS;
+  bool list = false;
+  uint64_t seconds;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'k':
+      kernel = optarg;
+      break;
+    case 'l':
+      list = true;
+      break;
+    case 'j':
+      request.json = true;
+      break;
+    case 'y':
+      when = DEMANGLE_ALWAYS;
+      break;
+    case 'n':
+      when = DEMANGLE_NEVER;
+      break;
+    case 'd':
+      if (strcmp(optarg, "softgpu") != 0 && strcmp(optarg, "hsa") != 0)
+        return tool_usage("replay", "--device: '%s' makes no sense here", optarg);
+      request.backend = *optarg == 's' ? RAWHAL_BACKEND_SOFTGPU : RAWHAL_BACKEND_HSA;
+      break;
+    case 't':
+      if (!tool_parse_number(optarg, 1000000, &seconds))
+        return tool_usage("replay", "--timeout: '%s' makes no sense here", optarg);
+      request.timeout_seconds = (uint32_t)seconds;
+      break;
+    default:
+      return tool_option_usage("replay", argv);
+    }
+  if (argc - optind != 1)
+    return tool_usage("replay", "expected a FILE");
+  request.path = argv[optind];
+  request.demangle = demangle_text(when);
+  return replay_file(&request, kernel, list);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal replay FILE [--kernel N|NAME] [OPTIONS]\n"
+         "       rawhal replay FILE --list [--json]\n\n"
+         "Launches a dispatch of a recording: its code object, its grid and its arguments,\n"
+         "with buffers and variables that have the contents that were recorded. Pointers\n"
+         "that lead into these, in arguments by value and in buffers, too, lead to where\n"
+         "they are now. Then they are compared with what was recorded after the dispatch,\n"
+         "and the first byte that differs is shown. Hidden arguments are those of the\n"
+         "recording. What may be missing, or is a guess, is said.\n\n"
+         "options:\n"
+         "  --kernel N|NAME    the dispatch of that number, or the first of that kernel;\n"
+         "                     needed where there are several\n"
+         "  --list             what is in the file, and how it ends, instead\n"
+         "  --json             one JSON document (schema \"rawhal-replay-1\", of --list\n"
+         "                     \"rawhal-recording-1\") instead of text\n"
+         "  --device KIND      softgpu or hsa (hardware); default: hardware if there is\n"
+         "                     any\n"
+         "  --timeout SECONDS  stop a kernel that runs longer (default 60, 0 = never)\n"
+         "  --demangle         C++ names of kernels as they were written, also where\n"
+         "                     standard output is not a terminal; --no-demangle: nowhere.\n"
+         "                     JSON has the exact names\n"
+         "  --help             this text\n\n"
+         "exit status:\n"
+         "  0   the same bytes as recorded\n"
+         "  1   different\n"
+         "  2   it cannot be replayed or compared, as standard error says, or the command\n"
+         "      line is wrong\n";
+}
+
+const tool_command_t replay_command = {
+    .name = "replay",
+    .summary = "launch a recorded dispatch, and compare what it leaves",
+    .help = help,
+    .run = run,
+    .options = long_options,
+    .failed = TOOL_CANNOT,
+};

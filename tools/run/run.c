@@ -1,0 +1,203 @@
+/* rawhal run: one kernel of a file, on the default device, with arguments from the command line. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/run/run.h"
+#include "tools/shared/tool.h"
+
+enum { DEFAULT_TIMEOUT_SECONDS = 60, MOST_LAUNCHES = 1000000 };
+
+/* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
+static bool parse_dimensions(const char *text, uint64_t value[3])
+{
+  value[0] = value[1] = value[2] = 1;
+  for (int i = 0; i < 3; ++i) {
+    char *end;
+    errno = 0;
+    value[i] = strtoull(text, &end, 0);
+    if (errno || end == text || memchr(text, '-', (size_t)(end - text)))
+      return false;
+    if (!*end)
+      return true;
+    if (*end != ',')
+      return false;
+    text = end + 1;
+  }
+  return false;
+}
+
+enum { OPTION_ITEMS = 1, OPTION_KERNARG_SIZE, OPTION_DYNAMIC_LDS, OPTION_REPEAT };
+
+static const struct option long_options[] = {
+    {"kernel", required_argument, NULL, 'k'},
+    {"grid", required_argument, NULL, 'g'},
+    {"items", required_argument, NULL, OPTION_ITEMS},
+    {"block", required_argument, NULL, 'b'},
+    {"dynamic-lds", required_argument, NULL, OPTION_DYNAMIC_LDS},
+    {"kernarg-size", required_argument, NULL, OPTION_KERNARG_SIZE},
+    {"device", required_argument, NULL, 'd'},
+    {"timeout", required_argument, NULL, 't'},
+    {"repeat", required_argument, NULL, OPTION_REPEAT},
+    {"json", no_argument, NULL, 'j'},
+    {NULL, 0, NULL, 0},
+};
+
+/* One option into the request; false when its value makes no sense. */
+static bool take_option(int option, run_request_t *request)
+{
+  uint64_t value = 0;
+  bool fits = true;
+  switch (option) {
+  case 'k':
+    request->kernel = optarg;
+    break;
+  case 'g':
+  case OPTION_ITEMS:
+    fits = parse_dimensions(optarg, request->grid);
+    request->has_grid = true;
+    request->grid_in_items = option == OPTION_ITEMS;
+    break;
+  case 'b':
+    fits = parse_dimensions(optarg, request->block);
+    request->has_block = true;
+    break;
+  case OPTION_DYNAMIC_LDS:
+    fits = tool_parse_number(optarg, UINT32_MAX, &value);
+    request->dynamic_lds = (uint32_t)value;
+    request->has_dynamic_lds = true;
+    break;
+  case OPTION_KERNARG_SIZE:
+    fits = tool_parse_number(optarg, UINT32_MAX, &value);
+    request->kernarg_size = (uint32_t)value;
+    break;
+  case 't':
+    fits = tool_parse_number(optarg, 1000000, &value);
+    request->timeout_seconds = (uint32_t)value;
+    break;
+  case OPTION_REPEAT:
+    fits = tool_parse_number(optarg, MOST_LAUNCHES, &value) && value;
+    request->repeat = (uint32_t)value;
+    break;
+  case 'j':
+    request->json = true;
+    break;
+  default: /* 'd' */
+    fits = !strcmp(optarg, "softgpu") || !strcmp(optarg, "hsa");
+    request->backend = *optarg == 's' ? RAWHAL_BACKEND_SOFTGPU : RAWHAL_BACKEND_HSA;
+    break;
+  }
+  return fits;
+}
+
+static int run_with_arguments(run_request_t *request, char **words, size_t count)
+{
+  request->argument_count = count;
+  request->arguments = calloc(count + 1 + RUN_MOST_SCRATCH, sizeof(*request->arguments));
+  rawhal_error_t error = {
+      .status = RAWHAL_OUT_OF_MEMORY, .offset = RAWHAL_NO_OFFSET, .message = "out of memory"};
+  bool parsed = request->arguments != NULL, wrong = parsed;
+  for (size_t i = 0; parsed && i < count; ++i) {
+    parsed = run_argument_parse(words[i], &request->arguments[i], &error);
+    wrong = !request->arguments[i].unread; /* a file that is not there is no mistake in the words */
+  }
+  if (parsed && request->triton) {
+    parsed = run_triton_scratch(request, &error);
+    wrong = false;
+  }
+  int status = TOOL_FAILED;
+  if (!parsed)
+    status = wrong ? tool_usage("run", "%s", error.message) : tool_fail("run", &error);
+  else
+    status = run_kernel(request);
+  for (size_t i = 0; request->arguments && i < request->argument_count; ++i)
+    run_argument_release(&request->arguments[i]);
+  free(request->arguments);
+  return status;
+}
+
+static int run(int argc, char **argv)
+{
+  run_request_t request = {.timeout_seconds = DEFAULT_TIMEOUT_SECONDS, .repeat = 1};
+  opterr = 0;
+  for (int option, index = 0; (option = getopt_long(argc, argv, "", long_options, &index)) != -1;) {
+    if (option == '?')
+      return tool_option_usage("run", argv);
+    if (!take_option(option, &request))
+      return tool_usage("run", "--%s: '%s' makes no sense here", long_options[index].name, optarg);
+  }
+  if (optind == argc)
+    return tool_usage("run", "expected a FILE");
+  request.path = argv[optind++];
+  rawhal_triton_t *triton = NULL;
+  rawhal_error_t error;
+  if (run_triton_is(&request)) {
+    if (!request.has_grid || request.grid_in_items || request.has_block || request.has_dynamic_lds)
+      return tool_usage("run", "of Triton's entries, --grid is needed; work-group and group memory "
+                               "are their .json's");
+    if (!run_triton_open(&request, &triton, &error)) {
+      rawhal_triton_close(triton);
+      return tool_fail("run", &error);
+    }
+  } else if (!request.kernel || !request.has_grid || !request.has_block) {
+    return tool_usage("run", "--kernel, --grid (or --items) and --block are needed");
+  }
+  int status = run_with_arguments(&request, argv + optind, (size_t)(argc - optind));
+  rawhal_triton_close(triton);
+  return status;
+}
+
+static const char help[] =
+    "usage: rawhal run FILE --kernel NAME --grid X[,Y,Z] --block X[,Y,Z]\n"
+    "                  [OPTIONS] [ARG...]\n"
+    "       rawhal run ENTRY --grid X[,Y,Z] [OPTIONS] [ARG...]\n\n"
+    "Loads the code object in FILE that fits the device, and runs one of its kernels.\n"
+    "FILE may be anything 'rawhal inspect' reads, - is standard input. Without a GPU\n"
+    "the kernel runs on softgpu, a GPU in software. ENTRY is NAME.json or NAME.hsaco\n"
+    "of Triton's cache: the kernel's name, work-group and group memory are the\n"
+    "JSON's, and what Triton's launcher puts after the arguments is added.\n\n"
+    "options:\n"
+    "  --kernel NAME        the kernel's name or symbol, exactly\n"
+    "  --grid X[,Y,Z]       number of WORK-GROUPS in each dimension\n"
+    "  --items X[,Y,Z]      instead of --grid: number of work-items; the last group\n"
+    "                       may be partial\n"
+    "  --block X[,Y,Z]      work-items of a work-group\n"
+    "  --dynamic-lds BYTES  group memory beyond the kernel's own and that of lds:\n"
+    "                       arguments\n"
+    "  --kernarg-size BYTES kernarg segment size of a kernel whose file does not tell\n"
+    "  --device KIND        softgpu or hsa (hardware); default: hardware if there is\n"
+    "                       any\n"
+    "  --timeout SECONDS    stop a kernel that runs longer (default 60, 0 = never)\n"
+    "  --repeat N           launch it N times, with buffers as they were before the\n"
+    "                       first: its times are the least, the median, the most\n"
+    "  --json               one JSON document (schema \"rawhal-run-1\")\n"
+    "  --help               this text\n\n"
+    "What cannot be written is refused before the kernel runs.\n\n"
+    "ARG, one for each visible argument in order (rawhal inspect lists them):\n";
+
+static const char help_end[] =
+    "\nnegative numbers: put -- before FILE, or write them as they stand (i32:-5).\n\n"
+    "exit status:\n"
+    "  0   the kernel ran to its end and all results are written\n"
+    "  1   refused, faulted or stopped; one line on standard error says why\n"
+    "  2   the command line is wrong, or SOFTGPU_CHIP a chip that softgpu only lists\n";
+
+static char whole_help[sizeof(help) + sizeof(help_end) + 2048];
+
+static const char *make_help(void)
+{
+  snprintf(whole_help, sizeof(whole_help), "%s%s%s", help, run_argument_help, help_end);
+  return whole_help;
+}
+
+const tool_command_t run_command = {
+    .name = "run",
+    .summary = "run one kernel of a file",
+    .help = make_help,
+    .run = run,
+    .options = long_options,
+    .typed_files = true,
+};

@@ -1,0 +1,150 @@
+#include "tools/shared/json.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/shared/escape.h"
+
+/* ---- Where the next thing goes ---- */
+
+static void new_line(const json_writer_t *writer)
+{
+  fprintf(writer->out, "\n%*s", (int)writer->depth, "");
+}
+
+static void open_item(json_writer_t *writer)
+{
+  if (writer->filled)
+    putc(',', writer->out);
+  if (writer->depth)
+    new_line(writer);
+  writer->filled = true;
+}
+
+bool json_expects_key(const json_writer_t *writer)
+{
+  return writer->depth && writer->object[writer->depth - 1] && !writer->after_key;
+}
+
+void json_open_key(json_writer_t *writer)
+{
+  assert(json_expects_key(writer));
+  open_item(writer);
+  putc('"', writer->out);
+}
+
+void json_close_key(json_writer_t *writer)
+{
+  fputs("\": ", writer->out);
+  writer->after_key = true;
+}
+
+void json_open_value(json_writer_t *writer)
+{
+  assert(!json_expects_key(writer));
+  if (!writer->after_key)
+    open_item(writer);
+  writer->after_key = false;
+}
+
+static void open_keyed(json_writer_t *writer, const char *key)
+{
+  if (key) {
+    json_open_key(writer);
+    fputs(key, writer->out); /* ours: letters, digits, '_', '-' */
+    json_close_key(writer);
+  }
+  json_open_value(writer);
+}
+
+/* ---- Containers ---- */
+
+static void begin(json_writer_t *writer, const char *key, bool object)
+{
+  open_keyed(writer, key);
+  assert(writer->depth < JSON_MOST_NESTING);
+  writer->object[writer->depth++] = object;
+  writer->filled = false;
+  putc(object ? '{' : '[', writer->out);
+}
+
+void json_begin_object(json_writer_t *writer, const char *key)
+{
+  begin(writer, key, true);
+}
+
+void json_begin_array(json_writer_t *writer, const char *key)
+{
+  begin(writer, key, false);
+}
+
+void json_end(json_writer_t *writer)
+{
+  assert(writer->depth && !writer->after_key);
+  bool object = writer->object[--writer->depth];
+  if (writer->filled)
+    new_line(writer);
+  putc(object ? '}' : ']', writer->out);
+  writer->filled = true; /* with the one that ends here */
+  if (!writer->depth)
+    putc('\n', writer->out);
+}
+
+/* ---- Values ---- */
+
+void json_put_unsigned(json_writer_t *writer, const char *key, uint64_t value)
+{
+  open_keyed(writer, key);
+  fprintf(writer->out, "%" PRIu64, value);
+}
+
+void json_put_signed(json_writer_t *writer, const char *key, int64_t value)
+{
+  open_keyed(writer, key);
+  fprintf(writer->out, "%" PRId64, value);
+}
+
+void json_put_bool(json_writer_t *writer, const char *key, bool value)
+{
+  open_keyed(writer, key);
+  fputs(value ? "true" : "false", writer->out);
+}
+
+void json_put_null(json_writer_t *writer, const char *key)
+{
+  open_keyed(writer, key);
+  fputs("null", writer->out);
+}
+
+void json_put_string(json_writer_t *writer, const char *key, rawhal_string_t value)
+{
+  open_keyed(writer, key);
+  putc('"', writer->out);
+  escape_json(writer->out, value);
+  putc('"', writer->out);
+}
+
+void json_put_text(json_writer_t *writer, const char *key, const char *value)
+{
+  if (value)
+    json_put_string(writer, key, rawhal_string(value));
+  else
+    json_put_null(writer, key);
+}
+
+void json_put_string_or_null(json_writer_t *writer, const char *key, rawhal_string_t value)
+{
+  if (value.size)
+    json_put_string(writer, key, value);
+  else
+    json_put_null(writer, key);
+}
+
+void json_put_offset(json_writer_t *writer, const char *key, uint64_t value)
+{
+  if (value == RAWHAL_NO_OFFSET)
+    json_put_null(writer, key);
+  else
+    json_put_unsigned(writer, key, value);
+}

@@ -1,0 +1,60 @@
+/* Programs of others that the command uses. */
+#include "tools/shared/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/shared/tool.h"
+
+bool program_is(const char *path)
+{
+  struct stat facts;
+  return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
+}
+
+/* An element without a name is the current folder, the last one and the only one, too. */
+bool program_in_path(const char *name, char path[PATH_MAX])
+{
+  const char *at = getenv("PATH");
+  for (at = at ? at : "/bin:/usr/bin";; ++at) {
+    const size_t size = strcspn(at, ":");
+    const int used = size < PATH_MAX ? snprintf(path, PATH_MAX, "%.*s/%s", size ? (int)size : 1,
+                                                size ? at : ".", name)
+                                     : -1;
+    if (used > 0 && used < PATH_MAX && program_is(path))
+      return true;
+    at += size;
+    if (!*at)
+      return false;
+  }
+}
+
+/* The newest knows the most processors. */
+bool program_find_objdump(char path[PATH_MAX], rawhal_error_t *error)
+{
+  enum { NEWEST = 30, OLDEST = 14 };
+  static const char variable[] = "RAWHAL_OBJDUMP";
+  const char *wanted = getenv(variable);
+  char name[32];
+  if (wanted && *wanted) {
+    snprintf(path, PATH_MAX, "%s", wanted);
+    if (strchr(wanted, '/') ? program_is(wanted) : program_in_path(wanted, path))
+      return true;
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "%s: there is no program '%.400s'", variable,
+                       wanted);
+  }
+  for (int version = NEWEST; version >= OLDEST; --version) {
+    snprintf(name, sizeof(name), "llvm-objdump-%d", version);
+    if (program_in_path(name, path))
+      return true;
+  }
+  if (program_in_path("llvm-objdump", path))
+    return true;
+  return tool_refuse(error, RAWHAL_NOT_FOUND,
+                     "there is no llvm-objdump, which disassembles: Debian's package llvm-19 has "
+                     "one, or %s says where one is",
+                     variable);
+}

@@ -1,0 +1,95 @@
+/* What the subcommands of `rawhal` share. They use the public headers only. */
+#ifndef TOOLS_SHARED_TOOL_H
+#define TOOLS_SHARED_TOOL_H
+
+#include <getopt.h>
+
+#include <rawhal/status.h>
+
+/* Exit codes, as `rawhal --help` documents them. */
+enum {
+  TOOL_OK = 0,
+  TOOL_FAILED = 1,    /* the input or the device refused; one line on standard error says why */
+  TOOL_USAGE = 2,     /* the command line is wrong */
+  TOOL_DIFFERENT = 1, /* of diff: both files were read, and their ABI differs; of replay: results */
+  TOOL_CANNOT = 2,    /* of replay: nothing was compared */
+  TOOL_REFUSED = 3,   /* of diff: a file was refused */
+};
+
+typedef struct tool_command {
+  const char *name;
+  const char *summary;
+  const char *(*help)(void); /* the whole --help text */
+  int (*run)(int argc, char **argv);
+  /* For completions: what it takes besides --help, as getopt_long(3) has it. */
+  const struct option *options, *more_options; /* the second may be NULL */
+  const char *letters;                         /* its short options, or NULL */
+  const char *words;                           /* that may stand for a file, or NULL */
+  bool runs_program;                           /* after its options and -- */
+  bool typed_files;                            /* its words may be TYPE:FILE */
+  int failed; /* the exit status when standard output cannot be written; 0: TOOL_FAILED */
+} tool_command_t;
+
+/* All of them, in the order of --help. */
+extern const tool_command_t *const tool_commands[];
+extern const size_t tool_command_count;
+
+extern const tool_command_t completion_command;
+extern const tool_command_t inspect_command;
+extern const tool_command_t run_command;
+extern const tool_command_t check_command;
+extern const tool_command_t header_command;
+extern const tool_command_t coverage_command;
+extern const tool_command_t devices_command;
+extern const tool_command_t diff_command;
+extern const tool_command_t doctor_command;
+extern const tool_command_t find_command;
+extern const tool_command_t limits_command;
+extern const tool_command_t top_command;
+extern const tool_command_t unpack_command;
+extern const tool_command_t exec_command;
+extern const tool_command_t record_command;
+extern const tool_command_t replay_command;
+
+/* "rawhal inspect: MALFORMED: ... (at offset 64)" on standard error; returns TOOL_FAILED. */
+int tool_fail(const char *command, const rawhal_error_t *error);
+
+/* tool_fail() of an instance that could not be made. TOOL_USAGE where the environment asks for what
+ * cannot be, such as a chip that softgpu only lists. */
+int tool_instance_fail(const char *command, const rawhal_error_t *error);
+
+/* "rawhal inspect: ..." and where to read more; returns TOOL_USAGE. Both escape what they print. */
+__attribute__((format(printf, 2, 3))) int tool_usage(const char *command, const char *format, ...);
+
+/* The word that getopt_long(3) has just refused, for a message. */
+const char *tool_bad_option(char *const *argv);
+/* tool_usage() of that word. */
+int tool_option_usage(const char *command, char *const *argv);
+
+/* Fills the record (without an offset) and returns false, for callers that pass a refusal on. */
+__attribute__((format(printf, 3, 4))) bool
+tool_refuse(rawhal_error_t *error, rawhal_status_t status, const char *format, ...);
+
+/* A number from 0 to `top`, decimal or 0x...; false when `text` is not one. */
+bool tool_parse_number(const char *text, uint64_t top, uint64_t *value);
+
+/* Prints on standard output text from outside, escaped (escape.h). Returns the columns. */
+int tool_print_text(rawhal_string_t text);
+int tool_print_words(const char *text);
+/* The same in exactly `width` columns: cut, or followed by blanks. */
+void tool_print_column(const char *text, int width);
+
+/* Orders texts by their bytes. */
+int tool_compare_text(rawhal_string_t a, rawhal_string_t b);
+
+/* Makes room for one more element after the `count` that an array has; it doubles at every power of
+ * two, so `count` is all there is to remember. False: out of memory; `*array` stays. */
+bool tool_grow(void **array, size_t count, size_t element_size);
+
+static inline bool tool_text_is(rawhal_string_t text, const char *word)
+{
+  size_t size = __builtin_strlen(word);
+  return text.size == size && __builtin_memcmp(text.data, word, size) == 0;
+}
+
+#endif

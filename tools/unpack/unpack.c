@@ -1,0 +1,218 @@
+/* rawhal unpack: the code objects of a file as files of their own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/shared/progress.h"
+#include "tools/shared/select.h"
+#include "tools/shared/tool.h"
+
+typedef struct unpack {
+  const char *path, *folder;
+  const rawhal_target_t *target; /* NULL: all */
+  uint64_t object;               /* its number + 1; 0: all */
+  bool replace;
+  uint64_t written, unreadable;
+} unpack_t;
+
+static bool write_all(int file, const char *bytes, size_t size)
+{
+  while (size) {
+    ssize_t done = write(file, bytes, size);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return false;
+    bytes += done;
+    size -= (size_t)done;
+  }
+  return true;
+}
+
+/* A file that is there already is left alone, unless it is to be replaced; and then it is removed
+ * first, so that no link is followed. */
+static bool write_file(const unpack_t *unpack, const char *path, rawhal_bytes_t bytes,
+                       rawhal_error_t *error)
+{
+  if (unpack->replace)
+    (void)unlink(path);
+  int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  bool done = file >= 0 && write_all(file, bytes.data, bytes.size);
+  int problem = errno;
+  if (file >= 0 && close(file) && done) {
+    problem = errno;
+    done = false;
+  }
+  if (done)
+    return true;
+  if (file >= 0)
+    (void)unlink(path); /* a part of an object is not an object */
+  return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s%s", path, strerror(problem),
+                     problem == EEXIST ? " (--force replaces it)" : "");
+}
+
+/* What a file is called, wherever it is. */
+static const char *base_of(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+  return !strcmp(path, "-") ? "stdin" : slash ? slash + 1 : path;
+}
+
+/* FOLDER/FILE-NUMBER-TARGET.co: nothing in it is from inside of the file but the target, which is
+ * one that is known, or a number: "gfx90a-sramecc+-xnack-". */
+static bool name_file(const unpack_t *unpack, size_t index, const rawhal_target_t *target,
+                      char path[PATH_MAX], rawhal_error_t *error)
+{
+  char text[64];
+  (void)rawhal_target_format(target, text, sizeof(text));
+  for (char *colon; (colon = strchr(text, ':'));)
+    *colon = '-'; /* which paths in lists, and other systems, do without */
+  int size = snprintf(path, PATH_MAX, "%s/%s-%zu-%s.co", unpack->folder, base_of(unpack->path),
+                      index, text);
+  return (size >= 0 && size < PATH_MAX) ||
+         tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "the path of object %zu would be too long",
+                     index);
+}
+
+static bool unpack_objects(unpack_t *unpack, rawhal_container_t *container, rawhal_error_t *error)
+{
+  const rawhal_container_object_t *object;
+  for (size_t i = 0; (object = rawhal_container_object(container, i)); ++i) {
+    char path[PATH_MAX];
+    progress_show("unpack", "object", i + 1, rawhal_container_count(container), unpack->path);
+    if (unpack->object && unpack->object != i + 1)
+      continue;
+    if (!object->readable) {
+      ++unpack->unreadable;
+      continue;
+    }
+    if (unpack->target && !select_runs_on(&object->target, unpack->target))
+      continue;
+    rawhal_bytes_t bytes;
+    if (!name_file(unpack, i, &object->target, path, error) ||
+        rawhal_container_read(container, i, &bytes, error) ||
+        !write_file(unpack, path, bytes, error))
+      return false;
+    ++unpack->written;
+    progress_clear();
+    (void)tool_print_words(path);
+    putchar('\n');
+  }
+  return unpack->written ||
+         tool_refuse(error, RAWHAL_NOT_FOUND,
+                     "none of the file's %zu objects%s (%" PRIu64 " cannot be read)",
+                     rawhal_container_count(container),
+                     unpack->target || unpack->object ? " is asked for" : " is a code object",
+                     unpack->unreadable);
+}
+
+static bool unpack_file(unpack_t *unpack, rawhal_error_t *error)
+{
+  rawhal_container_t *container;
+  unsigned char *data;
+  unpack->written = unpack->unreadable = 0;
+  bool done = select_open_container(unpack->path, &container, &data, error) &&
+              unpack_objects(unpack, container, error);
+  rawhal_container_close(container);
+  free(data);
+  return done;
+}
+
+/* Each for itself: what one lacks says nothing of the others. */
+static int unpack_files(unpack_t *unpack, char **paths, int count)
+{
+  int status = TOOL_OK;
+  for (int i = 0; i < count && !ferror(stdout); ++i) {
+    rawhal_error_t error, said;
+    unpack->path = paths[i];
+    if (unpack_file(unpack, &error))
+      continue;
+    said = error;
+    if (count > 1)
+      snprintf(said.message, sizeof(said.message), "%.200s: %.600s", paths[i], error.message);
+    fflush(stdout); /* before what standard error says */
+    status = tool_fail("unpack", &said);
+  }
+  return status;
+}
+
+/* ---- The command line ---- */
+
+static const struct option long_options[] = {
+    {"force", no_argument, NULL, 'f'},
+    {"object", required_argument, NULL, 'o'},
+    {"output", required_argument, NULL, 'd'},
+    {"target", required_argument, NULL, 't'},
+    {NULL, 0, NULL, 0},
+};
+
+static int run(int argc, char **argv)
+{
+  unpack_t unpack = {.folder = "."};
+  rawhal_target_t target;
+  opterr = 0;
+  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
+    switch (option) {
+    case 'f':
+      unpack.replace = true;
+      break;
+    case 'd':
+      unpack.folder = optarg;
+      break;
+    case 'o':
+      if (!select_read_object("unpack", optarg, &unpack.object))
+        return TOOL_USAGE;
+      break;
+    case 't':
+      if (!select_read_target("unpack", optarg, &target))
+        return TOOL_USAGE;
+      unpack.target = &target;
+      break;
+    default:
+      return tool_option_usage("unpack", argv);
+    }
+  if (argc == optind)
+    return tool_usage("unpack", "expected at least one FILE");
+  /* With --force the objects of the one would replace those of the other. */
+  for (int i = optind; i < argc; ++i)
+    for (int k = optind; k < i && unpack.replace; ++k)
+      if (!strcmp(base_of(argv[i]), base_of(argv[k])))
+        return tool_usage("unpack", "'%s' and '%s' are both '%s': unpack them one by one", argv[k],
+                          argv[i], base_of(argv[i]));
+  return unpack_files(&unpack, argv + optind, argc - optind);
+}
+
+static const char *help(void)
+{
+  return "usage: rawhal unpack FILE... [OPTIONS]\n\n"
+         "Writes the code objects of FILE, which 'rawhal inspect' lists, to files of\n"
+         "their own: FILE-NUMBER-TARGET.co, byte for byte, whatever carried them and\n"
+         "however they were compressed. Prints the names. Damaged objects are written,\n"
+         "too; what is not an AMDGPU code object is not. A FILE of - is standard input;\n"
+         "its objects are stdin-NUMBER-....\n\n"
+         "options:\n"
+         "  --force          replace files that are there already\n"
+         "  --object N       only object number N\n"
+         "  --output FOLDER  write there, not to the current folder\n"
+         "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+         "  --help           this text\n\n"
+         "exit status:\n"
+         "  0   written\n"
+         "  1   a file was refused, holds nothing of what is asked for, or a file could\n"
+         "      not be written; one line on standard error says why\n"
+         "  2   the command line is wrong\n";
+}
+
+const tool_command_t unpack_command = {
+    .name = "unpack",
+    .summary = "write the code objects of a file to files of their own",
+    .help = help,
+    .run = run,
+    .options = long_options,
+};
