@@ -31,8 +31,12 @@ FLOORS = {
         "reference", "run")],
 }
 # Folders within one: what they may include, who may include them.
-KNOWS = {"queue/gate": {"base", "queue/limit", "queue/gate"}}
+KNOWS = {"queue/gate": {"base", "queue/limit", "queue/gate"},
+         "hal/services": {"base", "hal", "hal/services"},
+         **{"library/" + room: {"base", "hsaco", "library", "library/" + room} for room in ("process", "tensile", "triton")}}
 KNOWN_TO = {"queue/gate": {"queue", "hal", "front"}}
+# A verb of the command, tools/VERB, knows itself and what verbs share.
+VERB = re.compile(r"tools/(?!shared\b|demo\b)\w+(?=/)")
 MAX_LINES = 600
 
 
@@ -65,6 +69,9 @@ def is_above(path, included):
 def is_beyond(path, included):
     """Whether a file of such a folder includes what that may not know, or one that may not know it does."""
     folder, other = os.path.dirname(path), os.path.dirname(included)
+    verb, of_verb = VERB.match(path), VERB.match(included)
+    if of_verb and path != "tools/main.c" and not (verb and verb.group() == of_verb.group()):
+        return True
     return other not in KNOWS.get(folder, {other}) or path.split("/")[0] not in KNOWN_TO.get(other, {path.split("/")[0]})
 
 

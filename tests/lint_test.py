@@ -41,6 +41,14 @@ SLEEPS = {
     "tests/known_test.cc": [("  usleep(1);", False)],
     "bench/b.c": [("  usleep(1);", False)],
 }
+# And of those that include what their folder may not know.
+INCLUDES = {
+    "tools/a/a.c": [('#include "tools/a/a.h"', False), ('#include "tools/shared/a.h"', False), ('#include "tools/b/b.h"', True)],
+    "tools/shared/a.c": [('#include "tools/a/a.h"', True)],
+    "queue/limit/a.c": [('#include "queue/gate/a.h"', True)],
+    "queue/gate/a.c": [('#include "queue/limit/a.h"', False), ('#include "queue/a.h"', True)],
+    "library/process/a.c": [('#include "library/a.h"', False), ('#include "library/tensile/a.h"', True)],
+}
 TEXTS = {
     "tests/sleeps.txt": "# why\n1 tests/known_test.cc: it is known\n2 tests/gone_test.cc: it was\nand more\n",
     "tests/tiers.txt": "# why\nquick not ^known\\.(Suite\\.OfTests|Nothing)\ntsan but ^a\n" + "tsan not (a)\n" * 9,
@@ -52,7 +60,7 @@ TEXTS = {
 def main():
     with tempfile.TemporaryDirectory() as root:
         subprocess.run(["git", "init", "-q", root], check=True)
-        texts = {path: "\n".join(line for line, _ in lines) + "\n" for path, lines in {**FILES, **SLEEPS}.items()}
+        texts = {path: "\n".join(line for line, _ in lines) + "\n" for path, lines in {**FILES, **SLEEPS, **INCLUDES}.items()}
         for path, text in {**texts, **TEXTS}.items():
             os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
             with open(os.path.join(root, path), "w", encoding="utf-8") as file:
@@ -61,7 +69,8 @@ def main():
         assert done.returncode == 1, done
         signals = {row.rsplit(": ", 2)[0] for row in done.stdout.splitlines() if row.endswith("see tests/child.h")}
         waits = {row.split(": waits for a time")[0] for row in done.stdout.splitlines() if ": waits for a time" in row}
-        for found, files in ((signals, FILES), (waits, SLEEPS)):
+        knows = {row.split(": ")[0] for row in done.stdout.splitlines() if " may not know " in row}
+        for found, files in ((signals, FILES), (waits, SLEEPS), (knows, INCLUDES)):
             wanted = {f"{path}:{number}" for path, lines in files.items() for number, (_, bad) in enumerate(lines, 1) if bad}
             assert found == wanted, (sorted(found - wanted), sorted(wanted - found))
         for row in ("tests/sleeps.txt:3: there is no tests/gone_test.cc", "tests/sleeps.txt:4: not 'NUMBER",

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "tools/diff/diff.h"
-#include "tools/inspect/inspect.h"
 #include "tools/shared/escape.h"
 #include "tools/shared/json.h"
+#include "tools/shared/kernel_json.h"
 #include "tools/shared/page/page.h"
 #include "tools/shared/tool.h"
 
@@ -66,15 +66,15 @@ static void put_change(json_writer_t *out, const diff_entry_t *entry, const diff
 }
 
 /* The entry has the name in full. Without metadata names are parts of a table of strings, and many
- * may be the end of one: see inspect.h. */
+ * may be the end of one: see tool.h. */
 static void put_name(json_writer_t *out, const char *key, rawhal_string_t name)
 {
-  char start[INSPECT_NAME_START + 4];
-  if (name.size <= INSPECT_SHORT_NAME) {
+  char start[TOOL_NAME_START + 4];
+  if (name.size <= TOOL_SHORT_NAME) {
     json_put_string(out, key, name);
     return;
   }
-  const size_t size = escape_cut(name, INSPECT_NAME_START);
+  const size_t size = escape_cut(name, TOOL_NAME_START);
   memcpy(start, name.data, size);
   memcpy(start + size, "...", 3);
   json_put_string(out, key, (rawhal_string_t){start, size + 3});
@@ -90,8 +90,8 @@ static void put_kernel(json_writer_t *out, const char *key, const diff_kernel_t 
   json_begin_object(out, key);
   put_name(out, "name", kernel->facts->name);
   put_name(out, "symbol", kernel->facts->symbol);
-  inspect_put_demangled(out, kernel->facts->name, demangled);
-  inspect_put_kernel(out, kernel->facts, true);
+  json_put_demangled(out, kernel->facts->name, demangled);
+  json_put_kernel(out, kernel->facts, true);
   json_end(out);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TOOLS_INSPECT_INSPECT_H
 #define TOOLS_INSPECT_INSPECT_H
 
+#include "tools/shared/json.h"
 #include "tools/shared/select.h"
 
 typedef struct page page_t;
@@ -39,11 +40,9 @@ void inspect_places_release(inspect_places_t *places);
 
 /* ---- Long names ---- */
 
-/* Any number of symbols may share one name, or the end of one: written in full each, 1 MB would be
- * gigabytes. Names of up to INSPECT_SHORT_NAME bytes are always written in full, longer ones while
- * all of them of an object come to no more than INSPECT_LONG_NAMES bytes and four times its size;
- * then their first INSPECT_NAME_START bytes. */
-enum { INSPECT_SHORT_NAME = 256, INSPECT_NAME_START = 200, INSPECT_LONG_NAMES = 1 << 20 };
+/* Longer ones than TOOL_SHORT_NAME are written in full while all of them of an object come to no
+ * more than this and four times its size. */
+enum { INSPECT_LONG_NAMES = 1 << 20 };
 
 typedef struct inspect_names {
   uint64_t left; /* for long names */
@@ -71,13 +70,6 @@ typedef struct inspect_form {
 extern const inspect_form_t inspect_text_form;
 extern const inspect_form_t inspect_disassembly_form; /* disassemble.c */
 extern const inspect_form_t inspect_json_form;        /* also what options->page is made of */
-
-/* Of an object that is open: what there is to say of a kernel but its names; more when it is for a
- * page. */
-typedef struct json_writer json_writer_t;
-void inspect_put_kernel(json_writer_t *out, const rawhal_kernel_t *kernel, bool page);
-/* Of a page: "demangled", null where that is the same as the name, or is not wanted. */
-void inspect_put_demangled(json_writer_t *out, rawhal_string_t name, bool wanted);
 
 /* ---- Triton's cache (triton.c) ---- */
 

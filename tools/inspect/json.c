@@ -6,6 +6,7 @@
 #include "tools/inspect/inspect.h"
 #include "tools/shared/escape.h"
 #include "tools/shared/json.h"
+#include "tools/shared/kernel_json.h"
 #include "tools/shared/page/page.h"
 #include "tools/shared/tool.h"
 #include "tools/shared/uri.h"
@@ -35,7 +36,7 @@ static void put_start(view_t *view, const char *key, rawhal_string_t name)
   json_close_key(out);
   json_open_value(out);
   putc('"', out->out);
-  escape_json(out->out, (rawhal_string_t){name.data, escape_cut(name, INSPECT_NAME_START)});
+  escape_json(out->out, (rawhal_string_t){name.data, escape_cut(name, TOOL_NAME_START)});
   fputs("...\"", out->out);
   snprintf(sibling, sizeof(sibling), "%s_size", key);
   json_put_unsigned(out, sibling, name.size);
@@ -75,8 +76,8 @@ static void put_kernels(view_t *view)
     put_name(view, "name", kernel->name);
     put_name(view, "symbol", kernel->symbol);
     if (view->options->page)
-      inspect_put_demangled(out, kernel->name, view->options->demangle);
-    inspect_put_kernel(out, kernel, view->options->page);
+      json_put_demangled(out, kernel->name, view->options->demangle);
+    json_put_kernel(out, kernel, view->options->page);
     json_end(out);
   }
   json_end(out);

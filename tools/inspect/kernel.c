@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tools/inspect/inspect.h"
+#include "tools/shared/tool.h"
 
 enum { DESCRIPTOR_BYTES = 64 };
 
@@ -113,7 +114,7 @@ void inspect_places_release(inspect_places_t *places)
 
 bool inspect_names_take(inspect_names_t *names, rawhal_string_t name)
 {
-  if (name.size <= INSPECT_SHORT_NAME)
+  if (name.size <= TOOL_SHORT_NAME)
     return true;
   if (name.size > names->left)
     return false;

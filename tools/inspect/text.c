@@ -27,7 +27,7 @@ static void print_kernel_name(const inspect_options_t *options, inspect_names_t 
     tool_print_text(demangle_if(options->demangle, name));
     return;
   }
-  tool_print_text((rawhal_string_t){name.data, escape_cut(name, INSPECT_NAME_START)});
+  tool_print_text((rawhal_string_t){name.data, escape_cut(name, TOOL_NAME_START)});
   printf("... (%zu bytes)", name.size);
 }
 

@@ -79,6 +79,11 @@ int tool_print_words(const char *text);
 /* The same in exactly `width` columns: cut, or followed by blanks. */
 void tool_print_column(const char *text, int width);
 
+/* Of names of kernels. Any number of symbols may share one name, or the end of one: written in full
+ * each, 1 MB would be gigabytes. Names of up to TOOL_SHORT_NAME bytes always are; of longer ones
+ * there may be but the first TOOL_NAME_START bytes. */
+enum { TOOL_SHORT_NAME = 256, TOOL_NAME_START = 200 };
+
 /* Orders texts by their bytes. */
 int tool_compare_text(rawhal_string_t a, rawhal_string_t b);
 

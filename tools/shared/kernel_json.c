@@ -1,9 +1,10 @@
-/* rawhal inspect --json: a kernel. A page has more of it, and less of what is around it. */
+#include "tools/shared/kernel_json.h"
+
 #include <stdio.h>
 
-#include "tools/inspect/inspect.h"
+#include <rawhal/kernarg.h>
+
 #include "tools/shared/demangle.h"
-#include "tools/shared/json.h"
 
 static void put_u32x3(json_writer_t *out, const char *key, const uint32_t v[3])
 {
@@ -129,7 +130,7 @@ static void put_resources(json_writer_t *out, const rawhal_kernel_t *kernel)
   json_end(out);
 }
 
-void inspect_put_demangled(json_writer_t *out, rawhal_string_t name, bool wanted)
+void json_put_demangled(json_writer_t *out, rawhal_string_t name, bool wanted)
 {
   rawhal_string_t demangled = demangle_if(wanted, name);
   if (demangled.data != name.data)
@@ -138,7 +139,7 @@ void inspect_put_demangled(json_writer_t *out, rawhal_string_t name, bool wanted
     json_put_null(out, "demangled");
 }
 
-void inspect_put_kernel(json_writer_t *out, const rawhal_kernel_t *kernel, bool page)
+void json_put_kernel(json_writer_t *out, const rawhal_kernel_t *kernel, bool page)
 {
   json_put_bool(out, "has_metadata", kernel->has_metadata);
   json_put_bool(out, "usable", kernel->usable);
