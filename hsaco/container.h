@@ -65,7 +65,7 @@ typedef struct rawhal_container_object {
  *
  * What reading costs grows with the bytes of the container and those that are unpacked from it, and
  * with nothing else: whatever is in them, 100 MB take less than a second of a processor like those
- * the README's figures are from. Where entries or sections name the same bytes again and again, or
+ * docs/performance.md's figures are from. Where entries or sections name the same bytes again and again, or
  * compressed blocks and table entries by the million hold next to nothing, reading ends with
  * CAP_EXCEEDED. The work is counted, not timed, so that this happens to a file always or never.
  * Also, the sizes of all objects listed come to at most 64 times those bytes, which bounds the cost
