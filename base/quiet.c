@@ -1,6 +1,7 @@
 #include "base/quiet.h"
 
 #include "base/cancel.h"
+#include "base/whole.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -20,8 +21,7 @@ static void take_back(const sigset_t *pending)
   for (int i = 0; i < OURS; ++i)
     if (!sigismember(pending, ours[i]))
       (void)sigaddset(&sent, ours[i]);
-  while (sigtimedwait(&sent, NULL, &at_once) < 0 && errno == EINTR)
-    continue;
+  (void)TEMP_FAILURE_RETRY(sigtimedwait(&sent, NULL, &at_once));
 }
 
 void quiet_begin(quiet_t *quiet)
@@ -47,29 +47,12 @@ void quiet_end(const quiet_t *quiet)
   errno = code;
 }
 
-static ssize_t write_some(int fd, const void *bytes, size_t size)
-{
-  quiet_t quiet;
-  quiet_begin(&quiet);
-  const ssize_t written = write(fd, bytes, size);
-  quiet_end(&quiet);
-  return written;
-}
-
 bool quiet_write(int fd, const void *bytes, size_t size)
 {
-  const char *at = bytes;
+  quiet_t quiet;
   WITHOUT_CANCELLATION();
-  while (size) {
-    const ssize_t written = write_some(fd, at, size);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written == 0)
-      errno = EIO;
-    if (written <= 0)
-      return false;
-    at += written;
-    size -= (size_t)written;
-  }
-  return true;
+  quiet_begin(&quiet);
+  const bool whole = write_whole(fd, bytes, size);
+  quiet_end(&quiet);
+  return whole;
 }

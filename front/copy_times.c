@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash_table.h"
 
 typedef struct timed {
   uint64_t signal;

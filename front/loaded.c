@@ -1,5 +1,7 @@
 #include "front/loaded.h"
 
+#include "base/list.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,26 +28,12 @@ static bool find_loader(loader_t *loader)
          loader->hsa_ven_amd_loader_loaded_code_object_get_info;
 }
 
-typedef struct found {
-  hsa_loaded_code_object_t *objects;
-  size_t count, room;
-} found_t;
-
 static hsa_status_t collect(hsa_executable_t executable, hsa_loaded_code_object_t object,
                             void *context)
 {
-  found_t *found = context;
   (void)executable;
-  if (found->count == found->room) {
-    const size_t room = found->room ? 2 * found->room : 8;
-    hsa_loaded_code_object_t *more = realloc(found->objects, room * sizeof(*more));
-    if (!more)
-      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    found->objects = more;
-    found->room = room;
-  }
-  found->objects[found->count++] = object;
-  return HSA_STATUS_SUCCESS;
+  return list_add(context, &object, sizeof(object)) ? HSA_STATUS_SUCCESS
+                                                    : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 /* Remembers it, if it is new. False: it must not be asked for. */
@@ -68,16 +56,17 @@ static bool see(hsa_executable_t executable, hsa_loaded_code_object_t object, bo
 static bool look(hsa_executable_t executable, bool dead, loaded_visitor *visitor, void *context)
 {
   loader_t loader;
-  found_t found = {0};
+  list_t found = {0};
   if (front_orphaned() || !find_loader(&loader))
     return false;
   const bool whole = loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(
                          executable, collect, &found) != HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const hsa_loaded_code_object_t *objects = found.items;
   for (size_t i = 0; i < found.count; ++i)
-    if (see(executable, found.objects[i], dead) && visitor)
-      visitor(executable, found.objects[i], loader.hsa_ven_amd_loader_loaded_code_object_get_info,
+    if (see(executable, objects[i], dead) && visitor)
+      visitor(executable, objects[i], loader.hsa_ven_amd_loader_loaded_code_object_get_info,
               context);
-  free(found.objects);
+  list_free(&found);
   return whole;
 }
 

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1 /* what finds no memory is not added, and has no table */
-#include <uthash.h>
+#include "base/hash_table.h"
 
 struct front_object {
   rawhal_content_hash_t hash;

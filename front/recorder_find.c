@@ -4,6 +4,7 @@
 #include "record/words.h"
 
 #include "base/error.h"
+#include "base/list.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,17 +80,11 @@ static memory_kind_t find_memory(const recorder_capture_t *recording, uint64_t a
 static bool make_room(recorder_capture_t *recording)
 {
   record_ranges_t *list = &recording->list;
-  if (list->count < recording->room)
-    return true;
-  const size_t room = recording->room ? 2 * recording->room : 16;
-  record_range_t *ranges = realloc(list->ranges, room * sizeof(*ranges));
-  list->ranges = ranges ? ranges : list->ranges;
-  recording_fact_t *facts = realloc(recording->facts, room * sizeof(*facts));
-  recording->facts = facts ? facts : recording->facts;
-  if (!ranges || !facts)
-    return false;
-  recording->room = room;
-  return true;
+  const size_t wanted = list->count + 1;
+  size_t room = recording->room;
+  return array_reserve(NULL, &list->ranges, &room, wanted, sizeof(*list->ranges)) &&
+         array_reserve(NULL, &recording->facts, &recording->room, wanted,
+                       sizeof(*recording->facts));
 }
 
 static bool add(recorder_capture_t *recording, const range_t *range, recording_fact_t fact,

@@ -10,8 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HASH_NONFATAL_OOM 1 /* what finds no memory is not added, and has no table */
-#include <uthash.h>
+#include "base/hash_table.h"
 
 typedef struct source_key {
   uint64_t kind, handle;

@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HASH_NONFATAL_OOM 1 /* what finds no memory stays the original */
-#include <uthash.h>
+#include "base/hash_table.h"
 
 /* A kernel where it is loaded, and what runs in its place. */
 struct substitute {

@@ -3,8 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/hash_table.h"
 
 typedef struct told {
   told_key_t key;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/list.h"
 
 /* AddressSanitizer detects accesses beyond a chunk. With GAP it also detects those beyond each
  * allocation: all of a chunk is off limits but what was given out. */
@@ -131,21 +132,18 @@ bool arena_reserve(arena_t *arena, void *items_pointer, size_t *capacity, size_t
 {
   if (count < *capacity)
     return true;
-  size_t wanted = *capacity ? *capacity * 2 : hint ? hint : 4, total;
-  if (wanted <= count)
-    wanted = count + 1;
-  if (__builtin_mul_overflow(wanted, item_size, &total)) {
+  const size_t first = *capacity ? 0 : hint ? hint : 4;
+  const size_t grown = array_grown(*capacity, first > count ? first : count + 1, item_size);
+  if (!grown)
     arena->status = RAWHAL_CAP_EXCEEDED;
-    return false;
-  }
-  void *old, *moved = arena_alloc(arena, total);
+  void *old, *moved = grown ? arena_alloc(arena, grown * item_size) : NULL;
   if (!moved)
     return false;
   memcpy(&old, items_pointer, sizeof(old));
   if (count)
     memcpy(moved, old, count * item_size);
   memcpy(items_pointer, &moved, sizeof(moved));
-  *capacity = wanted;
+  *capacity = grown;
   return true;
 }
 

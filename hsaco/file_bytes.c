@@ -9,6 +9,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/whole.h"
 
 static rawhal_status_t map(int file, const char *path, file_bytes_t *bytes, rawhal_error_t *error)
 {
@@ -27,17 +28,12 @@ static rawhal_status_t read_all(int file, const char *path, const allocator_t *a
   if (!data)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the %zu bytes of %s",
                        bytes->size, path);
-  size_t done = 0;
-  while (done < bytes->size) {
-    ssize_t got = read(file, data + done, bytes->size - done);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0) {
-      allocate_free(allocator, data);
-      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "cannot read %s: %s", path,
-                         got ? strerror(errno) : "it was cut meanwhile");
-    }
-    done += (size_t)got;
+  const ssize_t got = read_whole(file, data, bytes->size);
+  if (got != (ssize_t)bytes->size) {
+    rawhal_status_t status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "cannot read %s: %s", path,
+                                         got < 0 ? strerror(errno) : "it was cut meanwhile");
+    allocate_free(allocator, data);
+    return status;
   }
   bytes->data = data;
   return RAWHAL_OK;

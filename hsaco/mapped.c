@@ -23,10 +23,7 @@ typedef struct lines {
 static int next_byte(lines_t *lines)
 {
   if (lines->at == lines->end) {
-    ssize_t got;
-    do
-      got = read(lines->file, lines->bytes, sizeof(lines->bytes));
-    while (got < 0 && errno == EINTR);
+    ssize_t got = TEMP_FAILURE_RETRY(read(lines->file, lines->bytes, sizeof(lines->bytes)));
     if (got <= 0)
       return -1;
     lines->at = 0;

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/list.h"
 #include "base/sized.h"
 #include "kernarg/layout.h"
 
@@ -134,15 +135,9 @@ static rawhal_status_t make_room(rawhal_builder_t *builder, size_t end)
     return rawhal_fail_at(&builder->failure, RAWHAL_OUT_OF_RANGE, builder->length,
                           "value %zu ends at %zu, the memory at %zu", builder->appended, end,
                           builder->capacity);
-  size_t capacity = builder->capacity > SIZE_MAX / 2 ? end : builder->capacity * 2;
-  capacity = capacity < LEAST ? LEAST : capacity;
-  capacity = capacity < end ? end : capacity;
-  void *more = allocate_more(&builder->allocator, builder->bytes, builder->length, capacity);
-  if (!more)
-    return rawhal_fail(&builder->failure, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes",
-                       capacity);
-  builder->bytes = more;
-  builder->capacity = capacity;
+  if (!array_reserve(&builder->allocator, &builder->bytes, &builder->capacity,
+                     end < LEAST ? LEAST : end, 1))
+    return rawhal_fail(&builder->failure, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes", end);
   return RAWHAL_OK;
 }
 

@@ -2,8 +2,8 @@
 #ifndef RAWHAL_LIBRARY_FILES_H
 #define RAWHAL_LIBRARY_FILES_H
 
+#include "base/list.h"
 #include "library/library.h"
-#include "library/list.h"
 
 #include <sys/stat.h>
 #include <time.h>

@@ -1,9 +1,10 @@
 #include "library/image.h"
 
 #include "base/checked.h"
+#include "base/list.h"
+#include "base/whole.h"
 #include "hsaco/content.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,21 +30,10 @@ void image_begin(image_t *image, uint64_t seed, const allocator_t *allocator)
 
 static bool reserve(image_t *image, uint64_t size)
 {
-  uint64_t wanted = (size + IMAGE_CONTENT - 1) / IMAGE_CONTENT;
-  if (wanted <= image->capacity)
-    return true;
-  uint64_t capacity = image->capacity + image->capacity / 2, bytes;
-  if (capacity < wanted)
-    capacity = wanted;
-  if (!checked_mul_u64(capacity, IMAGE_PAGE, &bytes) || bytes > SIZE_MAX)
+  const uint64_t used = page_count(image), wanted = (size + IMAGE_CONTENT - 1) / IMAGE_CONTENT;
+  if (!array_reserve(&image->allocator, &image->pages, &image->capacity, wanted, IMAGE_PAGE))
     return false;
-  size_t before = image->capacity * IMAGE_PAGE;
-  unsigned char *pages = allocate_more(&image->allocator, image->pages, before, (size_t)bytes);
-  if (!pages)
-    return false;
-  memset(pages + before, 0, (size_t)bytes - before);
-  image->pages = pages;
-  image->capacity = (size_t)capacity;
+  memset(image->pages + used * IMAGE_PAGE, 0, (wanted - used) * IMAGE_PAGE);
   return true;
 }
 
@@ -91,15 +81,8 @@ void image_of_file(image_t *image, int file, uint64_t pages, uint64_t seed, uint
 
 static bool read_page(const image_t *image, uint64_t number, unsigned char *page)
 {
-  for (size_t done = 0; done < IMAGE_PAGE;) {
-    ssize_t got =
-        pread(image->file, page + done, IMAGE_PAGE - done, (off_t)(number * IMAGE_PAGE + done));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    done += (size_t)got;
-  }
+  if (pread_whole(image->file, page, IMAGE_PAGE, number * IMAGE_PAGE) != IMAGE_PAGE)
+    return false;
   if (image->bytes_read)
     __atomic_fetch_add(image->bytes_read, IMAGE_PAGE, __ATOMIC_RELAXED);
   uint64_t sum;

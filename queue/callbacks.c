@@ -2,10 +2,9 @@
 #include "queue/transfer.h"
 
 #include "base/error.h"
+#include "base/list.h"
 
 #include <signal.h>
-
-enum { FIRST_CAPACITY = 16 };
 
 static const uint64_t look_again_ns = 5000000; /* for what finished out of order */
 
@@ -17,20 +16,6 @@ static _Thread_local bool queue_gone;
 static bool comes_before(const callback_t *a, const callback_t *b)
 {
   return a->ticket != b->ticket ? a->ticket < b->ticket : a->order < b->order;
-}
-
-static bool heap_reserve(queue_callbacks_t *callbacks, const allocator_t *allocator)
-{
-  if (callbacks->count < callbacks->capacity)
-    return true;
-  size_t capacity = callbacks->capacity ? callbacks->capacity * 2 : FIRST_CAPACITY;
-  callback_t *heap = allocate_more(allocator, callbacks->heap, callbacks->capacity * sizeof(*heap),
-                                   capacity * sizeof(*heap));
-  if (!heap)
-    return false;
-  callbacks->heap = heap;
-  callbacks->capacity = capacity;
-  return true;
 }
 
 static void heap_push(queue_callbacks_t *callbacks, const callback_t *callback)
@@ -232,7 +217,8 @@ static rawhal_status_t add(rawhal_queue_t *queue, callback_t *callback, rawhal_e
   queue_callbacks_t *callbacks = &queue->callbacks;
   if (callbacks->closing)
     return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the queue is being destroyed");
-  if (!heap_reserve(callbacks, queue->device->allocator))
+  if (!array_reserve(queue->device->allocator, &callbacks->heap, &callbacks->capacity,
+                     callbacks->count + 1, sizeof(*callbacks->heap)))
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a callback");
   rawhal_status_t status = service_start(queue, error);
   if (status != RAWHAL_OK)

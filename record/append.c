@@ -30,10 +30,8 @@ bool append_raw(const own_file_t *file, uint64_t offset, struct iovec *parts, si
   while (count) {
     quiet_t quiet;
     quiet_begin(&quiet);
-    ssize_t wrote = pwritev(file->descriptor, parts, (int)count, (off_t)offset);
+    ssize_t wrote = TEMP_FAILURE_RETRY(pwritev(file->descriptor, parts, (int)count, (off_t)offset));
     quiet_end(&quiet);
-    if (wrote < 0 && errno == EINTR)
-      continue;
     if (wrote <= 0) {
       errno = wrote ? errno : ENOSPC;
       return false;

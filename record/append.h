@@ -19,7 +19,7 @@ struct record_writer {
   uint64_t bound, buffer_bound, salt;
   uint64_t bytes; /* of whole frames: where the next one goes */
   uint64_t objects, dispatches, contents, pieces;
-  known_t known;
+  known_t *known;
   kept_t kept;
   record_end_t end;
   int code; /* errno that ended it */

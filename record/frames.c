@@ -8,22 +8,18 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/whole.h"
 #include "record/sum.h"
 
 static rawhal_status_t read_at(const frames_t *frames, uint64_t offset, void *to, size_t size,
                                rawhal_error_t *error)
 {
   char text[128];
-  for (size_t done = 0; done < size;) {
-    ssize_t got = pread(frames->file, (char *)to + done, size - done, (off_t)(offset + done));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return rawhal_fail_at(error, RAWHAL_RUNTIME, offset + done, "reading the recording: %s",
-                            got ? strerror_r(errno, text, sizeof(text)) : "it was cut meanwhile");
-    done += (size_t)got;
-  }
-  return RAWHAL_OK;
+  const ssize_t got = pread_whole(frames->file, to, size, offset);
+  if (got == (ssize_t)size)
+    return RAWHAL_OK;
+  return rawhal_fail_at(error, RAWHAL_RUNTIME, offset, "reading the recording: %s",
+                        got < 0 ? strerror_r(errno, text, sizeof(text)) : "it was cut meanwhile");
 }
 
 /* ---- The header ---- */

@@ -10,24 +10,6 @@
 #define malformed(frame, error, ...)                                                               \
   rawhal_fail_at((error), RAWHAL_MALFORMED, (frame)->offset, __VA_ARGS__)
 
-/* Room for one more element, which is zeros; false: no memory. */
-static bool add(index_array_t *array, size_t element)
-{
-  enum { FIRST = 16 };
-  if (array->count == array->capacity) {
-    size_t capacity = array->capacity ? 2 * array->capacity : FIRST;
-    if (capacity > SIZE_MAX / element)
-      return false;
-    void *more = allocate_more(NULL, array->elements, array->count * element, capacity * element);
-    if (!more)
-      return false;
-    array->elements = more;
-    array->capacity = capacity;
-  }
-  memset((char *)array->elements + array->count++ * element, 0, element);
-  return true;
-}
-
 static rawhal_status_t no_memory(rawhal_error_t *error)
 {
   return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for what the recording has");
@@ -52,7 +34,7 @@ static rawhal_status_t add_content(record_reader_t *reader, const frame_t *frame
   if (number != reader->contents.count + 1 || !size)
     return malformed(frame, error, "content %" PRIu64 " of %" PRIu64 " bytes comes after %zu",
                      number, size, reader->contents.count);
-  if (!add(&reader->contents, sizeof(index_content_t)))
+  if (!list_add(&reader->contents, NULL, sizeof(index_content_t)))
     return no_memory(error);
   index_content_t *content = INDEX_AT(reader->contents, index_content_t, reader->contents.count);
   content->frame = frame->offset;
@@ -72,7 +54,7 @@ static rawhal_status_t take_object(record_reader_t *reader, const frame_t *frame
                      reader->objects.count);
   if ((status = add_content(reader, frame, head.content, head.size, error)))
     return status;
-  if (!add(&reader->objects, sizeof(record_object_t)))
+  if (!list_add(&reader->objects, NULL, sizeof(record_object_t)))
     return no_memory(error);
   INDEX_AT(reader->contents, index_content_t, head.content)->object = reader->objects.count;
   *INDEX_AT(reader->objects, record_object_t, reader->objects.count) =
@@ -124,7 +106,7 @@ static rawhal_status_t take_dispatch(record_reader_t *reader, const frame_t *fra
                      "dispatch %" PRIu64 " is of code object %" PRIu64 ", which does not stand "
                      "before it",
                      head.dispatch, head.object);
-  if (!add(&reader->dispatches, sizeof(index_dispatch_t)))
+  if (!list_add(&reader->dispatches, NULL, sizeof(index_dispatch_t)))
     return no_memory(error);
   INDEX_AT(reader->dispatches, index_dispatch_t, head.dispatch)->frame = frame->offset;
   return RAWHAL_OK;
@@ -161,7 +143,7 @@ static rawhal_status_t take_buffer(record_reader_t *reader, const frame_t *frame
                      head.size, head.address, head.flags);
   if ((status = add_content(reader, frame, head.content, head.size, error)))
     return status;
-  if (!add(&reader->buffers, sizeof(size_t)))
+  if (!list_add(&reader->buffers, NULL, sizeof(size_t)))
     return no_memory(error);
   index_content_t *content = INDEX_AT(reader->contents, index_content_t, head.content);
   content->dispatch = (size_t)head.dispatch;
@@ -204,7 +186,7 @@ static index_content_t *next_place(record_reader_t *reader, uint64_t number, uin
 static rawhal_status_t add_piece(record_reader_t *reader, index_content_t *content,
                                  index_piece_t piece, rawhal_error_t *error)
 {
-  if (!add(&reader->pieces, sizeof(index_piece_t)))
+  if (!list_add(&reader->pieces, NULL, sizeof(index_piece_t)))
     return no_memory(error);
   const size_t place = reader->pieces.count;
   *INDEX_AT(reader->pieces, index_piece_t, place) = piece;
@@ -297,7 +279,7 @@ static rawhal_status_t take_note(record_reader_t *reader, const frame_t *frame,
   if (!owner || !head.kind || head.zero)
     return malformed(frame, error, "a note of kind %u of dispatch %" PRIu64, head.kind,
                      head.dispatch);
-  if (!add(&reader->notes, sizeof(index_note_t)))
+  if (!list_add(&reader->notes, NULL, sizeof(index_note_t)))
     return no_memory(error);
   *INDEX_AT(reader->notes, index_note_t, reader->notes.count) =
       (index_note_t){(size_t)head.dispatch, {head.kind, head.count, head.at, head.value}};

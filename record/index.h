@@ -2,14 +2,9 @@
 #ifndef RAWHAL_RECORD_INDEX_H
 #define RAWHAL_RECORD_INDEX_H
 
+#include "base/list.h"
 #include "record/frames.h"
 #include "record/reader.h"
-
-/* An array that grows; zeros: none. */
-typedef struct index_array {
-  void *elements;
-  size_t count, capacity;
-} index_array_t;
 
 /* Places in arrays count from 1; 0 means none. */
 
@@ -46,18 +41,18 @@ typedef struct index_note {
 struct record_reader {
   frames_t frames;
   record_reader_info_t info;
-  index_array_t objects;    /* record_object_t */
-  index_array_t dispatches; /* index_dispatch_t */
-  index_array_t contents;   /* index_content_t */
-  index_array_t buffers;    /* size_t, their contents, as they stand in the file */
-  index_array_t pieces;     /* index_piece_t */
-  index_array_t notes;      /* index_note_t, as they stand in the file */
-  record_buffer_t *sorted;  /* the buffers, those of a dispatch one after the other */
+  list_t objects;          /* record_object_t */
+  list_t dispatches;       /* index_dispatch_t */
+  list_t contents;         /* index_content_t */
+  list_t buffers;          /* size_t, their contents, as they stand in the file */
+  list_t pieces;           /* index_piece_t */
+  list_t notes;            /* index_note_t, as they stand in the file */
+  record_buffer_t *sorted; /* the buffers, those of a dispatch one after the other */
   record_note_t *sorted_notes;
 };
 
 /* The element at a place that is there. */
-#define INDEX_AT(array, type, place) (&((type *)(array).elements)[(place)-1])
+#define INDEX_AT(array, type, place) (&((type *)(array).items)[(place)-1])
 
 /* Reads the whole file. */
 RAWHAL_CHECKED rawhal_status_t index_build(record_reader_t *reader, rawhal_error_t *error);

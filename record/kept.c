@@ -1,13 +1,9 @@
 #include "record/kept.h"
 
 #include "base/allocate.h"
+#include "base/hash_table.h"
 
 #include <stddef.h>
-
-#define HASH_NONFATAL_OOM         1 /* what finds no memory has no table */
-#define uthash_malloc(size)       allocate(NULL, size)
-#define uthash_free(memory, size) allocate_free(NULL, memory)
-#include <uthash.h>
 
 typedef struct kept_key {
   uint64_t address, size;

@@ -1,51 +1,49 @@
 #include "record/known.h"
 
 #include "base/allocate.h"
+#include "base/hash_table.h"
 
-typedef struct known_entry {
+struct known {
   rawhal_content_hash_t hash;
-  uint64_t number; /* 0: free */
-} known_entry_t;
+  uint64_t number;
+  UT_hash_handle hh;
+};
 
-static known_entry_t *place_of(const known_t *known, rawhal_content_hash_t hash)
+static known_t *find(const known_t *known, rawhal_content_hash_t hash)
 {
-  size_t at = (size_t)hash.low & (known->capacity - 1);
-  for (; known->entries[at].number; at = (at + 1) & (known->capacity - 1))
-    if (known->entries[at].hash.low == hash.low && known->entries[at].hash.high == hash.high)
-      break;
-  return &known->entries[at];
+  known_t *found;
+  HASH_FIND(hh, known, &hash, sizeof(hash), found);
+  return found;
 }
 
 uint64_t known_find(const known_t *known, rawhal_content_hash_t hash)
 {
-  return known->capacity ? place_of(known, hash)->number : 0;
+  const known_t *found = find(known, hash);
+  return found ? found->number : 0;
 }
 
-bool known_reserve(known_t *known)
+uint64_t *known_add(known_t **known, rawhal_content_hash_t hash)
 {
-  enum { FIRST = 16 };
-  if (2 * (known->count + 1) <= known->capacity)
-    return true;
-  known_t larger = {.capacity = known->capacity ? 2 * known->capacity : FIRST};
-  larger.entries = allocate_zeroed(NULL, larger.capacity, sizeof(*larger.entries));
-  if (!larger.entries)
-    return false;
-  for (size_t i = 0; i < known->capacity; ++i)
-    if (known->entries[i].number)
-      known_add(&larger, known->entries[i].hash, known->entries[i].number);
-  known_free(known);
-  *known = larger;
-  return true;
+  known_t *added = find(*known, hash);
+  if (added)
+    return &added->number;
+  added = allocate_zeroed(NULL, 1, sizeof(*added));
+  if (!added)
+    return NULL;
+  added->hash = hash;
+  HASH_ADD(hh, *known, hash, sizeof(hash), added);
+  if (added->hh.tbl)
+    return &added->number;
+  allocate_free(NULL, added);
+  return NULL;
 }
 
-void known_add(known_t *known, rawhal_content_hash_t hash, uint64_t number)
+void known_free(known_t **known)
 {
-  *place_of(known, hash) = (known_entry_t){hash, number};
-  ++known->count;
-}
-
-void known_free(known_t *known)
-{
-  allocate_free(NULL, known->entries);
-  *known = (known_t){0};
+  known_t *entry, *next;
+  HASH_ITER(hh, *known, entry, next)
+  {
+    HASH_DELETE(hh, *known, entry);
+    allocate_free(NULL, entry);
+  }
 }

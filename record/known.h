@@ -4,18 +4,12 @@
 
 #include "record/record.h"
 
-/* Zeros: none. */
-typedef struct known {
-  struct known_entry *entries; /* a power of two of them, at most half of which are taken */
-  size_t capacity, count;
-} known_t;
+typedef struct known known_t; /* NULL: none */
 
 /* An object's number; 0: not there. */
 uint64_t known_find(const known_t *known, rawhal_content_hash_t hash);
-/* Room for one more; false: no memory. */
-bool known_reserve(known_t *known);
-/* One that is not there, after known_reserve(). */
-void known_add(known_t *known, rawhal_content_hash_t hash, uint64_t number);
-void known_free(known_t *known);
+/* Where an object's number is to be stored; 0 until then. NULL: no memory. */
+uint64_t *known_add(known_t **known, rawhal_content_hash_t hash);
+void known_free(known_t **known);
 
 #endif

@@ -32,12 +32,12 @@ void record_reader_close(record_reader_t *reader)
   if (!reader)
     return;
   frames_close(&reader->frames);
-  allocate_free(NULL, reader->objects.elements);
-  allocate_free(NULL, reader->dispatches.elements);
-  allocate_free(NULL, reader->contents.elements);
-  allocate_free(NULL, reader->buffers.elements);
-  allocate_free(NULL, reader->pieces.elements);
-  allocate_free(NULL, reader->notes.elements);
+  list_free(&reader->objects);
+  list_free(&reader->dispatches);
+  list_free(&reader->contents);
+  list_free(&reader->buffers);
+  list_free(&reader->pieces);
+  list_free(&reader->notes);
   allocate_free(NULL, reader->sorted);
   allocate_free(NULL, reader->sorted_notes);
   allocate_free(NULL, reader);

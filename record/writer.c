@@ -43,7 +43,7 @@ static rawhal_status_t append_object(record_writer_t *writer, rawhal_bytes_t byt
 uint64_t record_writer_known(record_writer_t *writer, rawhal_content_hash_t hash)
 {
   pthread_mutex_lock(&writer->lock);
-  const uint64_t number = known_find(&writer->known, hash);
+  const uint64_t number = known_find(writer->known, hash);
   pthread_mutex_unlock(&writer->lock);
   return number;
 }
@@ -59,15 +59,13 @@ rawhal_status_t record_writer_object(record_writer_t *writer, rawhal_bytes_t byt
   rawhal_status_t status = append_enter(writer, error);
   if (status != RAWHAL_OK)
     return status;
-  const uint64_t known = known_find(&writer->known, hash);
-  if (!known && !known_reserve(&writer->known))
+  uint64_t *known = known_add(&writer->known, hash);
+  if (!known)
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for one more code object");
-  else if (!known)
-    status = append_object(writer, bytes, hash, error);
-  if (status == RAWHAL_OK && !known)
-    known_add(&writer->known, hash, writer->objects);
+  else if (!*known && (status = append_object(writer, bytes, hash, error)) == RAWHAL_OK)
+    *known = writer->objects;
   if (status == RAWHAL_OK)
-    *object = known ? known : writer->objects;
+    *object = *known;
   pthread_mutex_unlock(&writer->lock);
   return status;
 }

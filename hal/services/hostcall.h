@@ -15,7 +15,8 @@ enum { HOSTCALL_LANES = 64, HOSTCALL_WORDS = 8 };
 /* A printf() that is being said, by one work-item. */
 typedef struct hostcall_message {
   uint64_t *words;
-  uint32_t count, capacity;
+  size_t capacity;
+  uint32_t count;
   uint32_t next_free; /* index + 1, of those that are not being said */
   bool live, lost;    /* lost: too long, or no memory */
 } hostcall_message_t;
@@ -27,9 +28,10 @@ typedef struct hostcall {
   services_output_t *output;
   services_heap_t *heap; /* NULL: malloc() gets nothing */
   hostcall_message_t *messages;
-  uint32_t message_count, message_capacity, free_message; /* the last: index + 1 */
-  uint64_t message_bytes;                                 /* of all words */
-  uint64_t served, refused;                               /* atomic */
+  size_t message_capacity;
+  uint32_t message_count, free_message; /* the last: index + 1 */
+  uint64_t message_bytes;               /* of all words */
+  uint64_t served, refused;             /* atomic */
 } hostcall_t;
 
 /* Bytes of a buffer. */

@@ -2,6 +2,7 @@
  * descriptor: bit 0 begins a message, bit 1 ends it, bits 5-7 are how many of the other words
  * count, bits 8-63 the message's number, which the answer to its beginning gives. Of a whole
  * printf() the first word says where to, the rest is the format and its arguments. */
+#include "base/list.h"
 #include "hal/services/hostcall.h"
 #include "hal/services/printf.h"
 
@@ -34,16 +35,9 @@ static hostcall_message_t *message_begin(hostcall_t *hostcall)
   if (index == 0) {
     if (hostcall->message_count / HOSTCALL_LANES >= hostcall->packets)
       return NULL;
-    if (hostcall->message_count == hostcall->message_capacity) {
-      uint32_t capacity = hostcall->message_capacity ? hostcall->message_capacity * 2 : 64;
-      hostcall_message_t *grown =
-          allocate_more(hostcall->allocator, hostcall->messages,
-                        hostcall->message_capacity * sizeof(*grown), capacity * sizeof(*grown));
-      if (!grown)
-        return NULL;
-      hostcall->messages = grown;
-      hostcall->message_capacity = capacity;
-    }
+    if (!array_reserve(hostcall->allocator, &hostcall->messages, &hostcall->message_capacity,
+                       hostcall->message_count + 1, sizeof(*hostcall->messages)))
+      return NULL;
     index = ++hostcall->message_count;
   } else {
     hostcall->free_message = hostcall->messages[index - 1].next_free;
@@ -63,19 +57,15 @@ static void message_drop(hostcall_t *hostcall, hostcall_message_t *message)
 
 static bool message_reserve(hostcall_t *hostcall, hostcall_message_t *message, uint32_t count)
 {
-  if (message->lost || message->count + count <= message->capacity)
+  const size_t before = message->capacity, wanted = (size_t)message->count + count;
+  if (message->lost || wanted <= before)
     return !message->lost;
-  uint32_t capacity = message->capacity ? message->capacity * 2 : 32;
-  uint64_t more = (capacity - message->capacity) * sizeof(*message->words);
-  if (capacity > MESSAGE_WORDS || hostcall->message_bytes + more > MESSAGE_BYTES)
+  if (wanted > MESSAGE_WORDS ||
+      hostcall->message_bytes + before * sizeof(*message->words) > MESSAGE_BYTES ||
+      !array_reserve(hostcall->allocator, &message->words, &message->capacity, wanted,
+                     sizeof(*message->words)))
     return false;
-  uint64_t *grown = allocate_more(hostcall->allocator, message->words,
-                                  message->capacity * sizeof(*grown), capacity * sizeof(*grown));
-  if (!grown)
-    return false;
-  message->words = grown;
-  message->capacity = capacity;
-  hostcall->message_bytes += more;
+  hostcall->message_bytes += (message->capacity - before) * sizeof(*message->words);
   return true;
 }
 

@@ -1,28 +1,17 @@
 /* The files that modules are loaded from. */
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/checked.h"
+#include "base/whole.h"
 #include "library/process/parts.h"
 
 bool elf_file_read(const elf_file_t *file, uint64_t offset, void *bytes, size_t size)
 {
-  if (!range_within(offset, size, file->size))
-    return false;
-  for (char *to = bytes; size;) {
-    ssize_t got = pread(file->descriptor, to, size, (off_t)offset);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got <= 0)
-      return false;
-    to += got;
-    offset += (uint64_t)got;
-    size -= (size_t)got;
-  }
-  return true;
+  return range_within(offset, size, file->size) &&
+         pread_whole(file->descriptor, bytes, size, offset) == (ssize_t)size;
 }
 
 void *elf_file_load(const elf_file_t *file, const Elf64_Shdr *section, arena_t *arena)
