@@ -32,14 +32,14 @@ static void print_help(FILE *out)
         "  rawhal COMMAND --help   all options of a command\n"
         "  rawhal --version        the version\n\n"
         "exit status:\n"
-        "  0   done\n"
-        "  1   the file, the kernel, the blob or the device refused; one line on standard\n"
-        "      error says why. Of 'rawhal diff': the files differ; of 'rawhal replay':\n"
-        "      the results do; of 'rawhal coverage': softgpu cannot run all of it; of\n"
-        "      'rawhal doctor': there is a problem\n"
-        "  2   the command line is wrong; of 'rawhal replay': also what it cannot do\n"
-        "  3   of 'rawhal diff': a file was refused\n"
-        "Those of 'rawhal exec' and 'rawhal record' are the program's own.\n",
+        "  0   success\n"
+        "  1   the answer is no: diff or replay found a difference, find no such kernel,\n"
+        "      coverage an instruction that softgpu cannot run, doctor a problem; check\n"
+        "      did not accept the blob\n"
+        "  2   the command line is wrong\n"
+        "  3   failure, such as a damaged file, a missing device, a kernel that faulted,\n"
+        "      or output that cannot be written; standard error says why\n"
+        "exec and record return the exit status of the program they run.\n",
         out);
 }
 
@@ -53,7 +53,7 @@ static void hold_streams(void)
 }
 
 /* What was printed is whole, or the exit status says that it is not. */
-static int finish(int status, int failed)
+static int finish(int status)
 {
   progress_clear();
   bool broken = ferror(stdout);
@@ -61,7 +61,7 @@ static int finish(int status, int failed)
   if (!fflush(stdout) && !broken)
     return status;
   fprintf(stderr, "rawhal: standard output: %s\n", errno ? strerror(errno) : "cannot be written");
-  return failed ? failed : TOOL_FAILED;
+  return TOOL_FAILED;
 }
 
 static char help_option[] = "--help";
@@ -79,11 +79,11 @@ int main(int argc, char **argv)
   }
   if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
     print_help(stdout);
-    return finish(TOOL_OK, 0);
+    return finish(TOOL_OK);
   }
   if (!strcmp(argv[1], "--version")) {
     printf("rawhal %s\n", rawhal_version_text());
-    return finish(TOOL_OK, 0);
+    return finish(TOOL_OK);
   }
   for (size_t i = 0; i < tool_command_count; ++i) {
     if (strcmp(argv[1], tool_commands[i]->name))
@@ -91,11 +91,11 @@ int main(int argc, char **argv)
     for (int a = 2; a < argc && strcmp(argv[a], "--"); ++a)
       if (!strcmp(argv[a], "--help") || !strcmp(argv[a], "-h")) {
         fputs(tool_commands[i]->help(), stdout);
-        return finish(TOOL_OK, tool_commands[i]->failed);
+        return finish(TOOL_OK);
       }
     if (!tool_commands[i]->runs_program) /* a file that may not grow is an error like any other */
       (void)signal(SIGXFSZ, SIG_IGN);
-    return finish(tool_commands[i]->run(argc - 1, argv + 1), tool_commands[i]->failed);
+    return finish(tool_commands[i]->run(argc - 1, argv + 1));
   }
   fputs("rawhal: unknown command '", stderr);
   (void)escape_text(stderr, rawhal_string(argv[1]), SIZE_MAX);

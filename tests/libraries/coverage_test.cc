@@ -93,10 +93,10 @@ TEST(Coverage, OnlyObjectsForTheTarget)
 TEST(Coverage, Refusals)
 {
   Outcome other = run({tool, "coverage", fixtures + "vector_add-gfx1030-v5.co"});
-  EXPECT_EQ(1, other.status);
+  EXPECT_EQ(3, other.status);
   EXPECT_EQ("", other.out);
   EXPECT_TRUE(contains(other.err, "no")) << other.err;
-  EXPECT_EQ(1, run({tool, "coverage", "/nonexistent"}).status);
+  EXPECT_EQ(3, run({tool, "coverage", "/nonexistent"}).status);
   EXPECT_EQ(2, run({tool, "coverage"}).status);
   EXPECT_EQ(2, run({tool, "coverage", "--frob", "x"}).status);
   Outcome nowhere = run({tool, "coverage", fixtures + "vector_add-gfx90a-v5.co"},

@@ -83,9 +83,9 @@ TEST(DemoRun, OneLineSaysWhyItCannotRun)
     int status;
     const char *reason;
   } cases[] = {
-      {"/nonexistent/librocrand.so", 1, "NOT_FOUND"},
-      {"/dev/null", 1, "rawhal-demo: "},
-      {"'" RAWHAL_SOURCE_DIR "/CMakeLists.txt'", 1, "rawhal-demo: "},
+      {"/nonexistent/librocrand.so", 3, "NOT_FOUND"},
+      {"/dev/null", 3, "rawhal-demo: "},
+      {"'" RAWHAL_SOURCE_DIR "/CMakeLists.txt'", 3, "rawhal-demo: "},
       {"", 2, "PATH-TO-LIBROCRAND"},
       {"--numbers 0 x", 2, "--numbers"},
       {"--numbers 12z x", 2, "--numbers"},

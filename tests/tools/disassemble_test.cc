@@ -72,7 +72,7 @@ TEST_F(Disassemble, OfKernelsByAddress)
   Outcome got = with("shift 2; echo \"$@\"", {layouts, "--kernel", "hidden"});
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_EQ(wanted, got.out);
-  expect_refusal(with("echo never", {layouts, "--kernel", "nobody"}), 1,
+  expect_refusal(with("echo never", {layouts, "--kernel", "nobody"}), 3,
                  "no kernel's name contains 'nobody'");
 }
 
@@ -118,12 +118,12 @@ TEST_F(Disassemble, AnyAmountGoesThrough)
 
 TEST_F(Disassemble, ItsStatusIsReported)
 {
-  expect_refusal(with("exit 3", {v5}), 1, "objdump ended with status 3");
-  expect_refusal(with("kill -SEGV $$", {v5}), 1, "objdump was killed by signal 11");
+  expect_refusal(with("exit 3", {v5}), 3, "objdump ended with status 3");
+  expect_refusal(with("kill -SEGV $$", {v5}), 3, "objdump was killed by signal 11");
   spit(scratch / "noexec", "no program");
   chmod((scratch / "noexec").c_str(), 0700);
   expect_refusal(
-      run({tool, "inspect", "--disassemble", v5}, {"RAWHAL_OBJDUMP=" + scratch / "noexec"}), 1,
+      run({tool, "inspect", "--disassemble", v5}, {"RAWHAL_OBJDUMP=" + scratch / "noexec"}), 3,
       "cannot run '" + scratch.root + "/noexec': Exec format error");
 }
 
@@ -151,9 +151,9 @@ TEST_F(Disassemble, TheNewestIsTaken)
   unlink((scratch / "llvm-objdump-19").c_str());
   EXPECT_EQ("plain\n", third(run({tool, "inspect", "--disassemble", v5}, {path})));
   unlink((scratch / "llvm-objdump").c_str());
-  expect_refusal(run({tool, "inspect", "--disassemble", v5}, {path}), 1,
+  expect_refusal(run({tool, "inspect", "--disassemble", v5}, {path}), 3,
                  "Debian's package llvm-19 has one");
-  expect_refusal(run({tool, "inspect", "--disassemble", v5}, {path, "RAWHAL_OBJDUMP=none"}), 1,
+  expect_refusal(run({tool, "inspect", "--disassemble", v5}, {path, "RAWHAL_OBJDUMP=none"}), 3,
                  "RAWHAL_OBJDUMP: there is no program 'none'");
 }
 
@@ -175,10 +175,10 @@ TEST_F(Disassemble, IsLookedForAsShellsDo)
     const Outcome got = with_path(path);
     EXPECT_EQ("object 0: gfx90a\nhere\n", got.out) << path << ": " << got.err;
   }
-  expect_refusal(with_path(rest), 1, "there is no llvm-objdump");
+  expect_refusal(with_path(rest), 3, "there is no llvm-objdump");
   expect_refusal(run({tool, "inspect", "--disassemble", v5},
                      {"RAWHAL_OBJDUMP=" + (other / "llvm-objdump-19")}),
-                 1, "there is no program '");
+                 3, "there is no program '");
 }
 
 // What is refused is not given to a reader that trusts it.
@@ -186,7 +186,7 @@ TEST_F(Disassemble, NotWhatIsRefused)
 {
   spit(scratch / "cut.co", slurp(v5).substr(0, 3000));
   Outcome got = with("touch " + scratch.root + "/run", {scratch / "cut.co"});
-  expect_refusal(got, 1, "MALFORMED");
+  expect_refusal(got, 3, "MALFORMED");
   EXPECT_NE(0, access((scratch / "run").c_str(), F_OK));
   expect_refusal(with("", {v5, "--json"}), 2, "go with no other form");
   expect_refusal(with("", {v5, "--html"}), 2, "go with no other form");
@@ -194,7 +194,7 @@ TEST_F(Disassemble, NotWhatIsRefused)
   got = run({"/bin/sh", "-c",
              "RAWHAL_OBJDUMP='" + program("yes") + "' " + tool + " inspect --disassemble " + v5 +
                  " >/dev/full"});
-  EXPECT_EQ(1, got.status);
+  EXPECT_EQ(3, got.status);
   EXPECT_TRUE(contains(got.err, "standard output: ")) << got.err;
 }
 

@@ -168,19 +168,19 @@ TEST(Header, OneKernelAndRefusals)
   EXPECT_TRUE(contains(one, "pad_12;"));
   EXPECT_TRUE(contains(one, "pad_16;"));
   EXPECT_FALSE(contains(one, "no_args"));
-  expect_refusal(run({tool, "header", layouts, "--kernel", "past"}), 1, "no kernel 'past'");
-  expect_refusal(run({tool, "header", bare, "--kernel", "bare_unsized"}), 1, "state the size");
+  expect_refusal(run({tool, "header", layouts, "--kernel", "past"}), 3, "no kernel 'past'");
+  expect_refusal(run({tool, "header", bare, "--kernel", "bare_unsized"}), 3, "state the size");
   EXPECT_TRUE(contains(header_of(bare), "bare_unsized: no layout"));
   expect_refusal(run({tool, "header"}), 2, "expected at least one FILE");
   expect_refusal(run({tool, "header", bare, "--object", "x"}), 2, "--object");
   for (std::vector<std::string> none :
        {std::vector<std::string>{"--object", "7"}, {"--target", "gfx1030"}}) {
     Outcome got = run({tool, "header", bare, none[0], none[1]});
-    expect_refusal(got, 1, "no such object");
+    expect_refusal(got, 3, "no such object");
     EXPECT_EQ("", got.out);
   }
   Outcome missing = run({tool, "header", bare + "x"});
-  expect_refusal(missing, 1, "bare");
+  expect_refusal(missing, 3, "bare");
   EXPECT_EQ("", missing.out); // no half of a header
 }
 
@@ -207,7 +207,7 @@ TEST(Header, ObjectsOfOneFileMustAgree)
 
   std::string other = altered(v5, ".name\xa1n", ".size\x04", ".size\x03");
   spit(scratch / "visible.co", v4 + other);
-  expect_refusal(run({tool, "header", scratch / "visible.co"}), 1,
+  expect_refusal(run({tool, "header", scratch / "visible.co"}), 3,
                  "one layout in object 0 (gfx90a) and another in object 1 (gfx942)");
   EXPECT_TRUE(contains(header_of(scratch / "visible.co", {"--target", "gfx942"}), "n[3];"));
   EXPECT_TRUE(contains(header_of(scratch / "visible.co", {"--object", "0"}), "uint32_t n;"));

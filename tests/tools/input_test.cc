@@ -96,7 +96,7 @@ TEST_F(Input, IsReadOnce)
 {
   expect_refusal(shell(tool + " diff - - <" + v5), 3, "standard input was read already");
   Outcome got = shell(tool + " inspect - - <" + v5);
-  EXPECT_EQ(1, got.status);
+  EXPECT_EQ(3, got.status);
   EXPECT_EQ(1u, lines(got.out)) << got.out;
   EXPECT_TRUE(contains(got.err, "standard input was read already")) << got.err;
 }
@@ -105,12 +105,12 @@ TEST_F(Input, NothingAndNonsenseAreRefused)
 {
   for (const char *verb : {"inspect", "header", "unpack", "check --kernel k --blob /dev/null"}) {
     SCOPED_TRACE(verb);
-    EXPECT_EQ(1, shell(tool + " " + verb + " - </dev/null").status);
-    EXPECT_EQ(1, shell("echo nonsense | " + tool + " " + verb + " -").status);
+    EXPECT_EQ(3, shell(tool + " " + verb + " - </dev/null").status);
+    EXPECT_EQ(3, shell("echo nonsense | " + tool + " " + verb + " -").status);
     Outcome got = shell(tool + " " + verb + " - <&-"); // it is closed
-    EXPECT_EQ(1, got.status) << got.err;
+    EXPECT_EQ(3, got.status) << got.err;
     got = shell(tool + " " + verb + " - <" + scratch.root);
-    expect_refusal(got, 1, "cannot read 'standard input': Is a directory");
+    expect_refusal(got, 3, "cannot read 'standard input': Is a directory");
   }
 }
 
@@ -118,9 +118,9 @@ TEST_F(Input, NothingAndNonsenseAreRefused)
 TEST_F(Input, AFifoIsStillRefused)
 {
   ASSERT_EQ(0, mkfifo((scratch / "fifo").c_str(), 0600));
-  expect_refusal(run({tool, "inspect", scratch / "fifo"}), 1, "");
-  expect_refusal(run({tool, "inspect", "/dev/fd/99"}), 1, "");
-  expect_refusal(run({tool, "inspect", "/dev/fd/x"}), 1, "");
+  expect_refusal(run({tool, "inspect", scratch / "fifo"}), 3, "");
+  expect_refusal(run({tool, "inspect", "/dev/fd/99"}), 3, "");
+  expect_refusal(run({tool, "inspect", "/dev/fd/x"}), 3, "");
 }
 
 TEST_F(Input, AFileCanBeCalledSo)
@@ -134,7 +134,7 @@ TEST_F(Input, AFileCanBeCalledSo)
   got = shell("cd " + scratch.root + " && " + tool + " inspect --html - -o - <-");
   EXPECT_EQ(0, got.status) << got.err;
   got = shell("cd " + scratch.root + " && " + tool + " inspect --html - -o ./- <-");
-  expect_refusal(got, 1, "it would be lost");
+  expect_refusal(got, 3, "it would be lost");
   EXPECT_EQ(slurp(v5), slurp(scratch / "-"));
 }
 
@@ -145,7 +145,7 @@ TEST_F(Input, UnpackSeveral)
   spit(scratch / "bad", "nonsense");
   Outcome got = shell("cd " + scratch.root + " && " + tool + " unpack " + bundle + " bad " + v5 +
                       " - --output . <" + bundle);
-  EXPECT_EQ(1, got.status);
+  EXPECT_EQ(3, got.status);
   EXPECT_EQ("./vector_add.bundle-0-gfx90a.co\n./vector_add.bundle-1-gfx942.co\n"
             "./vector_add-gfx90a-v5.co-0-gfx90a.co\n./stdin-0-gfx90a.co\n./stdin-1-gfx942.co\n",
             got.out);
@@ -199,13 +199,13 @@ TEST_F(Input, HeaderOfObjectsThatDisagree)
   for (const std::vector<std::string> &order : {std::vector<std::string>{a, b}, {b, a}}) {
     spit(scratch / "both", slurp(order[0]) + slurp(order[1]));
     const std::string words = "'k' has one layout in object 0 (gfx90a) and another in object 1";
-    expect_refusal(run({tool, "header", scratch / "both"}), 1, words);
-    expect_refusal(run({tool, "header", scratch / "both", a}), 1, words);
+    expect_refusal(run({tool, "header", scratch / "both"}), 3, words);
+    expect_refusal(run({tool, "header", scratch / "both", a}), 3, words);
     Outcome got = run({tool, "header", a, scratch / "both"});
-    EXPECT_EQ(1, got.status) << got.out;
+    EXPECT_EQ(3, got.status) << got.out;
     EXPECT_TRUE(contains(got.err, "both: 'k' has one layout in object")) << got.err;
     EXPECT_EQ("", got.out);
   }
   EXPECT_EQ(0, run({tool, "header", scratch / "both", a, "--object", "0"}).status);
-  expect_refusal(run({tool, "header", a, scratch / "none"}), 1, "none: ");
+  expect_refusal(run({tool, "header", a, scratch / "none"}), 3, "none: ");
 }

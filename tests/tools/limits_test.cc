@@ -37,9 +37,9 @@ TEST(Limits, Json)
 
 TEST(Limits, WhatIsNotUnderstoodIsNamed)
 {
-  expect_refusal(run({tool, "limits"}, {"HIP_DEVICE_MEMORY_LIMIT=4X"}), 1,
+  expect_refusal(run({tool, "limits"}, {"HIP_DEVICE_MEMORY_LIMIT=4X"}), 3,
                  "HIP_DEVICE_MEMORY_LIMIT: '4X'");
-  expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMIT=50%"}), 1, "RAWHAL_MEMORY_LIMIT");
+  expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMIT=50%"}), 3, "RAWHAL_MEMORY_LIMIT");
   expect_refusal(run({tool, "limits", "--memory", "lots"}), 2, "--memory");
   expect_refusal(run({tool, "limits", "--device", "x"}), 2, "--device");
   expect_refusal(run({tool, "limits", "x"}), 2, "options only");
@@ -77,7 +77,7 @@ TEST(Limits, WhatIsPinnedAndWhatIsMisspelt)
   EXPECT_TRUE(contains(got.out, " RAWHAL_GPU_SHARE, pinned\n")) << got.out;
   EXPECT_TRUE(contains(got.out, " RAWHAL_TENANT, pinned\n")) << got.out;
   EXPECT_TRUE(contains(got.out, "weight                 100                      -\n")) << got.out;
-  expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMT=1Gi"}), 1,
+  expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMT=1Gi"}), 3,
                  "nearest is RAWHAL_MEMORY_LIMIT");
   Outcome program = run({tool, "run", fixtures + "vector_add-gfx90a-v5.co", "--kernel",
                          "vector_add", "--grid", "1", "--block", "64"},
@@ -137,7 +137,7 @@ TEST(Limits, AProgramWithMoreRightsOpensNoFileForItsCaller)
     GTEST_SKIP() << "programs of that kind do not run here: " << as_another("HOME=/").err;
   for (const char *name :
        {"RAWHAL_LIMITS_FILE", "RAWHAL_LIMIT_REGION", "CUDA_DEVICE_MEMORY_SHARED_CACHE"})
-    expect_refusal(as_another(std::string(name) + "=/etc/hostname"), 1,
+    expect_refusal(as_another(std::string(name) + "=/etc/hostname"), 3,
                    std::string(name) + ": it names a file");
   // A limit is none the less obeyed.
   EXPECT_TRUE(contains(as_another("RAWHAL_GPU_SHARE=30%").out, "30%"));
@@ -200,8 +200,8 @@ TEST(Top, NumbersAboveTheSignedAreExact)
 
 TEST(Top, WhatIsNoRegionIsRefused)
 {
-  expect_refusal(run({tool, "top", "/no/such/file"}), 1, "NOT_FOUND");
-  expect_refusal(run({tool, "top", fixtures + "README.md"}), 1, "UNSUPPORTED");
+  expect_refusal(run({tool, "top", "/no/such/file"}), 3, "NOT_FOUND");
+  expect_refusal(run({tool, "top", fixtures + "README.md"}), 3, "UNSUPPORTED");
   expect_refusal(run({tool, "top"}), 2, "no REGION");
   expect_refusal(run({tool, "top", "a", "b"}), 2, "one REGION");
   expect_refusal(run({tool, "top", "--frob"}), 2, "--frob");

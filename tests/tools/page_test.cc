@@ -148,7 +148,7 @@ TEST(Page, NothingOfAFileIsMarkup)
   }
   spit(path, object_named(page_attacks));
   expect_same_around(html_of({"inspect", path}));
-  expect_same_around(html_of({"inspect", scratch / "<i>none</i>"}, 1));
+  expect_same_around(html_of({"inspect", scratch / "<i>none</i>"}, 3));
   expect_same_around(html_of({"diff", path, scratch / "<i>none</i>"}, 3));
 }
 
@@ -255,7 +255,7 @@ TEST(Page, DoesNotReplaceWhatIsRead)
   const std::string path = scratch / "a.co", link = scratch / "b.co", bytes = slurp(v5);
   spit(path, bytes);
   ASSERT_EQ(0, ::link(path.c_str(), link.c_str()));
-  expect_refusal(run({tool, "inspect", path, "--html", "-o", link}), 1, "it would be lost");
+  expect_refusal(run({tool, "inspect", path, "--html", "-o", link}), 3, "it would be lost");
   expect_refusal(run({tool, "diff", v5, path, "--html", "-o", path}), 3, "it would be lost");
   EXPECT_EQ(bytes, slurp(path));
 }
@@ -266,16 +266,16 @@ TEST(Page, OfNothingIsNone)
   Scratch scratch;
   spit(scratch / "page.html", "yesterday");
   expect_refusal(
-      run({tool, "inspect", v5, "--html", "--kernel", "nobody", "-o", scratch / "page.html"}), 1,
+      run({tool, "inspect", v5, "--html", "--kernel", "nobody", "-o", scratch / "page.html"}), 3,
       "no kernel's name contains 'nobody'");
   EXPECT_EQ("yesterday", slurp(scratch / "page.html"));
-  EXPECT_EQ("", html_of({"inspect", v5, "--kernel", "nobody"}, 1));
+  EXPECT_EQ("", html_of({"inspect", v5, "--kernel", "nobody"}, 3));
 }
 
 TEST(Page, ThatCannotBeWrittenIsSaid)
 {
   Scratch scratch;
-  expect_refusal(run({tool, "inspect", v5, "--html", "-o", scratch / "no/page.html"}), 1,
+  expect_refusal(run({tool, "inspect", v5, "--html", "-o", scratch / "no/page.html"}), 3,
                  "cannot write");
   expect_refusal(run({tool, "diff", v5, v5, "--html", "-o", scratch / "no/page.html"}), 3,
                  "cannot write");
@@ -283,11 +283,11 @@ TEST(Page, ThatCannotBeWrittenIsSaid)
     std::vector<std::string> words = {tool, verb, v5, "--html", "-o", "/dev/full"};
     if (*verb == 'd')
       words.insert(words.begin() + 2, v5);
-    expect_refusal(run(words), *verb == 'd' ? 3 : 1, "'/dev/full': No space left on device");
+    expect_refusal(run(words), 3, "'/dev/full': No space left on device");
     Outcome got =
         run({"/bin/sh", "-c",
              tool + " " + verb + " --html " + v5 + (*verb == 'd' ? " " + v5 : "") + " >/dev/full"});
-    EXPECT_EQ(*verb == 'd' ? 3 : 1, got.status);
+    EXPECT_EQ(3, got.status);
     EXPECT_TRUE(contains(got.err, "rawhal: standard output: ")) << got.err;
   }
 }
@@ -308,7 +308,7 @@ TEST(Page, OfADamagedFileSaysSo)
   EXPECT_EQ(json.err, page.err);
   Page parts = page_of(page.out);
   expect_has(parts.json.get(), parse(json.out).get(), "");
-  Page none = page_of(html_of({"inspect", scratch / "none"}, 1));
+  Page none = page_of(html_of({"inspect", scratch / "none"}, 3));
   EXPECT_EQ("NOT_FOUND", text_of(none.json.get(), "status"));
 }
 

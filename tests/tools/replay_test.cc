@@ -14,7 +14,7 @@ constexpr uint32_t kCount = 1000;
 // It cannot, and says why in one line.
 void expect_cannot(const Outcome &got, const std::string &words)
 {
-  EXPECT_EQ(2, got.status) << got.err << got.out;
+  EXPECT_EQ(3, got.status) << got.err << got.out;
   EXPECT_TRUE(contains(got.err, words)) << got.err;
   EXPECT_EQ(1u, lines(got.err)) << got.err;
 }
@@ -422,7 +422,7 @@ TEST_F(Replay, WhatCannotBe)
   expect_cannot(replay({"--kernel", "3"}), "argument 1 'a' is 0x");
   expect_cannot(replay({"--kernel", "4"}), "4096 bytes of private memory");
   Outcome got = replay({"--kernel", "5"});
-  EXPECT_EQ(2, got.status);
+  EXPECT_EQ(3, got.status);
   EXPECT_TRUE(contains(got.err, "FAULT") && contains(got.err, "fault_store")) << got.err;
   expect_cannot(replay({"--kernel", "0"}), "there is no dispatch 0 of 5");
   expect_cannot(replay({"--kernel", "6"}), "there is no dispatch 6 of 5");

@@ -19,7 +19,7 @@ static Outcome rawhal_run(std::vector<std::string> words,
 }
 
 static void expect_refusal(const Outcome &got, const std::vector<std::string> &words,
-                           int status = 1)
+                           int status = 3)
 {
   EXPECT_EQ(status, got.status) << got.err;
   for (const std::string &word : words)

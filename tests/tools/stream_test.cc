@@ -146,7 +146,7 @@ TEST(Stream, NobodysNameIsAnErrorAndNoOutput)
   for (const char *options :
        {"--json --kernel nobody", "--kernel nobody", "--brief --kernel nobody"}) {
     Outcome got = run_bounded(path, options);
-    expect_refusal(got, 1, "NOT_FOUND: no kernel's name contains 'nobody'");
+    expect_refusal(got, 3, "NOT_FOUND: no kernel's name contains 'nobody'");
     EXPECT_EQ("", got.out);
   }
   // Objects without it are left out, those with it are not.

@@ -167,10 +167,10 @@ TEST_F(Region, AnOperatorSuspendsAndResumes)
 TEST_F(Region, WhatCannotBeChangedIsSaid)
 {
   rawhal_limiter_t *blue = Join("blue");
-  expect_refusal(Limits({"set", path_, "green", "share=30%"}), 1, "no tenant 'green'");
-  expect_refusal(Limits({"set", path_, "blue", "share=30%", "--on", "GPU-9"}), 1, "'GPU-9'");
-  expect_refusal(Limits({"suspend", scratch_ / "none", "blue"}), 1, "NOT_FOUND");
-  expect_refusal(Limits({"suspend", fixtures + "README.md", "blue"}), 1, "UNSUPPORTED");
+  expect_refusal(Limits({"set", path_, "green", "share=30%"}), 3, "no tenant 'green'");
+  expect_refusal(Limits({"set", path_, "blue", "share=30%", "--on", "GPU-9"}), 3, "'GPU-9'");
+  expect_refusal(Limits({"suspend", scratch_ / "none", "blue"}), 3, "NOT_FOUND");
+  expect_refusal(Limits({"suspend", fixtures + "README.md", "blue"}), 3, "UNSUPPORTED");
   expect_refusal(Limits({"suspend", path_}), 2, "expected REGION and TENANT");
   expect_refusal(Limits({"suspend", path_, "blue", "share=1%"}), 2, "share=1%");
   expect_refusal(Limits({"set", path_, "blue"}), 2, "NAME=VALUE");
@@ -392,7 +392,7 @@ TEST_F(Region, OutputThatCannotBeWrittenIsAnErrorInEachForm)
     for (const char *out : {">/dev/full", ">&-"}) {
       Outcome got =
           run({"/bin/sh", "-c", "exec '" + tool + "' top " + form + " '" + path_ + "' " + out});
-      EXPECT_EQ(1, got.status) << form << out;
+      EXPECT_EQ(3, got.status) << form << out;
       EXPECT_EQ(0u, got.err.find("rawhal: standard output: ")) << form << out << got.err;
       EXPECT_EQ(1u, lines(got.err)) << form << out << got.err;
     }

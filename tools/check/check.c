@@ -46,21 +46,26 @@ static void print_facts(const select_t *select, const check_blob_t *blob)
          least, most, blob->flags & RAWHAL_KERNARG_CLAMP ? ", and cuts longer ones" : "");
 }
 
-static bool check(const check_request_t *request, const select_t *select, check_blob_t *blob,
-                  rawhal_error_t *error)
+/* The exit status; `error` says why it is not TOOL_OK. */
+static int check(const check_request_t *request, const select_t *select, check_blob_t *blob,
+                 rawhal_error_t *error)
 {
-  if (!blob->kernel->usable)
-    return tool_refuse(error, RAWHAL_UNSUPPORTED, "'%s' cannot be dispatched: %.*s",
-                       request->select.kernel, (int)blob->kernel->unusable_reason.size,
-                       blob->kernel->unusable_reason.data);
+  if (!blob->kernel->usable) {
+    (void)tool_refuse(error, RAWHAL_UNSUPPORTED, "'%s' cannot be dispatched: %.*s",
+                      request->select.kernel, (int)blob->kernel->unusable_reason.size,
+                      blob->kernel->unusable_reason.data);
+    return TOOL_FAILED;
+  }
   rawhal_status_t verdict =
       rawhal_kernarg_check(blob->layout, blob->bytes, blob->length, request->flags, error);
   print_facts(select, blob);
-  if (!check_explain(blob))
-    return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+  if (!check_explain(blob)) {
+    (void)tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+    return TOOL_FAILED;
+  }
   puts(verdict != RAWHAL_OK ? "\nrefused (what is wrong is marked !)" : "\naccepted");
   fflush(stdout); /* before what standard error says */
-  return verdict == RAWHAL_OK;
+  return verdict == RAWHAL_OK ? TOOL_OK : TOOL_NO;
 }
 
 static int check_file(const check_request_t *request)
@@ -70,16 +75,18 @@ static int check_file(const check_request_t *request)
   rawhal_kernarg_layout_t *layout = NULL;
   check_blob_t blob = {.flags = request->flags};
   unsigned char *bytes = NULL;
-  bool done =
+  const bool done =
       tool_read_file(request->blob_path, TOOL_BLOB_BYTES, &bytes, &blob.length, &error) &&
       select_kernel(&select, &request->select, request->stated_size, &blob.kernel, &layout, &error);
   blob.bytes = bytes;
   blob.layout = layout;
-  done = done && check(request, &select, &blob, &error);
+  const int status = done ? check(request, &select, &blob, &error) : TOOL_FAILED;
   rawhal_kernarg_layout_destroy(layout);
   select_close(&select);
   free(bytes);
-  return done ? TOOL_OK : tool_fail("check", &error);
+  if (status != TOOL_OK)
+    (void)tool_fail("check", &error);
+  return status;
 }
 
 enum { OPTION_KERNARG_SIZE = 1, OPTION_CLAMP, OPTION_KEEP_HIDDEN };
@@ -165,9 +172,11 @@ static const char *help(void)
          "                        (RAWHAL_KERNARG_KEEP_HIDDEN)\n"
          "  --help                this text\n\n"
          "exit status:\n"
-         "  0   a launch takes the blob\n"
-         "  1   the blob, or FILE, was refused; one line on standard error says why\n"
-         "  2   the command line is wrong\n";
+         "  0   a launch accepts the blob\n"
+         "  1   it does not; standard error says why\n"
+         "  2   the command line is wrong\n"
+         "  3   FILE or BLOB cannot be read, or the kernel cannot be launched; standard\n"
+         "      error says why\n";
 }
 
 const tool_command_t check_command = {

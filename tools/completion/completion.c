@@ -303,9 +303,9 @@ static const char *help(void)
          "options:\n"
          "  --help    this text\n\n"
          "exit status:\n"
-         "  0   done\n"
-         "  1   it cannot be written\n"
-         "  2   the command line is wrong\n";
+         "  0   success\n"
+         "  2   the command line is wrong\n"
+         "  3   the output cannot be written\n";
 }
 
 const tool_command_t completion_command = {

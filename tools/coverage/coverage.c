@@ -228,7 +228,7 @@ static int run_report(report_t *report)
     qsort(report->rows, report->count, sizeof(*report->rows), compare_counts);
   progress_clear();
   (report->json ? print_json : print_text)(report);
-  return report->missing ? TOOL_FAILED : TOOL_OK;
+  return report->missing ? TOOL_NO : TOOL_OK;
 }
 
 static const struct option long_options[] = {
@@ -278,11 +278,11 @@ static const char *help(void)
          "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
          "  --help           this text\n\n"
          "exit status:\n"
-         "  0   softgpu knows and executes every instruction\n"
-         "  1   some are missing (standard output lists them), no object is for a\n"
-         "      processor that softgpu executes, or the file was refused (standard error\n"
-         "      says why)\n"
-         "  2   the command line is wrong\n";
+         "  0   softgpu executes every instruction\n"
+         "  1   it does not; standard output lists those it cannot execute\n"
+         "  2   the command line is wrong\n"
+         "  3   FILE cannot be read, or has no object for a processor that softgpu\n"
+         "      executes; standard error says why\n";
 }
 
 const tool_command_t coverage_command = {

@@ -24,10 +24,11 @@ static const char help[] =
     "                     " DEMO_VECTOR_ADD "\n"
     "  --help             this text\n"
     "\n"
-    "Exit status: 0 all results equal their references, 1 some differ or the device or a file\n"
-    "refused, 2 the command line is wrong.\n";
+    "Exit status: 0 all results equal their references, 1 some differ, 2 the command line is "
+    "wrong,\n"
+    "3 a file cannot be read or the device failed.\n";
 
-enum { EXIT_WRONG = 1, EXIT_USAGE = 2 };
+enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_FAILED = 3 }; /* as of rawhal */
 
 typedef struct options {
   const char *library, *vector_add;
@@ -181,5 +182,5 @@ int main(int argc, char **argv)
     fprintf(stderr, "rawhal-demo: %s: %s\n", rawhal_status_name(status), demo.error.message);
   }
   close_all(&demo);
-  return status == RAWHAL_OK && correct ? EXIT_SUCCESS : EXIT_WRONG;
+  return status != RAWHAL_OK ? EXIT_FAILED : correct ? EXIT_SUCCESS : EXIT_WRONG;
 }

@@ -210,7 +210,7 @@ static int run(int argc, char **argv)
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
   rawhal_instance_t *instance;
   if (rawhal_instance_create(&options, &instance, &error) != RAWHAL_OK)
-    return tool_instance_fail("devices", &error);
+    return tool_fail("devices", &error);
   (json ? print_json : print_text)(instance);
   rawhal_instance_destroy(instance);
   return TOOL_OK;
@@ -228,10 +228,10 @@ static const char *help(void)
          "                   text, with more of each device\n"
          "  --help           this text\n\n"
          "exit status:\n"
-         "  0   done\n"
-         "  1   there is no runtime or no hardware, or the environment is not understood;\n"
-         "      standard error says why\n"
-         "  2   the command line is wrong, or SOFTGPU_CHIP a chip that softgpu only lists\n";
+         "  0   success\n"
+         "  2   the command line is wrong\n"
+         "  3   there is no runtime or no device, or an environment variable has a value\n"
+         "      that is not valid; standard error says why\n";
 }
 
 const tool_command_t devices_command = {

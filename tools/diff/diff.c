@@ -102,8 +102,7 @@ static int fail(const diff_result_t *result)
   if (result->refused)
     snprintf(error.message, sizeof(error.message), "%s: %.900s", result->paths[result->refused - 1],
              result->error.message);
-  tool_fail("diff", &error);
-  return TOOL_REFUSED;
+  return tool_fail("diff", &error);
 }
 
 /* ---- The command ---- */
@@ -125,10 +124,7 @@ static int print_page(const diff_result_t *result, const char *output)
     diff_print_json(result, &page);
     done = page_end(&page, &error);
   }
-  if (done)
-    return TOOL_OK;
-  (void)tool_fail("diff", &error);
-  return TOOL_REFUSED;
+  return done ? TOOL_OK : tool_fail("diff", &error);
 }
 
 static int compare(const diff_request_t *request)
@@ -145,7 +141,7 @@ static int compare(const diff_request_t *request)
   else if (done)
     diff_print_text(&result);
   bool same = result.same_abi && (result.same_resources || !request->resources);
-  int status = !done ? fail(&result) : page ? page : same ? TOOL_OK : TOOL_DIFFERENT;
+  int status = !done ? fail(&result) : page ? page : same ? TOOL_OK : TOOL_NO;
   release_result(&result);
   return status;
 }
@@ -240,12 +236,12 @@ static const char *help(void)
          "                     status is 1, too\n"
          "  --help             this text\n\n"
          "exit status:\n"
-         "  0   the same ABI\n"
-         "  1   it differs\n"
+         "  0   the ABIs are equal\n"
+         "  1   they differ\n"
          "  2   the command line is wrong\n"
-         "  3   a file was refused, neither has the kernel or the target, or the output\n"
-         "      cannot be written; one line on standard error says why; with --json the\n"
-         "      document then has \"status\", \"message\" and \"offset\"\n";
+         "  3   a file cannot be read, or neither has the kernel or the target; standard\n"
+         "      error says why, and so do \"status\", \"message\" and \"offset\" of the\n"
+         "      document of --json\n";
 }
 
 const tool_command_t diff_command = {
@@ -255,5 +251,4 @@ const tool_command_t diff_command = {
     .run = run,
     .options = long_options,
     .letters = letters,
-    .failed = TOOL_REFUSED, /* 1 says that they differ */
 };

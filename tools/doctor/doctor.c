@@ -166,7 +166,7 @@ static int run(int argc, char **argv)
   const bool good = done && !count_of(&rows, DOCTOR_PROBLEM);
   free(rows.rows);
   if (done)
-    return good ? TOOL_OK : TOOL_FAILED;
+    return good ? TOOL_OK : TOOL_NO;
   (void)tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory, processes or pipes for the checks");
   return tool_fail("doctor", &error);
 }
@@ -187,9 +187,10 @@ static const char *help(void)
          "  --help             this text\n\n"
          "Each line begins with ok, note (good to know) or problem.\n\n"
          "exit status:\n"
-         "  0   nothing that is needed is missing\n"
+         "  0   there is no problem\n"
          "  1   there is a problem\n"
-         "  2   the command line is wrong\n";
+         "  2   the command line is wrong\n"
+         "  3   the checks could not be run; standard error says why\n";
 }
 
 const tool_command_t doctor_command = {

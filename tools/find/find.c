@@ -183,7 +183,9 @@ static int look(find_t *find, char **paths, int count)
     json_put_unsigned(&json, "refused", find->walk.refused);
     json_end(&json);
   }
-  if (!find->kernels && !find->walk.refused) {
+  if (find->walk.refused)
+    return TOOL_FAILED;
+  if (!find->kernels) {
     char nearest[NEAR_TEXT];
     near_text(&find->others, nearest);
     (void)tool_refuse(&error, RAWHAL_NOT_FOUND,
@@ -191,7 +193,7 @@ static int look(find_t *find, char **paths, int count)
                       find->select.kernel, find->objects, find->files, nearest);
     (void)tool_fail("find", &error);
   }
-  return find->kernels && !find->walk.refused ? TOOL_OK : TOOL_FAILED;
+  return find->kernels ? TOOL_OK : TOOL_NO;
 }
 
 /* ---- The command line ---- */
@@ -257,9 +259,11 @@ static const char *help(void)
          "  --target ID  only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
          "  --help       this text\n\n"
          "exit status:\n"
-         "  0   found\n"
-         "  1   not found, or something was refused, as standard error says\n"
-         "  2   the command line is wrong\n";
+         "  0   the kernel was found\n"
+         "  1   it was not found\n"
+         "  2   the command line is wrong\n"
+         "  3   a file or folder could not be read; standard error says why, and the\n"
+         "      others are listed\n";
 }
 
 const tool_command_t find_command = {

@@ -195,9 +195,8 @@ static const char *help(void)
          "  --help           this text\n\n"
          "exit status:\n"
          "  0   the header is on standard output\n"
-         "  1   a FILE was refused, or its objects disagree; one line on standard error\n"
-         "      says why\n"
-         "  2   the command line is wrong\n";
+         "  2   the command line is wrong\n"
+         "  3   a FILE cannot be read, or its objects disagree; standard error says why\n";
 }
 
 const tool_command_t header_command = {

@@ -264,11 +264,11 @@ static const char *help(void)
          "  --help            this text\n\n"
          "exit status:\n"
          "  0   everything was read\n"
-         "  1   the file, or an object in it, was refused; with --json the document then\n"
-         "      has \"status\", \"message\" and \"offset\". Or no kernel's name contains TEXT,\n"
-         "      or no object runs on ID: then there is no output. A list goes on; it says\n"
-         "      why, or standard error does. Or there is no llvm-objdump, or it failed\n"
-         "  2   the command line is wrong\n";
+         "  2   the command line is wrong\n"
+         "  3   the file, or an object in it, cannot be read: standard error says why, and\n"
+         "      so do \"status\", \"message\" and \"offset\" of the document of --json; a\n"
+         "      list goes on with the others. No kernel's name contains TEXT, or no object\n"
+         "      runs on ID: there is no output. Or llvm-objdump is missing or failed\n";
 }
 
 const tool_command_t inspect_command = {

@@ -217,10 +217,10 @@ static const char *help(void)
          "  --json           one JSON document (schema \"rawhal-limits-1\") instead of text\n"
          "  --help           this text\n\n"
          "exit status:\n"
-         "  0   done\n"
-         "  1   a variable is not understood, or the region or the tenant is not there or\n"
-         "      not writable; standard error says which\n"
-         "  2   the command line is wrong\n";
+         "  0   success\n"
+         "  2   the command line is wrong\n"
+         "  3   a variable has a value that is not valid, or the region or the tenant does\n"
+         "      not exist or is not writable; standard error says which\n";
 }
 
 const tool_command_t limits_command = {

@@ -105,7 +105,7 @@ static int replay_one(const replay_request_t *request, record_reader_t *reader)
   const bool done = take_dispatch(&replay) && replay_load(&replay) && replay_fill(&replay) &&
                     replay_relocate(&replay) && replay_launch(&replay) && replay_compare(&replay);
   replay_report(&replay, done);
-  const int status = !done ? TOOL_CANNOT : replay.different ? TOOL_DIFFERENT : TOOL_OK;
+  const int status = !done ? TOOL_FAILED : replay.different ? TOOL_NO : TOOL_OK;
   release(&replay);
   return status;
 }
@@ -120,7 +120,7 @@ static int cannot(const replay_request_t *request, bool list, const rawhal_error
     replay_report(&none, false);
   else
     (void)tool_fail("replay", error);
-  return TOOL_CANNOT;
+  return TOOL_FAILED;
 }
 
 static int replay_file(replay_request_t *request, const char *wanted, bool list)
@@ -217,10 +217,11 @@ static const char *help(void)
          "                     JSON has the exact names\n"
          "  --help             this text\n\n"
          "exit status:\n"
-         "  0   the same bytes as recorded\n"
-         "  1   different\n"
-         "  2   it cannot be replayed or compared, as standard error says, or the command\n"
-         "      line is wrong\n";
+         "  0   the dispatch left the recorded bytes\n"
+         "  1   it left others\n"
+         "  2   the command line is wrong\n"
+         "  3   FILE cannot be read, or the dispatch cannot be replayed or compared;\n"
+         "      standard error says why\n";
 }
 
 const tool_command_t replay_command = {
@@ -229,5 +230,4 @@ const tool_command_t replay_command = {
     .help = help,
     .run = run,
     .options = long_options,
-    .failed = TOOL_CANNOT,
 };

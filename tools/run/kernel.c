@@ -408,7 +408,7 @@ int run_kernel(const run_request_t *request)
   done = done && run_session(&s, &outcome);
   int status = TOOL_OK;
   if (!done)
-    status = s.instance ? tool_fail("run", &s.error) : tool_instance_fail("run", &s.error);
+    status = tool_fail("run", &s.error);
   free(outcome.wall_ns);
   free(outcome.device_ns);
   release(&s);

@@ -182,8 +182,9 @@ static const char help_end[] =
     "\nnegative numbers: put -- before FILE, or write them as they stand (i32:-5).\n\n"
     "exit status:\n"
     "  0   the kernel ran to its end and all results are written\n"
-    "  1   refused, faulted or stopped; one line on standard error says why\n"
-    "  2   the command line is wrong, or SOFTGPU_CHIP a chip that softgpu only lists\n";
+    "  2   the command line is wrong\n"
+    "  3   the kernel was refused, faulted or was stopped, or there is no device;\n"
+    "      standard error says why\n";
 
 static char whole_help[sizeof(help) + sizeof(help_end) + 2048];
 

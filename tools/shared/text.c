@@ -29,12 +29,6 @@ int tool_fail(const char *command, const rawhal_error_t *error)
   return TOOL_FAILED;
 }
 
-int tool_instance_fail(const char *command, const rawhal_error_t *error)
-{
-  const int status = tool_fail(command, error);
-  return error->status == RAWHAL_UNSUPPORTED ? TOOL_USAGE : status;
-}
-
 int tool_usage(const char *command, const char *format, ...)
 {
   char text[1024];

@@ -6,14 +6,12 @@
 
 #include <rawhal/status.h>
 
-/* Exit codes, as `rawhal --help` documents them. */
+/* Exit statuses of all commands but exec and record, as `rawhal --help` documents them. */
 enum {
   TOOL_OK = 0,
-  TOOL_FAILED = 1,    /* the input or the device refused; one line on standard error says why */
-  TOOL_USAGE = 2,     /* the command line is wrong */
-  TOOL_DIFFERENT = 1, /* of diff: both files were read, and their ABI differs; of replay: results */
-  TOOL_CANNOT = 2,    /* of replay: nothing was compared */
-  TOOL_REFUSED = 3,   /* of diff: a file was refused */
+  TOOL_NO = 1,     /* the answer is no: different, not found, not accepted, a problem */
+  TOOL_USAGE = 2,  /* the command line is wrong */
+  TOOL_FAILED = 3, /* there is no answer; one line on standard error says why */
 };
 
 typedef struct tool_command {
@@ -27,7 +25,6 @@ typedef struct tool_command {
   const char *words;                           /* that may stand for a file, or NULL */
   bool runs_program;                           /* after its options and -- */
   bool typed_files;                            /* its words may be TYPE:FILE */
-  int failed; /* the exit status when standard output cannot be written; 0: TOOL_FAILED */
 } tool_command_t;
 
 /* All of them, in the order of --help. */
@@ -53,10 +50,6 @@ extern const tool_command_t replay_command;
 
 /* "rawhal inspect: MALFORMED: ... (at offset 64)" on standard error; returns TOOL_FAILED. */
 int tool_fail(const char *command, const rawhal_error_t *error);
-
-/* tool_fail() of an instance that could not be made. TOOL_USAGE where the environment asks for what
- * cannot be, such as a chip that softgpu only lists. */
-int tool_instance_fail(const char *command, const rawhal_error_t *error);
 
 /* "rawhal inspect: ..." and where to read more; returns TOOL_USAGE. Both escape what they print. */
 __attribute__((format(printf, 2, 3))) int tool_usage(const char *command, const char *format, ...);

@@ -404,9 +404,9 @@ static const char *help(void)
          "                new ones until interrupted; with --once the former only\n"
          "  --help        this text\n\n"
          "exit status:\n"
-         "  0   done\n"
-         "  1   the file is missing or is no region; standard error says why\n"
-         "  2   the command line is wrong\n";
+         "  0   success\n"
+         "  2   the command line is wrong\n"
+         "  3   the file cannot be read or is not a region; standard error says why\n";
 }
 
 const tool_command_t top_command = {

@@ -203,10 +203,10 @@ static const char *help(void)
          "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
          "  --help           this text\n\n"
          "exit status:\n"
-         "  0   written\n"
-         "  1   a file was refused, holds nothing of what is asked for, or a file could\n"
-         "      not be written; one line on standard error says why\n"
-         "  2   the command line is wrong\n";
+         "  0   success\n"
+         "  2   the command line is wrong\n"
+         "  3   a FILE cannot be read or has no such object, or a file cannot be written;\n"
+         "      standard error says why\n";
 }
 
 const tool_command_t unpack_command = {
