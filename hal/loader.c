@@ -33,7 +33,9 @@ static rawhal_status_t backend_asked(const rawhal_instance_options_t *options,
     *backend = RAWHAL_BACKEND_HSA;
   else
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "RAWHAL_DEVICE is '%s' in the environment: it may be softgpu or hsa", text);
+                       "RAWHAL_DEVICE: expected softgpu or hsa, got '%s' (ROCR_VISIBLE_DEVICES "
+                       "selects devices by number)",
+                       text);
   return RAWHAL_OK;
 }
 

@@ -100,7 +100,7 @@ TEST_F(Completion, BashKnowsValues)
 {
   EXPECT_EQ(std::set<std::string>({"softgpu", "hsa"}), offered({"run", "--device", ""}));
   EXPECT_EQ(std::set<std::string>({"softgpu"}), offered({"doctor", "--device", "s"}));
-  EXPECT_EQ(std::set<std::string>(), offered({"limits", "--device", ""})); // a number there
+  EXPECT_EQ(std::set<std::string>(), offered({"limits", "--index", ""}));
   EXPECT_EQ(std::set<std::string>(), offered({"check", "--kernel", ""}));
   EXPECT_EQ(std::set<std::string>({"--check", "--check="}), offered({"exec", "--check"}));
   EXPECT_EQ(std::set<std::string>({"warn", "report", "refuse"}),

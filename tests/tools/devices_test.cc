@@ -94,7 +94,11 @@ TEST(Devices, WhatIsNotThereIsSaid)
   if (access("/dev/kfd", F_OK))
     expect_refusal(run({tool, "devices", "--device", "hsa"}), 3, "/dev/kfd");
   expect_refusal(run({tool, "devices"}, {"RAWHAL_DEVICE=abacus"}), 3, "abacus");
-  expect_refusal(run({tool, "devices", "--device", "abacus"}), 2, "abacus");
+  for (const char *verb : {"devices", "doctor", "replay", "run"})
+    for (const char *kind : {"abacus", "1", "HSA", ""})
+      expect_refusal(run({tool, verb, "a", std::string("--device=") + kind}), 2,
+                     std::string("--device: expected softgpu or hsa, got '") + kind +
+                         "' (ROCR_VISIBLE_DEVICES selects devices by number)");
   expect_refusal(run({tool, "devices", "all"}), 2, "options only");
   expect_refusal(run({tool, "devices", "--all"}), 2, "--all");
 }

@@ -11,7 +11,7 @@ extern "C" {
 
 TEST(Limits, ShowsValuesAndTheirOrigins)
 {
-  Outcome got = run({tool, "limits", "--device", "1", "--memory", "64G"},
+  Outcome got = run({tool, "limits", "--index", "1", "--memory", "64G"},
                     {"RAWHAL_MEMORY_LIMIT_1=25%", "CUDA_DEVICE_SM_LIMIT=30", "RAWHAL_TENANT=blue"});
   EXPECT_EQ(0, got.status) << got.err;
   EXPECT_TRUE(
@@ -41,7 +41,9 @@ TEST(Limits, WhatIsNotUnderstoodIsNamed)
                  "HIP_DEVICE_MEMORY_LIMIT: '4X'");
   expect_refusal(run({tool, "limits"}, {"RAWHAL_MEMORY_LIMIT=50%"}), 3, "RAWHAL_MEMORY_LIMIT");
   expect_refusal(run({tool, "limits", "--memory", "lots"}), 2, "--memory");
-  expect_refusal(run({tool, "limits", "--device", "x"}), 2, "--device");
+  expect_refusal(run({tool, "limits", "--index", "x"}), 2, "--index");
+  for (const char *kind : {"--device=1", "--device=hsa"})
+    expect_refusal(run({tool, "limits", kind}), 2, "'--device': --index N selects a device");
   expect_refusal(run({tool, "limits", "x"}), 2, "options only");
 }
 

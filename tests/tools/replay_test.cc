@@ -588,9 +588,9 @@ TEST(ReplayCommandLine, Wrong)
   expect_refusal(run({tool, "replay"}), 2, "expected a FILE");
   expect_refusal(run({tool, "replay", "a", "b"}), 2, "expected a FILE");
   expect_refusal(run({tool, "replay", "a", "--device", "cuda"}), 2,
-                 "--device: 'cuda' makes no sense here");
+                 "--device: expected softgpu or hsa, got 'cuda'");
   expect_refusal(run({tool, "replay", "a", "--timeout", "-1"}), 2,
-                 "--timeout: '-1' makes no sense here");
+                 "--timeout: expected 0 to 1000000 seconds, got '-1'");
   expect_refusal(run({tool, "replay", "a", "--frobnicate"}), 2, "unknown or incomplete option");
 }
 

@@ -238,5 +238,5 @@ TEST(RunArguments, AreWhatTheTypeCanHold)
     EXPECT_EQ(0, with(number).status) << number;
   expect_refusal(
       run({tool, "run", vector_add, "--kernel", "vector_add", "--grid", " -1", "--block", "1"}), 2,
-      "--grid: ' -1' makes no sense");
+      "--grid: expected X[,Y,Z], got ' -1'");
 }

@@ -14,7 +14,6 @@ static const struct value {
   completion_value_t value;
   const char *words;
 } values[] = {
-    {"limits", "device", COMPLETION_FREE, NULL}, /* a number there */
     {NULL, "device", COMPLETION_WORDS, "softgpu hsa"},
     {NULL, "check", COMPLETION_WORDS, "warn report refuse"},
     {NULL, "blob", COMPLETION_FILE, NULL},

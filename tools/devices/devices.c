@@ -7,6 +7,7 @@
 
 #include <rawhal/hal.h>
 
+#include "tools/shared/device.h"
 #include "tools/shared/json.h"
 #include "tools/shared/terminal.h"
 #include "tools/shared/tool.h"
@@ -198,9 +199,8 @@ static int run(int argc, char **argv)
       json = true;
       break;
     case 'd':
-      if (strcmp(optarg, "softgpu") != 0 && strcmp(optarg, "hsa") != 0)
-        return tool_usage("devices", "--device: '%s' makes no sense here", optarg);
-      options.backend = *optarg == 's' ? RAWHAL_BACKEND_SOFTGPU : RAWHAL_BACKEND_HSA;
+      if (!device_read_option("devices", optarg, &options.backend))
+        return TOOL_USAGE;
       break;
     default:
       return tool_option_usage("devices", argv);

@@ -9,6 +9,7 @@
 
 #include <rawhal/version.h>
 
+#include "tools/shared/device.h"
 #include "tools/shared/json.h"
 #include "tools/shared/terminal.h"
 #include "tools/shared/tool.h"
@@ -40,10 +41,8 @@ static const char *const state_names[] = {"ok", "note", "problem"};
 static void choose(doctor_t *doctor)
 {
   const char *variable = secure_getenv("RAWHAL_DEVICE");
-  if (doctor->backend == RAWHAL_BACKEND_DEFAULT && variable && strcmp(variable, "softgpu") == 0)
-    doctor->backend = RAWHAL_BACKEND_SOFTGPU;
-  else if (doctor->backend == RAWHAL_BACKEND_DEFAULT && variable && strcmp(variable, "hsa") == 0)
-    doctor->backend = RAWHAL_BACKEND_HSA;
+  if (doctor->backend == RAWHAL_BACKEND_DEFAULT && variable)
+    (void)device_kind(variable, &doctor->backend);
   doctor->expected = doctor->backend;
   if (doctor->backend == RAWHAL_BACKEND_DEFAULT)
     doctor->expected = access("/dev/kfd", F_OK) == 0 ? RAWHAL_BACKEND_HSA : RAWHAL_BACKEND_SOFTGPU;
@@ -144,13 +143,12 @@ static int run(int argc, char **argv)
       json = true;
       break;
     case 'd':
-      if (strcmp(optarg, "softgpu") != 0 && strcmp(optarg, "hsa") != 0)
-        return tool_usage("doctor", "--device: '%s' makes no sense here", optarg);
-      doctor.backend = *optarg == 's' ? RAWHAL_BACKEND_SOFTGPU : RAWHAL_BACKEND_HSA;
+      if (!device_read_option("doctor", optarg, &doctor.backend))
+        return TOOL_USAGE;
       break;
     case 't':
       if (!tool_parse_number(optarg, 3600, &seconds) || !seconds)
-        return tool_usage("doctor", "--timeout: '%s' makes no sense here", optarg);
+        return tool_usage("doctor", "--timeout: expected 1 to 3600 seconds, got '%s'", optarg);
       break;
     default:
       return tool_option_usage("doctor", argv);

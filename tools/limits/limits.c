@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <rawhal/limit.h>
@@ -150,7 +151,7 @@ static void print_json(const rawhal_limit_config_t *config)
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, 'j'},
-    {"device", required_argument, NULL, 'd'},
+    {"index", required_argument, NULL, 'i'},
     {"memory", required_argument, NULL, 'm'},
     {NULL, 0, NULL, 0},
 };
@@ -169,9 +170,9 @@ static int run(int argc, char **argv)
     case 'j':
       json = true;
       break;
-    case 'd':
+    case 'i':
       if (!tool_parse_number(optarg, UINT32_MAX, &index))
-        return tool_usage("limits", "--device: '%s' is not a number", optarg);
+        return tool_usage("limits", "--index: '%s' is not a number", optarg);
       device.index = (uint32_t)index;
       break;
     case 'm':
@@ -179,6 +180,8 @@ static int run(int argc, char **argv)
         return tool_usage("limits", "--memory: %s", error.message);
       break;
     default:
+      if (strncmp(tool_bad_option(argv), "--device", strlen("--device")) == 0)
+        return tool_usage("limits", "unknown option '--device': --index N selects a device");
       return tool_option_usage("limits", argv);
     }
   if (argc != optind)
@@ -195,7 +198,7 @@ static int run(int argc, char **argv)
 
 static const char *help(void)
 {
-  return "usage: rawhal limits [--device N] [--memory SIZE] [--json]\n"
+  return "usage: rawhal limits [--index N] [--memory SIZE] [--json]\n"
          "       rawhal limits set REGION TENANT NAME=VALUE... [--on DEVICE]\n"
          "                         [--memory SIZE]\n"
          "       rawhal limits suspend|resume|release REGION TENANT [--on DEVICE]\n\n"
@@ -209,7 +212,7 @@ static const char *help(void)
          "  suspend   what runs ends, nothing more is admitted until 'resume'\n"
          "  release   takes all of that back: what its processes ask for holds again\n\n"
          "options:\n"
-         "  --device N       the device whose variables count, as in\n"
+         "  --index N        the number of the device whose variables apply, as in\n"
          "                   RAWHAL_MEMORY_LIMIT_1; default 0\n"
          "  --memory SIZE    the device's memory, such as 64G: what percentages are of\n"
          "  --on DEVICE      the tenant on that device of the region only, as 'rawhal top'\n"

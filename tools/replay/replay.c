@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tools/shared/demangle.h"
+#include "tools/shared/device.h"
 #include "tools/shared/tool.h"
 
 enum { DEFAULT_TIMEOUT_SECONDS = 60 };
@@ -174,13 +175,12 @@ static int run(int argc, char **argv)
       when = DEMANGLE_NEVER;
       break;
     case 'd':
-      if (strcmp(optarg, "softgpu") != 0 && strcmp(optarg, "hsa") != 0)
-        return tool_usage("replay", "--device: '%s' makes no sense here", optarg);
-      request.backend = *optarg == 's' ? RAWHAL_BACKEND_SOFTGPU : RAWHAL_BACKEND_HSA;
+      if (!device_read_option("replay", optarg, &request.backend))
+        return TOOL_USAGE;
       break;
     case 't':
       if (!tool_parse_number(optarg, 1000000, &seconds))
-        return tool_usage("replay", "--timeout: '%s' makes no sense here", optarg);
+        return tool_usage("replay", "--timeout: expected 0 to 1000000 seconds, got '%s'", optarg);
       request.timeout_seconds = (uint32_t)seconds;
       break;
     default:

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "tools/run/run.h"
+#include "tools/shared/device.h"
 #include "tools/shared/tool.h"
 
-enum { DEFAULT_TIMEOUT_SECONDS = 60, MOST_LAUNCHES = 1000000 };
+enum { DEFAULT_TIMEOUT_SECONDS = 60, MOST_SECONDS = 1000000, MOST_LAUNCHES = 1000000 };
 
 /* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
 static bool parse_dimensions(const char *text, uint64_t value[3])
@@ -46,51 +47,48 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* One option into the request; false when its value makes no sense. */
-static bool take_option(int option, run_request_t *request)
+/* One option into the request; NULL, or what its value should have been. */
+static const char *take_option(int option, run_request_t *request)
 {
+  static const char dimensions[] = "X[,Y,Z]", size[] = "a number of bytes below 4 GiB";
   uint64_t value = 0;
-  bool fits = true;
   switch (option) {
   case 'k':
     request->kernel = optarg;
-    break;
+    return NULL;
   case 'g':
   case OPTION_ITEMS:
-    fits = parse_dimensions(optarg, request->grid);
     request->has_grid = true;
     request->grid_in_items = option == OPTION_ITEMS;
-    break;
+    return parse_dimensions(optarg, request->grid) ? NULL : dimensions;
   case 'b':
-    fits = parse_dimensions(optarg, request->block);
     request->has_block = true;
-    break;
+    return parse_dimensions(optarg, request->block) ? NULL : dimensions;
   case OPTION_DYNAMIC_LDS:
-    fits = tool_parse_number(optarg, UINT32_MAX, &value);
-    request->dynamic_lds = (uint32_t)value;
     request->has_dynamic_lds = true;
-    break;
+    if (!tool_parse_number(optarg, UINT32_MAX, &value))
+      return size;
+    request->dynamic_lds = (uint32_t)value;
+    return NULL;
   case OPTION_KERNARG_SIZE:
-    fits = tool_parse_number(optarg, UINT32_MAX, &value);
+    if (!tool_parse_number(optarg, UINT32_MAX, &value))
+      return size;
     request->kernarg_size = (uint32_t)value;
-    break;
+    return NULL;
   case 't':
-    fits = tool_parse_number(optarg, 1000000, &value);
+    if (!tool_parse_number(optarg, MOST_SECONDS, &value))
+      return "0 to 1000000 seconds";
     request->timeout_seconds = (uint32_t)value;
-    break;
+    return NULL;
   case OPTION_REPEAT:
-    fits = tool_parse_number(optarg, MOST_LAUNCHES, &value) && value;
+    if (!tool_parse_number(optarg, MOST_LAUNCHES, &value) || !value)
+      return "1 to 1000000 launches";
     request->repeat = (uint32_t)value;
-    break;
-  case 'j':
+    return NULL;
+  default: /* 'j' */
     request->json = true;
-    break;
-  default: /* 'd' */
-    fits = !strcmp(optarg, "softgpu") || !strcmp(optarg, "hsa");
-    request->backend = *optarg == 's' ? RAWHAL_BACKEND_SOFTGPU : RAWHAL_BACKEND_HSA;
-    break;
+    return NULL;
   }
-  return fits;
 }
 
 static int run_with_arguments(run_request_t *request, char **words, size_t count)
@@ -126,8 +124,15 @@ static int run(int argc, char **argv)
   for (int option, index = 0; (option = getopt_long(argc, argv, "", long_options, &index)) != -1;) {
     if (option == '?')
       return tool_option_usage("run", argv);
-    if (!take_option(option, &request))
-      return tool_usage("run", "--%s: '%s' makes no sense here", long_options[index].name, optarg);
+    if (option == 'd') {
+      if (!device_read_option("run", optarg, &request.backend))
+        return TOOL_USAGE;
+      continue;
+    }
+    const char *expected = take_option(option, &request);
+    if (expected)
+      return tool_usage("run", "--%s: expected %s, got '%s'", long_options[index].name, expected,
+                        optarg);
   }
   if (optind == argc)
     return tool_usage("run", "expected a FILE");
