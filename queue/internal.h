@@ -9,11 +9,11 @@
 
 #include "base/allocate.h"
 #include "queue/callbacks.h"
+#include "queue/cu_mask.h"
 #include "queue/gate/scratch.h"
 #include "queue/hsa_table.h"
 #include "queue/kernel.h"
 #include "queue/limit/admission.h"
-#include "queue/limit/cu_mask.h"
 #include "queue/occupancy.h"
 #include "queue/ring.h"
 

@@ -1,12 +1,12 @@
 /* Where limits come from, and which counts: the program, RAWHAL_* variables, the variables HAMi's
  * device plugins set, and an operator's file. The rules stand in limit.h. */
 #include "queue/limit/config.h"
-#include "queue/limit/cu_mask.h"
 #include "queue/limit/limits_file.h"
 #include "queue/limit/parse.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/hex_set.h"
 #include "base/sized.h"
 
 #include <stdio.h>
@@ -243,6 +243,15 @@ static rawhal_status_t set_text(rawhal_limit_text_t *into, const finding_t *foun
   return RAWHAL_OK;
 }
 
+static rawhal_status_t check_mask(const rawhal_limit_text_t *text, rawhal_error_t *error)
+{
+  if (hex_set_digits(text->text))
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "%s: '%.100s' is not a mask of compute units; expected hexadecimal digits",
+                     text->origin, text->text);
+}
+
 static rawhal_status_t conflict(const char *what, const rawhal_limit_text_t *a,
                                 const rawhal_limit_text_t *b, rawhal_error_t *error)
 {
@@ -266,14 +275,14 @@ static rawhal_status_t join(rawhal_limit_name_t id, rawhal_limit_text_t *into,
   if (id != RAWHAL_LIMIT_NAME_CU_MASK)
     return conflict(limit_texts[id].name, other, into, error);
   rawhal_limit_text_t both = {0};
-  cu_mask_intersect(into->text, other->text, both.text);
-  if (cu_mask_same(both.text, "0"))
+  hex_set_intersect(into->text, other->text, both.text);
+  if (hex_set_is_same(both.text, "0"))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "%s: the mask '%.100s' has no compute unit in common with '%.100s' of %s",
                        other->origin, other->text, into->text, into->origin);
-  if (cu_mask_same(both.text, into->text))
+  if (hex_set_is_same(both.text, into->text))
     return RAWHAL_OK;
-  if (cu_mask_same(both.text, other->text)) {
+  if (hex_set_is_same(both.text, other->text)) {
     *into = *other;
     return RAWHAL_OK;
   }
@@ -294,11 +303,8 @@ static rawhal_status_t add_text(rawhal_limit_name_t id, const finding_t *found, 
       id == RAWHAL_LIMIT_NAME_REGION ? check_secure(found->origin, error) : RAWHAL_OK;
   if (status == RAWHAL_OK)
     status = set_text(&text, found, suffix, error);
-  if (status == RAWHAL_OK && id == RAWHAL_LIMIT_NAME_CU_MASK) {
-    status = cu_mask_check(text.text, error);
-    if (status != RAWHAL_OK)
-      return blame(found->origin, status, error);
-  }
+  if (status == RAWHAL_OK && id == RAWHAL_LIMIT_NAME_CU_MASK)
+    status = check_mask(&text, error);
   return status == RAWHAL_OK ? join(id, into, &text, error) : status;
 }
 
@@ -333,8 +339,8 @@ static rawhal_status_t check_mask_pin(const rawhal_limit_text_t *pin,
   char both[sizeof(pin->text)];
   if (!*other->text)
     return RAWHAL_OK;
-  cu_mask_intersect(pin->text, other->text, both);
-  if (cu_mask_same(both, pin->text))
+  hex_set_intersect(pin->text, other->text, both);
+  if (hex_set_is_same(both, pin->text))
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                      "%s: cu-mask is pinned at '%.100s' by %s and cannot be made '%.100s'",
@@ -363,8 +369,8 @@ static rawhal_status_t read_text(const sources_t *sources, rawhal_limit_name_t i
   if (*program.text && !*program.origin)
     snprintf(program.origin, sizeof(program.origin), "program");
   rawhal_status_t status = RAWHAL_OK;
-  if (*program.text && id == RAWHAL_LIMIT_NAME_CU_MASK && cu_mask_check(program.text, error))
-    status = blame(program.origin, error->status, error);
+  if (*program.text && id == RAWHAL_LIMIT_NAME_CU_MASK)
+    status = check_mask(&program, error);
   if (status == RAWHAL_OK)
     status = add_texts(sources, in_file, id, limit_texts[id].variable, "", &file, error);
   if (status == RAWHAL_OK && (!*file.text || id == RAWHAL_LIMIT_NAME_CU_MASK))

@@ -1,10 +1,13 @@
 // Masks of compute units.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstring>
 #include <string>
+#include <utility>
 
 extern "C" {
-#include "queue/limit/cu_mask.h"
+#include "queue/cu_mask.h"
 }
 
 namespace {
@@ -59,6 +62,46 @@ TEST(CuMask, PairsGoTogetherAndEveryDieHasSome)
   EXPECT_EQ(320u, mask.bits);
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Parse("7f", {304, 8, false}, &mask, &error));
   EXPECT_STREQ("the mask selects no compute unit of die 7 (every 8th is on it)", error.message);
+}
+
+TEST(CuMask, MasksOfTheWidestDevice)
+{
+  cu_mask_t mask;
+  const uint32_t most = 32 * CU_MASK_WORDS;
+  cu_mask_device_t widest = {most, 1, false}, wider = {most + 1, 1, false};
+  EXPECT_EQ(RAWHAL_OK, cu_mask_parse("1", &widest, &mask, nullptr));
+  EXPECT_EQ(most, mask.bits);
+  EXPECT_EQ(RAWHAL_OK,
+            cu_mask_parse(("8" + std::string(most / 4 - 1, '0')).c_str(), &widest, &mask, nullptr));
+  EXPECT_EQ(1u << 31, mask.words[CU_MASK_WORDS - 1]);
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, cu_mask_parse("1", &wider, &mask, nullptr));
+}
+
+TEST(CuMask, EveryPairGoesTogether)
+{
+  cu_mask_device_t device = {40, 1, true};
+  for (unsigned unit = 0; unit < 12; ++unit) {
+    cu_mask_t mask;
+    char text[16];
+    snprintf(text, sizeof(text), "%x", 1u << unit);
+    EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, cu_mask_parse(text, &device, &mask, nullptr)) << unit;
+    snprintf(text, sizeof(text), "%x", 3u << (unit & ~1u));
+    EXPECT_EQ(RAWHAL_OK, cu_mask_parse(text, &device, &mask, nullptr)) << unit;
+  }
+}
+
+TEST(CuMask, ARefusedMaskIsEmpty)
+{
+  const std::pair<const char *, cu_mask_device_t> refused[] = {
+      {"ff1", {8, 1, false}}, {"7f", {304, 8, false}}, {"6", {40, 1, true}}, {"0", {40, 1, false}}};
+  for (const auto &[text, device] : refused) {
+    cu_mask_t mask, empty;
+    memset(&mask, 0xee, sizeof(mask));
+    memset(&empty, 0, sizeof(empty));
+    EXPECT_NE(RAWHAL_OK, cu_mask_parse(text, &device, &mask, nullptr)) << text;
+    EXPECT_EQ(0u, mask.bits);
+    EXPECT_EQ(0, memcmp(mask.words, empty.words, sizeof(mask.words))) << text;
+  }
 }
 
 } // namespace

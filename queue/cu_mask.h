@@ -1,6 +1,6 @@
 /* Compute-unit masks: which compute units a device's queues may use. Internal. */
-#ifndef RAWHAL_QUEUE_LIMIT_CU_MASK_H
-#define RAWHAL_QUEUE_LIMIT_CU_MASK_H
+#ifndef RAWHAL_QUEUE_CU_MASK_H
+#define RAWHAL_QUEUE_CU_MASK_H
 
 #include "base/status.h"
 
@@ -31,13 +31,5 @@ RAWHAL_CHECKED rawhal_status_t cu_mask_read(const uint32_t *words, uint32_t bits
 RAWHAL_CHECKED rawhal_status_t cu_mask_narrow(cu_mask_t *mask, const cu_mask_t *limit,
                                               const cu_mask_device_t *device,
                                               rawhal_error_t *error);
-
-/* Masks as text: hexadecimal digits, with or without 0x before them. */
-
-/* INVALID_ARGUMENT: other characters. */
-RAWHAL_CHECKED rawhal_status_t cu_mask_check(const char *text, rawhal_error_t *error);
-/* `both`: room for the shorter of them. Digits only, without zeros before them but for "0". */
-void cu_mask_intersect(const char *a, const char *b, char *both);
-bool cu_mask_same(const char *a, const char *b);
 
 #endif

@@ -1,70 +1,27 @@
-#include "queue/limit/cu_mask.h"
+#include "queue/cu_mask.h"
 
 #include "base/error.h"
+#include "base/hex_set.h"
 
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 static bool is_set(const cu_mask_t *mask, uint32_t unit)
 {
   return mask->words[unit / 32] >> unit % 32 & 1;
 }
 
-static unsigned digit_value(char digit)
-{
-  return (unsigned)(isdigit((unsigned char)digit) ? digit - '0'
-                                                  : tolower((unsigned char)digit) - 'a' + 10);
-}
-
-static const char *digits_of(const char *text)
-{
-  return text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? text + 2 : text;
-}
-
-rawhal_status_t cu_mask_check(const char *text, rawhal_error_t *error)
-{
-  const char *digits = digits_of(text);
-  size_t count = strspn(digits, "0123456789abcdefABCDEF");
-  if (count && !digits[count])
-    return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "'%.100s' is not a mask of compute units; expected hexadecimal digits", text);
-}
-
-void cu_mask_intersect(const char *a, const char *b, char *both)
-{
-  a = digits_of(a);
-  b = digits_of(b);
-  size_t a_size = strlen(a), b_size = strlen(b), used = 0;
-  for (size_t left = a_size < b_size ? a_size : b_size; left; --left) {
-    unsigned value = digit_value(a[a_size - left]) & digit_value(b[b_size - left]);
-    if (value || used || left == 1)
-      both[used++] = "0123456789abcdef"[value];
-  }
-  both[used] = '\0';
-}
-
-bool cu_mask_same(const char *a, const char *b)
-{
-  for (a = digits_of(a); *a == '0' && a[1];)
-    ++a;
-  for (b = digits_of(b); *b == '0' && b[1];)
-    ++b;
-  return !strcasecmp(a, b);
-}
-
 static rawhal_status_t read_digits(const char *text, uint32_t compute_units, cu_mask_t *mask,
                                    rawhal_error_t *error)
 {
-  const char *digits = digits_of(text);
-  size_t count = strlen(digits);
-  rawhal_status_t status = cu_mask_check(text, error);
-  if (status != RAWHAL_OK)
-    return status;
+  const char *digits = hex_set_digits(text);
+  size_t count = digits ? strlen(digits) : 0;
+  if (!digits)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "'%.100s' is not a mask of compute units; expected hexadecimal digits",
+                       text);
   for (size_t i = 0; i < count; ++i) {
     uint64_t unit = 4 * (uint64_t)(count - 1 - i);
-    for (unsigned value = digit_value(digits[i]); value; value >>= 1, ++unit) {
+    for (unsigned value = hex_set_digit(digits[i]); value; value >>= 1, ++unit) {
       if ((value & 1) && unit >= compute_units)
         return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                            "the mask selects compute unit %llu, the device has %u",
