@@ -48,7 +48,7 @@ static bool admit(engine_t *engine, copy_t *copy, beside_t beside)
   pthread_mutex_unlock(&engine->harvest);
   return beside != BESIDE_NOTHING && alone &&
          (beside == BESIDE_OTHERS || limit_has_flight(engine->lease)) &&
-         limit_admit_beside(engine->lease, &copy->shape, &copy->grant);
+         limit_admit_ahead(engine->lease, &copy->shape, &copy->grant);
 }
 
 static bool is_ready(const copying_t *copying)

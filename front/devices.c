@@ -2,7 +2,7 @@
 #include "front/front.h"
 #include "front/policy.h"
 
-#include "queue/limit/alone.h"
+#include "queue/limit/only_copy.h"
 
 #include "base/error.h"
 #include "queue/limit/region.h"
@@ -225,7 +225,7 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
                        "ways that are not known, and only memory can be limited",
                        ((const table_version_t *)(const void *)front.tables.amd_found)->step);
   if (limits && !has_region(config))
-    status = limit_alone_begin(LIMIT_PART_FRONT, error);
+    status = limit_only_copy_begin(LIMIT_PART_FRONT, error);
   if (status != RAWHAL_OK)
     return status;
   device->alone = limits && !has_region(config);
@@ -285,7 +285,7 @@ void devices_close(void)
   for (uint32_t i = 0; i < front.device_count; ++i) {
     rawhal_limiter_close(front.devices[i].limiter);
     if (front.devices[i].alone)
-      limit_alone_end(LIMIT_PART_FRONT);
+      limit_only_copy_end(LIMIT_PART_FRONT);
   }
   memset(front.devices, 0, sizeof(front.devices));
   front.device_count = 0;

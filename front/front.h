@@ -85,7 +85,7 @@ typedef struct front_device {
   hsa_agent_t agent;
   rawhal_limiter_t *limiter; /* NULL: nothing is limited */
   bool timed;                /* its queues get proxies */
-  bool alone;                /* its limits are in no region: queue/limit/alone.h */
+  bool alone;                /* its limits are in no region: queue/limit/only_copy.h */
   bool counted;              /* and it is seen when each dispatch has ended, and how long it took */
   uint32_t max_packets;
   uint64_t memory_bytes;

@@ -126,7 +126,7 @@ struct rawhal_device {
   queue_device_t queue;
   hsa_amd_memory_pool_t pool; /* device memory */
   size_t granule;             /* in which it is allocated */
-  bool alone;                 /* its limits are in no region: queue/limit/alone.h */
+  bool alone;                 /* its limits are in no region: queue/limit/only_copy.h */
   copy_engine_t copies;
 };
 

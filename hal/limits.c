@@ -3,7 +3,7 @@
 #include "hal/internal.h"
 
 #include "queue/gate/scratch.h"
-#include "queue/limit/alone.h"
+#include "queue/limit/only_copy.h"
 #include "queue/limit/config.h"
 
 #include "base/cancel.h"
@@ -89,7 +89,7 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
     return status;
   const bool alone = !*config.region.text && !config.has_region_fd;
   if (alone)
-    status = limit_alone_begin(LIMIT_PART_LIBRARY, error);
+    status = limit_only_copy_begin(LIMIT_PART_LIBRARY, error);
   if (status != RAWHAL_OK)
     return status;
   device->alone = alone;
@@ -122,7 +122,7 @@ void limits_close(rawhal_device_t *device)
   rawhal_limiter_close(device->queue.limiter);
   device->queue.limiter = NULL;
   if (device->alone)
-    limit_alone_end(LIMIT_PART_LIBRARY);
+    limit_only_copy_end(LIMIT_PART_LIBRARY);
   device->alone = false;
 }
 

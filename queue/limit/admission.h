@@ -233,7 +233,7 @@ limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadl
  * kernel after a barrier waits for a copy: those that it must wait for would never end. What is in
  * flight is not looked at, only whether what was used is paid for; so a level may exceed its share
  * by as many as the caller lets in flight at once. False: limit_retry_at() tells when. */
-bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, limit_grant_t *grant);
+bool limit_admit_ahead(limit_lease_t *lease, const limit_shape_t *shape, limit_grant_t *grant);
 /* Of one dispatch, where nothing else is limited and so nothing is admitted: QUOTA_EXCEEDED. */
 RAWHAL_CHECKED rawhal_status_t limit_refuse_grid(limit_lease_t *lease, uint64_t workgroups,
                                                  rawhal_error_t *error);

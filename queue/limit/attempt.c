@@ -44,7 +44,7 @@ static uint64_t running(const rawhal_limiter_t *limiter, uint64_t now)
  * Beside it, it costs the process nothing; should they run on alone, one after the other, that is
  * all they get for longer than they took. In a queue that is busy it would hardly run before, and
  * waits longer. */
-static uint64_t admitted_beside(const limit_lease_t *lease, const peers_t *peers,
+static uint64_t stall_allowance(const limit_lease_t *lease, const peers_t *peers,
                                 const region_node_t *node, uint64_t now)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
@@ -107,11 +107,11 @@ static bool shares_admit(const limit_lease_t *lease, uint64_t now, const portion
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
     const region_node_t *node = rows[i].node;
-    uint64_t retry, beside = admitted_beside(lease, peers, node, now);
+    uint64_t retry, allowance = stall_allowance(lease, peers, node, now);
     node_flight_t flight = without_waiting(*rows[i].flight, contended);
     if (!node_admits(node, now, &flight, &retry) &&
-        (beside == 0 ||
-         flight.submissions >= node_most_in_flight(node_load(&node->share)) + beside))
+        (allowance == 0 ||
+         flight.submissions >= node_most_in_flight(node_load(&node->share)) + allowance))
       postpone(refusal, rows[i].level, retry, rows[i].what);
   }
   return refusal->level == LEVEL_NONE;
@@ -157,8 +157,8 @@ static bool look_first(const limit_lease_t *lease, uint64_t now, refusal_t *refu
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
   peers_read(lease->limiter, now, flight_now(&lease->limiter->flight, FLIGHT_NS), peers);
   bool admitted = shares_admit(lease, now, &nothing, peers, refusal);
-  bool beside = admitted_beside(lease, peers, &lease->limiter->tenant->node, now) != 0;
-  return admitted && (beside || turn_comes(lease, peers, refusal));
+  bool stalled = stall_allowance(lease, peers, &lease->limiter->tenant->node, now) != 0;
+  return admitted && (stalled || turn_comes(lease, peers, refusal));
 }
 
 /* When two of those who looked first ask at the same time, both are refused, and one of them tries

@@ -61,7 +61,7 @@ struct change {
 
 static void set_limit(region_data_t *data, uint32_t tenant, const change_t *change)
 {
-  uint64_t word = limit_home(&(limit_owners_t){0}, change->limit).encode(change->value);
+  uint64_t word = limit_storage(&(limit_owners_t){0}, change->limit).encode(change->value);
   rules_hold(data, tenant, rules_ask(change->limit), word, limit_clock_real.now(NULL));
 }
 

@@ -5,9 +5,9 @@
  * Then its slot is reclaimed, by one process at a time; if that one dies too, the next goes on. */
 #include "queue/limit/dead.h"
 
+#include "queue/limit/debts.h"
 #include "queue/limit/ledger.h"
 #include "queue/limit/node.h"
-#include "queue/limit/private.h"
 #include "queue/limit/rules.h"
 
 /* The caller is the member itself, or holds region_reclaim_take()'s lock. */
@@ -38,7 +38,7 @@ void limiter_leave(rawhal_limiter_t *limiter)
 {
   uint64_t now = limiter_now(limiter);
   reclaim_slot(limiter->region.data, limiter->slot, now);
-  private_leave(limiter, now);
+  debts_keep(limiter, now);
   region_slot_drop(&limiter->region, limiter->slot);
   apply_rules(limiter, now);
 }

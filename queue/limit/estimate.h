@@ -28,7 +28,7 @@ typedef struct estimates {
   estimate_t entries[ESTIMATE_ENTRIES];
 } estimates_t;
 
-static inline uint32_t estimate_home(uint64_t key)
+static inline uint32_t estimate_start(uint64_t key)
 {
   return (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 52);
 }
@@ -36,9 +36,9 @@ static inline uint32_t estimate_home(uint64_t key)
 /* 0: unknown. `key` is not 0. */
 static inline uint64_t estimate_find(estimates_t *table, uint64_t key)
 {
-  uint32_t home = estimate_home(key);
+  uint32_t start = estimate_start(key);
   for (uint32_t i = 0; i < ESTIMATE_PROBES; ++i) {
-    estimate_t *entry = &table->entries[(home + i) % ESTIMATE_ENTRIES];
+    estimate_t *entry = &table->entries[(start + i) % ESTIMATE_ENTRIES];
     uint64_t seen = atomic_load_explicit(&entry->key, memory_order_relaxed);
     if (seen == key)
       return atomic_load_explicit(&entry->ns, memory_order_relaxed);
@@ -51,10 +51,10 @@ static inline uint64_t estimate_find(estimates_t *table, uint64_t key)
 /* A reader may see a new key with an old one's time: a wrong estimate, which is charged rightly. */
 static inline void estimate_learn(estimates_t *table, uint64_t key, uint64_t ns)
 {
-  uint32_t home = estimate_home(key);
-  estimate_t *entry = &table->entries[(home + ns % ESTIMATE_PROBES) % ESTIMATE_ENTRIES];
+  uint32_t start = estimate_start(key);
+  estimate_t *entry = &table->entries[(start + ns % ESTIMATE_PROBES) % ESTIMATE_ENTRIES];
   for (uint32_t i = 0; i < ESTIMATE_PROBES; ++i) {
-    estimate_t *candidate = &table->entries[(home + i) % ESTIMATE_ENTRIES];
+    estimate_t *candidate = &table->entries[(start + i) % ESTIMATE_ENTRIES];
     uint64_t seen = atomic_load_explicit(&candidate->key, memory_order_relaxed);
     if (seen == key || seen == 0) {
       entry = candidate;

@@ -8,8 +8,8 @@
 
 #include "queue/limit/admission.h"
 #include "queue/limit/clock.h"
-#include "queue/limit/home.h"
 #include "queue/limit/overlap.h"
+#include "queue/limit/storage.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -34,7 +34,7 @@ enum {
 #define LIMIT_LATE_NS      2000000u    /* a waiter may be this late and still go first */
 #define LIMIT_POLL_NS      5000000u    /* when only an event can help, and events may be lost */
 #define LIMIT_NAP_NS       1000000000u /* asleep at a stretch: the region may have been damaged */
-#define LIMIT_STALL_NS     500000000u  /* see admitted_beside() */
+#define LIMIT_STALL_NS     500000000u  /* see stall_allowance() */
 #define LIMIT_STALE_NS     1000000000u /* other tenants wait no longer for what runs */
 #define LIMIT_SUSPENDED_NS 100000000u  /* between looks whether the operator has resumed us */
 
@@ -132,8 +132,8 @@ RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config,
 void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
 /* dead.c: frees the slots of dead processes. True when there was one. */
 bool limiter_reclaim(rawhal_limiter_t *limiter);
-/* home.c */
-limit_home_t limiter_home(const rawhal_limiter_t *limiter, rawhal_limit_t limit);
+/* storage.c */
+limit_storage_t limiter_storage(const rawhal_limiter_t *limiter, rawhal_limit_t limit);
 /* A limit that is this process's own business. */
 void limiter_set_own(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t word);
 /* lease.c */

@@ -1,9 +1,9 @@
 /* Joining a region and leaving it, and the limits of those who are there. */
 #include "queue/limit/dead.h"
+#include "queue/limit/debts.h"
 #include "queue/limit/ledger.h"
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
-#include "queue/limit/private.h"
 #include "queue/limit/rules.h"
 
 #include "base/cancel.h"
@@ -29,8 +29,8 @@ static void apply_config(rawhal_limiter_t *limiter, const rawhal_limit_config_t 
 {
   for (int i = 0; i < LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = (rawhal_limit_t)i;
-    limit_home_t home = limiter_home(limiter, limit);
-    uint64_t value = home.encode(rawhal_limit_config_get(config, limit));
+    limit_storage_t storage = limiter_storage(limiter, limit);
+    uint64_t value = storage.encode(rawhal_limit_config_get(config, limit));
     region_ask_t ask = rules_ask(limit);
     if (ask == REGION_ASKS)
       limiter_set_own(limiter, limit, value);
@@ -327,7 +327,7 @@ rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *de
     destroy(limiter);
     return status;
   }
-  private_take_up(limiter, limiter_now(limiter));
+  debts_resume(limiter, limiter_now(limiter));
   *result = limiter;
   return RAWHAL_OK;
 }
@@ -335,7 +335,7 @@ rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *de
 void limit_watch_forks(void)
 {
   region_watch_forks();
-  private_watch_forks();
+  debts_watch_forks();
 }
 
 rawhal_status_t limit_open(const rawhal_limit_config_t *config, const char *device,

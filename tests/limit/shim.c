@@ -167,11 +167,11 @@ uint64_t shim_retry_at(const limit_lease_t *lease)
   return limit_retry_at(lease);
 }
 
-bool shim_admit_beside(limit_lease_t *lease, uint64_t kernel, shim_grant_t *result)
+bool shim_admit_ahead(limit_lease_t *lease, uint64_t kernel, shim_grant_t *result)
 {
   limit_grant_t grant;
   limit_shape_t shape = {.key = limit_key(kernel, 64), .launches = 1};
-  bool admitted = limit_admit_beside(lease, &shape, &grant);
+  bool admitted = limit_admit_ahead(lease, &shape, &grant);
   memcpy(result, &grant, sizeof(grant));
   return admitted;
 }

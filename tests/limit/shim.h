@@ -48,7 +48,7 @@ void shim_kill(rawhal_limiter_t *limiter);
 void shim_become_another(rawhal_limiter_t *limiter);
 void shim_cancel(limit_lease_t *lease, const shim_grant_t *grant);
 uint64_t shim_retry_at(const limit_lease_t *lease);
-bool shim_admit_beside(limit_lease_t *lease, uint64_t kernel, shim_grant_t *result);
+bool shim_admit_ahead(limit_lease_t *lease, uint64_t kernel, shim_grant_t *result);
 uint64_t shim_expects_at(const limit_lease_t *lease);
 bool shim_has_flight(const limit_lease_t *lease);
 /* Numbers that change when waiters may look again: the tenant's and the device's. */

@@ -36,9 +36,9 @@ void shim_estimate_learn(shim_estimates_t *table, uint64_t key, uint64_t ns)
   estimate_learn((estimates_t *)table, key, ns);
 }
 
-uint32_t shim_estimate_home(uint64_t key)
+uint32_t shim_estimate_start(uint64_t key)
 {
-  return estimate_home(key);
+  return estimate_start(key);
 }
 
 shim_usage_t *shim_usage_create(void)

@@ -21,7 +21,7 @@ void shim_estimates_destroy(shim_estimates_t *table);
 uint64_t shim_estimate_find(shim_estimates_t *table, uint64_t key);
 void shim_estimate_learn(shim_estimates_t *table, uint64_t key, uint64_t ns);
 /* Where the search for a key begins. */
-uint32_t shim_estimate_home(uint64_t key);
+uint32_t shim_estimate_start(uint64_t key);
 
 typedef struct shim_usage shim_usage_t;
 shim_usage_t *shim_usage_create(void);

@@ -1,4 +1,4 @@
-#include "queue/limit/private.h"
+#include "queue/limit/debts.h"
 
 #include "queue/limit/node.h"
 
@@ -30,7 +30,7 @@ static void guard_forks(void)
   (void)pthread_atfork(lock_accounts, unlock_accounts, unlock_accounts);
 }
 
-void private_watch_forks(void)
+void debts_watch_forks(void)
 {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   (void)pthread_once(&once, guard_forks);
@@ -71,12 +71,12 @@ static account_t *find(const rawhal_limiter_t *limiter, bool *known)
   return least;
 }
 
-void private_take_up(rawhal_limiter_t *limiter, uint64_t now)
+void debts_resume(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_node_t *nodes[NODES];
   bool known;
   int count = nodes_of(limiter, nodes);
-  private_watch_forks();
+  debts_watch_forks();
   pthread_mutex_lock(&accounts_lock);
   const account_t *account = find(limiter, &known);
   for (int i = 0; known && i < count; ++i) {
@@ -95,7 +95,7 @@ static uint64_t left_of(const account_t *account, int i, const region_node_t *no
   return account->owed[i] > paid ? account->owed[i] - paid : 0;
 }
 
-void private_leave(const rawhal_limiter_t *limiter, uint64_t now)
+void debts_keep(const rawhal_limiter_t *limiter, uint64_t now)
 {
   region_node_t *nodes[NODES];
   bool known;

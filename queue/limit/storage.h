@@ -1,6 +1,6 @@
-/* Where in a region each limit lives. Internal. */
-#ifndef RAWHAL_QUEUE_LIMIT_HOME_H
-#define RAWHAL_QUEUE_LIMIT_HOME_H
+/* Where in a region the value of each limit is stored. Internal. */
+#ifndef RAWHAL_QUEUE_LIMIT_STORAGE_H
+#define RAWHAL_QUEUE_LIMIT_STORAGE_H
 
 #include "queue/limit/region.h"
 
@@ -14,17 +14,17 @@ typedef struct limit_owners {
   _Atomic uint64_t *caps; /* of LIMIT_COUNT */
 } limit_owners_t;
 
-enum { LIMIT_HOME_WORDS = 3 };
+enum { LIMIT_STORAGE_WORDS = 3 };
 
-typedef struct limit_home {
-  _Atomic uint64_t *words[LIMIT_HOME_WORDS]; /* all of them hold the value; then NULL */
+typedef struct limit_storage {
+  _Atomic uint64_t *words[LIMIT_STORAGE_WORDS]; /* all of them hold the value; then NULL */
   uint64_t (*encode)(uint64_t value);
   uint64_t (*decode)(uint64_t word);
   place_t place; /* whose limit it is: a device's, a tenant's or a process's */
-} limit_home_t;
+} limit_storage_t;
 
-limit_home_t limit_home(const limit_owners_t *owners, rawhal_limit_t limit);
-void limit_home_store(const limit_home_t *home, uint64_t word);
+limit_storage_t limit_storage(const limit_owners_t *owners, rawhal_limit_t limit);
+void limit_store(const limit_storage_t *storage, uint64_t word);
 
 /* Words of a region as they are configured. */
 uint64_t limit_share_value(uint64_t word); /* parts per million */

@@ -1,5 +1,5 @@
-/* Where each limit lives, and changing it there while it is in use. */
-#include "queue/limit/home.h"
+/* Where the value of each limit is stored, and changing it there while it is in use. */
+#include "queue/limit/storage.h"
 
 #include "queue/limit/config.h"
 #include "queue/limit/limiter.h"
@@ -38,15 +38,15 @@ static uint64_t same(uint64_t value)
 
 /* ---- Places ---- */
 
-typedef struct home_row {
+typedef struct storage_row {
   uint64_t (*encode)(uint64_t value);
   uint64_t (*decode)(uint64_t word);
   /* The first word's place is whose limit it is. */
   struct {
     place_t place;
     size_t offset;
-  } words[LIMIT_HOME_WORDS];
-} home_row_t;
+  } words[LIMIT_STORAGE_WORDS];
+} storage_row_t;
 
 #define OF_DEVICE(member)                                                                          \
   {                                                                                                \
@@ -62,7 +62,7 @@ typedef struct home_row {
   }
 #define CAP(limit) [limit] = {same, same, {{PLACE_CAPS, (limit) * sizeof(uint64_t)}}}
 
-static const home_row_t homes[LIMIT_COUNT] = {
+static const storage_row_t rows[LIMIT_COUNT] = {
     [RAWHAL_LIMIT_MEMORY] = {to_units, limit_memory_value, {OF_TENANT(memory_limit)}},
     [RAWHAL_LIMIT_GPU_SHARE] = {to_share, limit_share_value, {OF_TENANT(node.share)}},
     [RAWHAL_LIMIT_DISPATCH_RATE] = {same, same, {OF_TENANT(node.rate)}},
@@ -81,64 +81,65 @@ static const home_row_t homes[LIMIT_COUNT] = {
     [RAWHAL_LIMIT_PRIORITY] = {same, same, {OF_PROCESS(priority)}},
 };
 
-limit_home_t limit_home(const limit_owners_t *owners, rawhal_limit_t limit)
+limit_storage_t limit_storage(const limit_owners_t *owners, rawhal_limit_t limit)
 {
-  const home_row_t *row = &homes[limit];
+  const storage_row_t *row = &rows[limit];
   char *const bases[] = {[PLACE_NOWHERE] = NULL,
                          [PLACE_DEVICE] = (char *)owners->device,
                          [PLACE_TENANT] = (char *)owners->tenant,
                          [PLACE_PROCESS] = (char *)owners->member,
                          [PLACE_CAPS] = (char *)owners->caps};
   place_t place = row->words[0].place;
-  limit_home_t home = {.encode = row->encode,
-                       .decode = row->decode,
-                       .place = place == PLACE_CAPS ? PLACE_PROCESS : place};
+  limit_storage_t storage = {.encode = row->encode,
+                             .decode = row->decode,
+                             .place = place == PLACE_CAPS ? PLACE_PROCESS : place};
   size_t count = 0;
-  for (size_t i = 0; i < LIMIT_HOME_WORDS; ++i) {
+  for (size_t i = 0; i < LIMIT_STORAGE_WORDS; ++i) {
     char *base = bases[row->words[i].place];
     if (base)
-      home.words[count++] = (_Atomic uint64_t *)(void *)(base + row->words[i].offset);
+      storage.words[count++] = (_Atomic uint64_t *)(void *)(base + row->words[i].offset);
   }
-  return home;
+  return storage;
 }
 
-void limit_home_store(const limit_home_t *home, uint64_t word)
+void limit_store(const limit_storage_t *storage, uint64_t word)
 {
-  for (size_t i = 0; i < LIMIT_HOME_WORDS && home->words[i]; ++i)
-    atomic_store_explicit(home->words[i], word, memory_order_relaxed);
+  for (size_t i = 0; i < LIMIT_STORAGE_WORDS && storage->words[i]; ++i)
+    atomic_store_explicit(storage->words[i], word, memory_order_relaxed);
 }
 
-limit_home_t limiter_home(const rawhal_limiter_t *limiter, rawhal_limit_t limit)
+limit_storage_t limiter_storage(const rawhal_limiter_t *limiter, rawhal_limit_t limit)
 {
   rawhal_limiter_t *mine = (rawhal_limiter_t *)(uintptr_t)limiter;
   const limit_owners_t owners = {mine->device, mine->tenant, mine->me, mine->caps};
-  return limit_home(&owners, limit);
+  return limit_storage(&owners, limit);
 }
 
 /* ---- Changing ---- */
 
 void limiter_set_own(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t word)
 {
-  limit_home_t home = limiter_home(limiter, limit);
+  limit_storage_t storage = limiter_storage(limiter, limit);
   if (limit == RAWHAL_LIMIT_PROCESS_SHARE)
     rules_set_share(&limiter->me->node, word, limiter_now(limiter));
   else
-    limit_home_store(&home, word);
+    limit_store(&storage, word);
   if (limit == RAWHAL_LIMIT_WEIGHT && word > node_load(&limiter->me->weight_most))
     atomic_store(&limiter->me->weight_most, word);
 }
 
 /* What an operator has set, a program makes stricter at most. */
 static rawhal_status_t check_held(const rawhal_limiter_t *limiter, rawhal_limit_t limit,
-                                  const limit_home_t *home, uint64_t word, rawhal_error_t *error)
+                                  const limit_storage_t *storage, uint64_t word,
+                                  rawhal_error_t *error)
 {
   const region_asks_t *asks =
-      home->place == PLACE_DEVICE ? &limiter->device->asks : &limiter->tenant->asks;
+      storage->place == PLACE_DEVICE ? &limiter->device->asks : &limiter->tenant->asks;
   uint64_t held = node_load(&asks->of[rules_ask(limit)]);
   if (!held || word == held - 1 || limit_is_stricter(limit, word, held - 1))
     return RAWHAL_OK;
   char text[32];
-  rawhal_limit_format(limit, home->decode(held - 1), text, sizeof(text));
+  rawhal_limit_format(limit, storage->decode(held - 1), text, sizeof(text));
   return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED,
                      "%s is held at %s by the operator: a program can make it stricter only",
                      rawhal_limit_info(limit)->name, text);
@@ -146,7 +147,8 @@ static rawhal_status_t check_held(const rawhal_limiter_t *limiter, rawhal_limit_
 
 /* The structure lock keeps others from reckoning with half of it; its holder may be stopped. */
 static rawhal_status_t change_shared(rawhal_limiter_t *limiter, rawhal_limit_t limit,
-                                     const limit_home_t *home, uint64_t word, rawhal_error_t *error)
+                                     const limit_storage_t *storage, uint64_t word,
+                                     rawhal_error_t *error)
 {
   rawhal_status_t status = region_lock(&limiter->region, REGION_TRIES_FEW, error);
   if (status != RAWHAL_OK)
@@ -154,7 +156,7 @@ static rawhal_status_t change_shared(rawhal_limiter_t *limiter, rawhal_limit_t l
   region_data_t *data = limiter->region.data;
   uint64_t now = limiter_now(limiter);
   region_ask_t ask = rules_ask(limit);
-  status = check_held(limiter, limit, home, word, error);
+  status = check_held(limiter, limit, storage, word, error);
   if (status == RAWHAL_OK) {
     rules_store(&limiter->me->asks, ask, word);
     atomic_fetch_and(&limiter->me->overruled, ~((uint64_t)1 << ask));
@@ -168,13 +170,13 @@ static rawhal_status_t change_shared(rawhal_limiter_t *limiter, rawhal_limit_t l
 static rawhal_status_t change(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t value,
                               rawhal_error_t *error)
 {
-  limit_home_t home = limiter_home(limiter, limit);
+  limit_storage_t storage = limiter_storage(limiter, limit);
   rawhal_status_t status = RAWHAL_OK;
   pthread_mutex_lock(&limiter->structure_lock);
   if (rules_ask(limit) != REGION_ASKS)
-    status = change_shared(limiter, limit, &home, home.encode(value), error);
+    status = change_shared(limiter, limit, &storage, storage.encode(value), error);
   else
-    limiter_set_own(limiter, limit, home.encode(value));
+    limiter_set_own(limiter, limit, storage.encode(value));
   pthread_mutex_unlock(&limiter->structure_lock);
   return status;
 }
@@ -208,6 +210,6 @@ uint64_t rawhal_limiter_get(const rawhal_limiter_t *limiter, rawhal_limit_t limi
 {
   if (!limiter || !rawhal_limit_info(limit))
     return RAWHAL_UNLIMITED;
-  limit_home_t home = limiter_home(limiter, limit);
-  return home.decode(node_load(home.words[0]));
+  limit_storage_t storage = limiter_storage(limiter, limit);
+  return storage.decode(node_load(storage.words[0]));
 }

@@ -9,8 +9,8 @@
  * program may close. A file or socket by the process's number could be another process's. A mapping
  * is gone with the process or its exec(), children of fork() do not have it, and nothing else comes
  * by that name by accident. */
-#ifndef RAWHAL_QUEUE_LIMIT_ALONE_H
-#define RAWHAL_QUEUE_LIMIT_ALONE_H
+#ifndef RAWHAL_QUEUE_LIMIT_ONLY_COPY_H
+#define RAWHAL_QUEUE_LIMIT_ONLY_COPY_H
 
 #include "base/status.h"
 
@@ -19,7 +19,7 @@ typedef enum limit_part { LIMIT_PART_FRONT, LIMIT_PART_LIBRARY } limit_part_t;
 
 /* As often as it is ended. The caller makes calls exclude each other in this copy. UNSUPPORTED:
  * another copy has limits; RUNTIME: it cannot be told. */
-RAWHAL_CHECKED rawhal_status_t limit_alone_begin(limit_part_t part, rawhal_error_t *error);
-void limit_alone_end(limit_part_t part);
+RAWHAL_CHECKED rawhal_status_t limit_only_copy_begin(limit_part_t part, rawhal_error_t *error);
+void limit_only_copy_end(limit_part_t part);
 
 #endif

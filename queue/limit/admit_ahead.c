@@ -1,4 +1,4 @@
-/* Admission of what others may wait for that are in flight already. */
+/* Admission ahead of turn: of what others may wait for that are in flight already. */
 #include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
 
@@ -35,7 +35,7 @@ static bool is_paid(const limit_lease_t *lease, uint64_t now, uint64_t *retry)
   return paid;
 }
 
-bool limit_admit_beside(limit_lease_t *lease, const limit_shape_t *shape, limit_grant_t *grant)
+bool limit_admit_ahead(limit_lease_t *lease, const limit_shape_t *shape, limit_grant_t *grant)
 {
   rawhal_limiter_t *limiter = lease->limiter;
   uint64_t ns = estimate_find(lease->estimates, shape->key), retry = 0;

@@ -1,4 +1,4 @@
-#include "queue/limit/alone.h"
+#include "queue/limit/only_copy.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -68,7 +68,7 @@ static unsigned count(const char *name)
 }
 
 /* Of two that begin at once both may be refused; never is neither. */
-rawhal_status_t limit_alone_begin(limit_part_t part, rawhal_error_t *error)
+rawhal_status_t limit_only_copy_begin(limit_part_t part, rawhal_error_t *error)
 {
   WITHOUT_CANCELLATION();
   struct sign *sign = &signs[part];
@@ -93,7 +93,7 @@ rawhal_status_t limit_alone_begin(limit_part_t part, rawhal_error_t *error)
                      "would allow as much again: set RAWHAL_LIMIT_REGION, in which both count");
 }
 
-void limit_alone_end(limit_part_t part)
+void limit_only_copy_end(limit_part_t part)
 {
   struct sign *sign = &signs[part];
   if (!sign->uses || sign->process != getpid() || --sign->uses)

@@ -15,7 +15,7 @@ TEST_F(Beside, WhatIsInFlightDoesNotHoldItBack)
   ASSERT_EQ(RAWHAL_OK, Admit(kernels, 1, &running)) << error_.message;
   EXPECT_TRUE(shim_has_flight(kernels));
   EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(kernels, 1));
-  EXPECT_TRUE(shim_admit_beside(kernels, 2, &copy));
+  EXPECT_TRUE(shim_admit_ahead(kernels, 2, &copy));
   now_ += kMs;
   Complete(kernels, copy, kMs / 2);
   Complete(kernels, running, kMs);
@@ -28,11 +28,11 @@ TEST_F(Beside, WhatIsNotPaidForDoes)
   shim_grant_t copy;
   uint64_t began = now_;
   Run(lease, 1, 90 * kMs); // paid for 300 ms after it began, and the burst is 20 ms
-  EXPECT_FALSE(shim_admit_beside(lease, 2, &copy));
+  EXPECT_FALSE(shim_admit_ahead(lease, 2, &copy));
   EXPECT_NEAR(static_cast<double>(began + 280 * kMs), static_cast<double>(shim_retry_at(lease)),
               1000);
   now_ = shim_retry_at(lease);
-  EXPECT_TRUE(shim_admit_beside(lease, 2, &copy));
+  EXPECT_TRUE(shim_admit_ahead(lease, 2, &copy));
   now_ += 30 * kMs;
   Complete(lease, copy, 30 * kMs);
   EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(lease, 1)); // and it is charged like any other
@@ -50,7 +50,7 @@ TEST_F(Beside, NothingGoesWhereNothingMay)
   ASSERT_EQ(RAWHAL_OK, rawhal_limiter_set(limiter, RAWHAL_LIMIT_GPU_SHARE, 0, &error_));
   for (uint64_t waited = kMs; waited < 1000 * kSecond; waited *= 2) {
     now_ += waited;
-    EXPECT_FALSE(shim_admit_beside(other, 2, &none));
+    EXPECT_FALSE(shim_admit_ahead(other, 2, &none));
     EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(lease, 1));
     EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, Admit(other, 1));
   }
@@ -62,7 +62,7 @@ TEST_F(Beside, LoopsOfItKeepTheShare)
   uint64_t began = now_, busy = 0;
   while (now_ < began + 10 * kSecond) {
     shim_grant_t copy;
-    if (shim_admit_beside(lease, 2, &copy)) {
+    if (shim_admit_ahead(lease, 2, &copy)) {
       now_ += kMs;
       busy += kMs;
       Complete(lease, copy, kMs);
@@ -88,7 +88,7 @@ TEST_F(Beside, WhenMoreMayGoIsKnownWhileItRuns)
     if (expected <= now_ + kMs || i < 10) // the burst is not used up, or the length not known
       continue;
     ++held_back;
-    ASSERT_FALSE(shim_admit_beside(lease, 1, &none));
+    ASSERT_FALSE(shim_admit_ahead(lease, 1, &none));
     EXPECT_NEAR(static_cast<double>(shim_retry_at(lease)), static_cast<double>(expected), 5000);
   }
   EXPECT_GE(held_back, 10);
