@@ -5,7 +5,6 @@
 #include "queue/limit/only_copy.h"
 
 #include "base/error.h"
-#include "queue/limit/region.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,7 +317,6 @@ static rawhal_status_t check_one(uint32_t index, rawhal_limit_config_t *config, 
 {
   const rawhal_limit_device_t some = {.index = index, .memory_bytes = UINT64_C(1) << 40};
   rawhal_limit_text_t named = {0};
-  region_t region;
   rawhal_status_t status = policy_limits(config, &some, error);
   if (status == RAWHAL_OK)
     status = rawhal_limit_config_environment(config, &some, error);
@@ -331,10 +329,7 @@ static rawhal_status_t check_one(uint32_t index, rawhal_limit_config_t *config, 
   if (status != RAWHAL_OK || strcmp(named.text, opened->text) == 0)
     return status;
   *opened = named;
-  status = region_open(config, &region, error);
-  if (status == RAWHAL_OK)
-    region_close(&region);
-  return status;
+  return limit_check_region(config, error);
 }
 
 rawhal_status_t devices_check(bool *limits, rawhal_error_t *error)

@@ -2,6 +2,8 @@
 #include "front/held.h"
 #include "front/scratch.h"
 
+#include "queue/hsa_table.h"
+
 /* HSA_AMD_AGENT_INFO_MEMORY_AVAIL of later headers, bytes in a uint64_t. */
 enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
 

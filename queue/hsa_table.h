@@ -8,6 +8,13 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+/* An attribute of hsa_agent_get_info() that only a front answers, an HSA tools library in the
+ * process that enforces the limits set from outside (front/): a uint32_t, 1 where it enforces any
+ * on that agent. Code that opens limiters leaves those to the front: by asking through the runtime
+ * it is found however it was loaded, and only where it is between this program and the device. No
+ * runtime has such an attribute. */
+enum { LIMIT_AGENT_INFO_FRONT = 0x52415748 };
+
 #define HSA_TABLE_FUNCTIONS(X)                                                                     \
   X(hsa_init)                                                                                      \
   X(hsa_shut_down)                                                                                 \

@@ -12,6 +12,7 @@ struct queue_grant {
   limit_grant_t grant;
 };
 
+_Static_assert((int)CREDIT_BLOCK_BYTES == (int)KERNARG_BLOCK_BYTES, "what leases count in");
 _Static_assert(sizeof(queue_grant_t) == 64, "a submission should touch one line of grants");
 
 static queue_grant_t *grant_of(const rawhal_queue_t *queue, uint64_t ticket)

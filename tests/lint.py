@@ -30,11 +30,14 @@ FLOORS = {
         "describe", "base", "decode", "exec/memory", "exec/scalar", "exec/vector", "exec/matrix", "exec/build",
         "reference", "run")],
 }
-# Folders within one: what they may include, who may include them.
-KNOWS = {"queue/gate": {"base", "queue/limit", "queue/gate"},
+# Folders within one: what they may include, who may include them, and what of them.
+KNOWS = {"queue/limit": {"base", "queue/limit", "queue/limit.h"},
+         "queue/gate": {"base", "queue/limit", "queue/gate"},
          "hal/services": {"base", "hal", "hal/services"},
          **{"library/" + room: {"base", "hsaco", "library", "library/" + room} for room in ("process", "tensile", "triton")}}
 KNOWN_TO = {"queue/gate": {"queue", "hal", "front"}}
+DOORS = {"queue/limit": {"queue/limit/admission.h", "queue/limit/config.h", "queue/limit/only_copy.h", "queue/limit/parse.h"}}
+WITHOUT_HSA = ("base/", "hsaco/", "kernarg/", "record/", "queue/limit/")
 # A verb of the command, tools/VERB, knows itself and what verbs share.
 VERB = re.compile(r"tools/(?!shared\b|demo\b)\w+(?=/)")
 MAX_LINES = 600
@@ -67,12 +70,14 @@ def is_above(path, included):
 
 
 def is_beyond(path, included):
-    """Whether a file of such a folder includes what that may not know, or one that may not know it does."""
+    """Whether a file of such a folder includes what that may not know, or one that may not know it does, or not by its door."""
     folder, other = os.path.dirname(path), os.path.dirname(included)
     verb, of_verb = VERB.match(path), VERB.match(included)
     if of_verb and path != "tools/main.c" and not (verb and verb.group() == of_verb.group()):
         return True
-    return other not in KNOWS.get(folder, {other}) or path.split("/")[0] not in KNOWN_TO.get(other, {path.split("/")[0]})
+    return not {other, included} & KNOWS.get(folder, {other}) \
+        or path.split("/")[0] not in KNOWN_TO.get(other, {path.split("/")[0]}) \
+        or folder != other and included not in DOORS.get(other, {included})
 
 
 DOCUMENT = re.compile(r"^(docs/[^/]+\.md|README\.md|CONTRIBUTING\.md|SECURITY\.md|softgpu/README\.md)$")
@@ -359,7 +364,9 @@ def findings(root):
         for number, line in enumerate(lines, 1):
             inner = re.match(r'\s*#\s*include\s*"([\w./]+)"', line)
             if inner and (is_above(path, inner.group(1)) or is_beyond(path, inner.group(1))):
-                yield f"{path}:{number}: {os.path.dirname(path)}/ may not know {os.path.dirname(inner.group(1))}/"
+                yield f"{path}:{number}: {os.path.dirname(path)}/ may not know {inner.group(1)}"
+            if re.match(r"\s*#\s*include\s*<hsa/", line) and path.startswith(WITHOUT_HSA):
+                yield f"{path}:{number}: {os.path.dirname(path)}/ may not know HSA"
             match = re.match(r'\s*#\s*include\s*([<"])(?:rawhal/([\w.]+)|([a-z]+)/\S*)[>"]', line)
             if not match:
                 continue

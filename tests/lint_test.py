@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """tests/lint.py finds what ends other processes than it means to, warnings that are errors for everybody, tests that wait
-for a time, and tests of tests/tiers.txt that there are not."""
+for a time, includes of what a folder may not know, and tests of tests/tiers.txt that there are not."""
 import os
 import subprocess
 import sys
@@ -45,8 +45,12 @@ SLEEPS = {
 INCLUDES = {
     "tools/a/a.c": [('#include "tools/a/a.h"', False), ('#include "tools/shared/a.h"', False), ('#include "tools/b/b.h"', True)],
     "tools/shared/a.c": [('#include "tools/a/a.h"', True)],
-    "queue/limit/a.c": [('#include "queue/gate/a.h"', True)],
-    "queue/gate/a.c": [('#include "queue/limit/a.h"', False), ('#include "queue/a.h"', True)],
+    "queue/limit/a.c": [('#include "queue/gate/a.h"', True), ('#include "queue/limit/region.h"', False), ('#include "queue/limit.h"', False),
+                        ('#include "base/error.h"', False), ('#include "kernarg/layout.h"', True), ('#include "queue/ring.h"', True),
+                        ("#include <hsa/hsa.h>", True), ("#include <sys/mman.h>", False)],
+    "queue/a.c": [('#include "queue/limit/admission.h"', False), ('#include "queue/limit/node.h"', True)],
+    "queue/gate/a.c": [('#include "queue/limit/admission.h"', False), ('#include "queue/a.h"', True)],
+    "front/a.c": [('#include "queue/limit/parse.h"', False), ('#include "queue/limit/region.h"', True)],
     "library/process/a.c": [('#include "library/a.h"', False), ('#include "library/tensile/a.h"', True)],
 }
 TEXTS = {

@@ -1,5 +1,5 @@
-/* What queues and allocators ask of limits. Internal; queue/ and hal/ use nothing else of this
- * folder.
+/* What queues and allocators ask of limits. Internal. Others use nothing else of this folder but
+ * config.h, only_copy.h and parse.h.
  *
  *     limit_lease_create                        with the queue
  *       limit_cost_begin, limit_cost_add        for each dispatch of a batch
@@ -21,7 +21,6 @@
 #define RAWHAL_QUEUE_LIMIT_ADMISSION_H
 
 #include "base/allocate.h"
-#include "kernarg/layout.h"
 #include "queue/limit/credit.h"
 #include "queue/limit/estimate.h"
 #include "queue/limit/flight.h"
@@ -35,17 +34,14 @@ RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, c
                                           const allocator_t *allocator, rawhal_limiter_t **limiter,
                                           rawhal_error_t *error);
 
+/* Opens the region that it names, and closes it again: with whatever error limit_open() would end. */
+RAWHAL_CHECKED rawhal_status_t limit_check_region(const rawhal_limit_config_t *config,
+                                                  rawhal_error_t *error);
+
 /* What all processes call a device: its UUID, or for want of one (empty) its name and where it is,
  * bus << 8 | device << 3 | function. */
 void limit_device_name(const char *uuid, const char *name, uint32_t domain, uint32_t bdf,
                        char identity[64]);
-
-/* An attribute of hsa_agent_get_info() that only a front answers, an HSA tools library in the
- * process that enforces the limits set from outside (front/): a uint32_t, 1 where it enforces any
- * on that agent. Code that opens limiters leaves those to the front: by asking through the runtime
- * it is found however it was loaded, and only where it is between this program and the device. No
- * runtime has such an attribute. */
-enum { LIMIT_AGENT_INFO_FRONT = 0x52415748 };
 
 /* Handlers before fork() are called in the reverse order of their registration, and each takes its
  * lock: so code that opens limiters under a lock of its own, and also holds that across fork(),
@@ -179,7 +175,7 @@ static inline bool limit_admit_fast(limit_lease_t *lease, const limit_shape_t *s
   uint64_t workgroups = 0, blocks = 0; /* none where they are not capped */
   if (capped) {
     workgroups = capped & credit_mask(CREDIT_WORKGROUPS) ? shape->workgroups : 0;
-    blocks = capped & credit_mask(CREDIT_BLOCKS) ? shape->kernarg_bytes / KERNARG_BLOCK_BYTES : 0;
+    blocks = capped & credit_mask(CREDIT_BLOCKS) ? shape->kernarg_bytes / CREDIT_BLOCK_BYTES : 0;
     if (workgroups > credit_most(CREDIT_WORKGROUPS) || blocks > credit_most(CREDIT_BLOCKS) ||
         shape->largest_grid > atomic_load_explicit(&lease->largest_grid, memory_order_relaxed))
       return false;
@@ -195,7 +191,7 @@ static inline bool limit_admit_fast(limit_lease_t *lease, const limit_shape_t *s
   grant->submissions = shape->launches & INT32_MAX;
   grant->probe = false;
   grant->workgroups = workgroups;
-  grant->kernarg_bytes = blocks * KERNARG_BLOCK_BYTES;
+  grant->kernarg_bytes = blocks * CREDIT_BLOCK_BYTES;
   return true;
 }
 

@@ -14,7 +14,7 @@ typedef enum credit_kind {
   CREDIT_NS,
   CREDIT_LAUNCHES,
   CREDIT_WORKGROUPS,
-  CREDIT_BLOCKS, /* of kernargs, 64 bytes each */
+  CREDIT_BLOCKS, /* of kernargs, CREDIT_BLOCK_BYTES each */
   CREDIT_KINDS
 } credit_kind_t;
 
@@ -22,6 +22,8 @@ typedef enum credit_kind {
 typedef struct credit {
   uint64_t of[CREDIT_KINDS];
 } credit_t;
+
+enum { CREDIT_BLOCK_BYTES = 64 }; /* kernargs are reserved in such blocks */
 
 enum {
   CREDIT_NS_BITS = 20,

@@ -13,7 +13,7 @@ flight_t credit_flight(const credit_t *credit)
 {
   return (flight_t){{[FLIGHT_DISPATCHES] = credit->of[CREDIT_LAUNCHES],
                      [FLIGHT_WORKGROUPS] = credit->of[CREDIT_WORKGROUPS],
-                     [FLIGHT_KERNARG_BYTES] = credit->of[CREDIT_BLOCKS] * KERNARG_BLOCK_BYTES}};
+                     [FLIGHT_KERNARG_BYTES] = credit->of[CREDIT_BLOCKS] * CREDIT_BLOCK_BYTES}};
 }
 
 static credit_t credit_unpack(uint64_t word)
@@ -87,7 +87,7 @@ static credit_t credit_wanted(const limit_lease_t *lease, const credit_t *have, 
   if (capped & credit_mask(CREDIT_BLOCKS)) {
     room = headroom(limiter, RAWHAL_LIMIT_KERNARG_IN_FLIGHT, FLIGHT_KERNARG_BYTES);
     wanted.of[CREDIT_BLOCKS] =
-        least_of(credit_most(CREDIT_BLOCKS), have->of[CREDIT_BLOCKS] + room / KERNARG_BLOCK_BYTES);
+        least_of(credit_most(CREDIT_BLOCKS), have->of[CREDIT_BLOCKS] + room / CREDIT_BLOCK_BYTES);
   }
   return wanted;
 }
@@ -102,7 +102,7 @@ static bool worthwhile(const limit_lease_t *lease, const credit_t *wanted, const
       [CREDIT_LAUNCHES] = last->launches,
       [CREDIT_WORKGROUPS] = capped & credit_mask(CREDIT_WORKGROUPS) ? last->workgroups : 0,
       [CREDIT_BLOCKS] =
-          capped & credit_mask(CREDIT_BLOCKS) ? last->kernarg_bytes / KERNARG_BLOCK_BYTES : 0,
+          capped & credit_mask(CREDIT_BLOCKS) ? last->kernarg_bytes / CREDIT_BLOCK_BYTES : 0,
   };
   for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind)
     if (wanted->of[kind] / LIMIT_LEASE_USES < uses[kind])

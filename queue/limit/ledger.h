@@ -22,7 +22,7 @@
  * change nothing, looking at the total first and at `acknowledged` second misses neither. Hence a
  * total always equals the sum of its members, but for the one change each may be at.
  *
- * Sizes are counted in units of 4096 bytes, HSA's allocation granule. */
+ * Sizes are counted in units of 4096 bytes, the granule of device memory. */
 #ifndef RAWHAL_QUEUE_LIMIT_LEDGER_H
 #define RAWHAL_QUEUE_LIMIT_LEDGER_H
 

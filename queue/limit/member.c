@@ -338,6 +338,15 @@ void limit_watch_forks(void)
   debts_watch_forks();
 }
 
+rawhal_status_t limit_check_region(const rawhal_limit_config_t *config, rawhal_error_t *error)
+{
+  region_t region;
+  rawhal_status_t status = region_open(config, &region, error);
+  if (status == RAWHAL_OK)
+    region_close(&region);
+  return status;
+}
+
 rawhal_status_t limit_open(const rawhal_limit_config_t *config, const char *device,
                            const allocator_t *allocator, rawhal_limiter_t **limiter,
                            rawhal_error_t *error)

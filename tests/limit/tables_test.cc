@@ -74,7 +74,7 @@ TEST(Estimate, ATableThatIsFullForgetsAndStaysWithinItself)
   Estimates table = NewEstimates();
   std::vector<uint64_t> keys;
   for (uint64_t key = 1; keys.size() < 40; ++key)
-    if (shim_estimate_home(key) >= shim_estimate_entries - 2)
+    if (shim_estimate_start(key) >= shim_estimate_entries - 2)
       keys.push_back(key);
   for (uint64_t round = 0; round < 20; ++round)
     for (uint64_t key : keys) {
