@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "fuzz/budget.h"
-#include "queue/limit/config.h"
 #include "queue/cu_mask.h"
+#include "queue/limit/config.h"
 #include "queue/limit/parse.h"
 
 static const char *const variables[] = {

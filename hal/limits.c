@@ -3,8 +3,8 @@
 #include "hal/internal.h"
 
 #include "queue/gate/scratch.h"
-#include "queue/limit/only_copy.h"
 #include "queue/limit/config.h"
+#include "queue/limit/only_copy.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

@@ -159,25 +159,31 @@ def name_findings(root, path, listing, names, text):
             yield f"{path}:{text.count(chr(10), 0, start + at) + 1}: there is no {name}"
 
 
-VARIABLES = "queue/limit/"  # every variable that may be set, so that a misspelt limit is noticed
+REGISTER = "base/variables.c"  # every variable that a user may set, so that a misspelt one is noticed; those of limits are their rows
+OF_LIMITS = "queue/limit/"
 
 
 def variable_findings(root, listing):
-    """Variables of the environment that something reads and the library would refuse as misspelt."""
-    read = {}
+    """Variables that the product reads and would refuse as misspelt, and those of the register that it does not read."""
+    read, named, known = {}, set(), {}
     for path in listing:
         full = os.path.join(root, path)
-        if path.endswith((".c", ".h", ".cc")) and path.split("/")[0] in (*MAY_INCLUDE, "bench", "tests") and os.path.isfile(full):
-            for number, line in enumerate(contents(full).split("\n"), 1):
-                for name in re.findall(r'(?:getenv\(|\b\w*variable\w*\[?\]? = )"(RAWHAL_[A-Z0-9_]+)"', line):
-                    read.setdefault(name, f"{path}:{number}")
-    known = set()
-    for path in listing:
-        if path.startswith(VARIABLES) and path.endswith((".c", ".h")):
-            known.update(re.findall(r'"(RAWHAL_[A-Z0-9_]+)"', contents(os.path.join(root, path))))
+        if not path.endswith((".c", ".h", ".cc")) or path.split("/")[0] not in MAY_INCLUDE or not os.path.isfile(full):
+            continue
+        for number, line in enumerate(contents(full).split("\n"), 1):
+            for name in re.findall(r'(?:getenv\(|\b\w*variable\w*\[?\]? = )"(RAWHAL_[A-Z0-9_]+)"', line):
+                read.setdefault(name, f"{path}:{number}")
+            names = re.findall(r'"(RAWHAL_[A-Z0-9_]+)"', line)
+            if path == REGISTER or path.startswith(OF_LIMITS):
+                known.update((name, f"{path}:{number}") for name in names)
+            if path not in (REGISTER, "tools/doctor/environment.c"):
+                named.update(names)
     for name, place in sorted(read.items()):
         if name not in known:
-            yield f"{place}: {name} is none of the variables in {VARIABLES}names.c"
+            yield f"{place}: {name} is none of the variables in {REGISTER}"
+    for name, place in sorted(known.items()):
+        if name not in named:
+            yield f"{place}: nothing but tests reads {name}"
 
 
 STEP = re.compile(r"^\s*(?:else )?(?!return\b)[A-Za-z_(][\w.>()*-]*(?:\+\+|--);|\bfor \(.*;[^;]*[\w)](?:\+\+|--)(?:\)|, )")

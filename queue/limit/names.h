@@ -1,4 +1,4 @@
-/* The variables that are known. Internal. */
+/* The names of limits. Internal. */
 #ifndef RAWHAL_QUEUE_LIMIT_NAMES_H
 #define RAWHAL_QUEUE_LIMIT_NAMES_H
 
@@ -13,9 +13,8 @@ typedef struct limit_text_info {
 
 extern const limit_text_info_t limit_texts[LIMIT_NAME_COUNT];
 
-/* INVALID_ARGUMENT: the environment has a RAWHAL_* variable that rawhal does not know and that is
- * like one that it does; the message begins with it and names the nearest. */
-RAWHAL_CHECKED rawhal_status_t limit_check_names(rawhal_error_t *error);
+/* The variables of limits and of texts, for variables_check(). */
+const char *limit_variable(int index);
 
 /* The variable, such as RAWHAL_GPU_SHARE or RAWHAL_GPU_SHARE_1, that a name from an operator's
  * file means: itself, or gpu-share and gpu-share_1. False: none; `*nearest` is what may be

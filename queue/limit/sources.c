@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hex_set.h"
 #include "base/sized.h"
+#include "base/variables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -432,7 +433,7 @@ static rawhal_status_t read_pinned(sources_t *sources, rawhal_error_t *error)
 
 static rawhal_status_t open_sources(sources_t *sources, rawhal_error_t *error)
 {
-  rawhal_status_t status = limit_check_names(error);
+  rawhal_status_t status = variables_check(limit_variable, error);
   if (status == RAWHAL_OK)
     status = read_pinned(sources, error);
   if (status == RAWHAL_OK)

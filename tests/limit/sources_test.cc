@@ -492,10 +492,11 @@ TEST_F(Sources, AMisspeltVariableNamesTheNearest)
                   {std::string(c.given) + ": ", std::string("nearest is ") + c.meant});
     Unset(c.given);
   }
-  // What is like none is other people's.
+  // What is like none is other people's, or like what tests read.
   for (const std::string &name :
        {std::string("RAWHAL_BUILD"), std::string("RAWHAL_SOURCE"), std::string("RAWHAL_SOURCE_DIR"),
-        std::string("RAWHAL_VERSION"), std::string("RAWHAL_"), "RAWHAL_" + std::string(5000, 'X')})
+        std::string("RAWHAL_VERSION"), std::string("RAWHAL_MUTANT"), std::string("RAWHAL_"),
+        "RAWHAL_" + std::string(5000, 'X')})
     Set(name, "1");
   Set("RAWHAL_MEMORY_LIMIT_4294967295", "1Gi");
   Set("XRAWHAL_MEMORY_LIMT", "1");
