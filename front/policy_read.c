@@ -56,8 +56,7 @@ static rawhal_status_t read_check(policy_rule_t *rule, const json_t *value, rawh
   rule->has_check = true;
   return word && watch_check_of(word, &rule->check)
              ? RAWHAL_OK
-             : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                           "it is not one of off, warn, report, refuse");
+             : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "expected " WATCH_CHECKS);
 }
 
 static rawhal_status_t read_word(const json_t *value, policy_word_t *word, rawhal_error_t *error)

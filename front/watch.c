@@ -27,7 +27,7 @@ static rawhal_status_t read_check(rawhal_error_t *error)
   if (!named || !*named || watch_check_of(named, &checking))
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "RAWHAL_CHECK: '%.40s' is not one of off, warn, report, refuse", named);
+                     "RAWHAL_CHECK: expected " WATCH_CHECKS ", got '%.40s'", named);
 }
 
 bool watch_wanted(void)

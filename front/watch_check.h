@@ -11,7 +11,9 @@ typedef enum watch_check {
   WATCH_CHECK_REFUSE = 3,
 } watch_check_t;
 
-/* "off", "warn", "report", "refuse". False: none of them. */
+#define WATCH_CHECKS "off, warn, report or refuse"
+
+/* False: `word` is none of them. */
 bool watch_check_of(const char *word, watch_check_t *check);
 
 #endif

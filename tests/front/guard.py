@@ -72,9 +72,11 @@ def no_descriptors():
 def as_asked():
     """Said, or not looked for; and without a limit nobody stays."""
     bare = ("env", "-u", "HSA_TOOLS_LIB", HAS_QUEUE)
-    process = start(*bare, options=("--guard", "report"))
-    assert SAID in process.stderr.readline()
-    expect(process, 0, "queue\n")
+    for mode, lines in (("report", 2), ("warn", 1)):
+        process = start("sh", "-c", "exec 3<&0; $0 <&3 & $0; wait", " ".join(bare), options=("--guard", mode))
+        for _ in range(lines):
+            assert SAID in process.stderr.readline()
+        expect(process, 0, "queue\nqueue\n")
     for more in ({"options": ("--guard", "off")}, {"limit": ()}, {"limit": ("--check",)}):
         process = start("sh", "-c", "echo $PPID; exec $0", " ".join(bare), **more)
         assert process.stdout.readline() == f"{os.getpid()}\n", more

@@ -42,9 +42,9 @@ TEST_F(FrontMemory, WhatIsNotUnderstoodIsRefusedAndSaidInPlainText)
   Load();
   for (int i = 0; i < 3; ++i) // programs try more than once, and one line will do
     EXPECT_EQ(HSA_STATUS_ERROR_OUT_OF_RESOURCES, Core<decltype(hsa_init)>(16)());
-  EXPECT_EQ(
-      "rawhal: there is no device: RAWHAL_CHECK: '?[2J?' is not one of off, warn, report, refuse\n",
-      Report());
+  EXPECT_EQ("rawhal: there is no device: RAWHAL_CHECK: expected off, warn, report or refuse, got "
+            "'?[2J?'\n",
+            Report());
   auto agents = Core<decltype(hsa_iterate_agents)>(56);
   const auto nobody = [](hsa_agent_t, void *) { return HSA_STATUS_SUCCESS; };
   EXPECT_EQ(HSA_STATUS_ERROR_OUT_OF_RESOURCES, agents(nobody, nullptr));

@@ -114,7 +114,7 @@ BROKEN = [
     ('{"version": 1}', 'list of "rules"'), ('{"version": 1, "rules": [], "more": 1}', "alone"),
     ('{"version": 1, "rules": [3]}', "rule 1: it is not an object"),
     ('{"version": 1, "rules": [{"chek": "warn"}]}', "rule 1: 'chek' is not known"),
-    ('{"version": 1, "rules": [{}, {"check": "loud"}]}', "rule 2: 'check': it is not one of off, warn"),
+    ('{"version": 1, "rules": [{}, {"check": "loud"}]}', "rule 2: 'check': expected off, warn, report or refuse"),
     ('{"version": 1, "rules": [{"check": 1}]}', "'check'"), ('{"version": 1, "rules": [{"kernel": 1}]}', "'kernel': it is not t"),
     ('{"version": 1, "rules": [{"kernel": "a", "kernel": "b"}]}', "line 1, column"),
     ('{"version": 1, "rules": [{"object": "xyz1"}]}', "beginning of a hash"),

@@ -103,7 +103,7 @@ TEST_F(Completion, BashKnowsValues)
   EXPECT_EQ(std::set<std::string>(), offered({"limits", "--index", ""}));
   EXPECT_EQ(std::set<std::string>(), offered({"check", "--kernel", ""}));
   EXPECT_EQ(std::set<std::string>({"--check", "--check="}), offered({"exec", "--check"}));
-  EXPECT_EQ(std::set<std::string>({"warn", "report", "refuse"}),
+  EXPECT_EQ(std::set<std::string>({"off", "warn", "report", "refuse"}),
             offered({"exec", "--check", "="})); // as bash cuts --check=
   EXPECT_EQ(std::set<std::string>({"warn"}), offered({"exec", "--check", "=", "w"}));
   EXPECT_EQ(std::set<std::string>({"a file"}), offered({"check", "--blob", "a"}));

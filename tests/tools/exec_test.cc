@@ -43,13 +43,14 @@ TEST(Exec, LooksBeforeItStarts)
        {"RAWHAL_LIMIT_REGION=/other"},
        "RAWHAL_LIMIT_REGION is '/other' already"},
       {{"--tenant", "a"}, {"RAWHAL_TENANT=b"}, "RAWHAL_TENANT is 'b' already"},
-      {{"--guard", "often"}, {}, "there are end, report and off"},
+      {{"--guard", "end"}, {}, "--guard: expected off, warn, report or refuse, got 'end'"},
+      {{"--check=loud"}, {}, "--check: expected off, warn, report or refuse, got 'loud'"},
       {{}, {"RAWHAL_GPU_SHAR=30%"}, "the nearest is RAWHAL_GPU_SHARE"},
       {{}, {"RAWHAL_GPU_SHARE_1=30"}, "RAWHAL_GPU_SHARE_1: "},
-      {{}, {"RAWHAL_CHECK=loud"}, "RAWHAL_CHECK: 'loud'"},
+      {{}, {"RAWHAL_CHECK=loud"}, "RAWHAL_CHECK: expected off, warn, report or refuse, got 'loud'"},
       {{}, {"RAWHAL_CU_MASK=1"}, "RAWHAL_CU_MASK: "},
       {{}, {"RAWHAL_RECORD_BUFFERS=1"}, "RAWHAL_RECORD is not set"},
-      {{}, {"RAWHAL_DEVICE=abacus"}, "RAWHAL_DEVICE is 'abacus'"},
+      {{}, {"RAWHAL_DEVICE=abacus"}, "RAWHAL_DEVICE: expected softgpu or hsa, got 'abacus'"},
   };
   for (const auto &each : cases) {
     std::vector<std::string> words = {tool, "exec"};
@@ -60,6 +61,11 @@ TEST(Exec, LooksBeforeItStarts)
     EXPECT_TRUE(contains(got.err, each.said)) << each.said << "\n" << got.err;
     EXPECT_NE(0, access(ran.c_str(), F_OK)) << each.said;
   }
+  for (const char *mode : {"off", "warn", "report", "refuse"})
+    EXPECT_EQ(0, run({tool, "exec", std::string("--check=") + mode, "--guard", mode, "--",
+                      "/bin/sh", "-c", std::string("test $RAWHAL_CHECK = ") + mode})
+                     .status)
+        << mode;
   EXPECT_EQ(1u, lines(run({tool, "exec", "--policy", file, "--", "/bin/true"}).err));
   EXPECT_EQ("x", slurp(file));
 }

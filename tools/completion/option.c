@@ -15,7 +15,8 @@ static const struct value {
   const char *words;
 } values[] = {
     {NULL, "device", COMPLETION_WORDS, "softgpu hsa"},
-    {NULL, "check", COMPLETION_WORDS, "warn report refuse"},
+    {NULL, "check", COMPLETION_WORDS, "off warn report refuse"},
+    {NULL, "guard", COMPLETION_WORDS, "off warn report refuse"},
     {NULL, "blob", COMPLETION_FILE, NULL},
     {"unpack", "output", COMPLETION_FOLDER, NULL},
     {NULL, "output", COMPLETION_FILE, NULL},

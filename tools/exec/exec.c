@@ -22,76 +22,85 @@ enum { NOT_STARTED = 126, NOT_THERE = 127 }; /* as shells have it */
 
 static const char *help(void)
 {
-  return "usage: rawhal exec [OPTIONS] -- PROGRAM [ARGUMENTS...]\n\n"
-         "Runs PROGRAM under limits of the GPU, checked or traced, whatever it uses the\n"
-         "GPU by: HIP, OpenCL, a library, HSA. It need not know of rawhal. What limits\n"
-         "there are besides, rawhal limits tells; all that are set in the environment\n"
-         "hold.\n\n"
+  return "usage: rawhal exec [OPTIONS] -- PROGRAM [ARGUMENTS...]\n"
+         "\n"
+         "Runs PROGRAM with limits on its use of the GPU, and checks, traces or records\n"
+         "what it dispatches. PROGRAM may use HIP, OpenCL, a library or HSA, and needs no\n"
+         "changes. Limits that the environment sets apply as well; 'rawhal limits' lists\n"
+         "them. If an option and the environment set the same limit, the stricter applies.\n"
+         "\n"
          "options:\n"
-         "  --gpu-share SHARE   device time, as \"30%\"\n"
-         "  --memory BYTES      device memory, as \"4G\" or \"512M\"\n"
-         "  --check[=MODE]      are dispatches what their kernels take? MODE: warn, each\n"
-         "                      mistake once; report, every time; refuse, such a kernel\n"
-         "                      does not run. warn without\n"
-         "  --region FILE       processes that name it have their limits together, of one\n"
-         "                      tenant: else each process of PROGRAM has them for itself\n"
-         "  --tenant NAME       whose they are, among those of the region\n"
-         "  --guard MODE        what becomes of a process that uses a device and in which\n"
-         "                      the runtime has not loaded the library, where limits or\n"
-         "                      checks must hold: end, the default; report, it is said;\n"
-         "                      off, nobody looks\n"
-         "  --trace FILE        when dispatches ran and what held them back, as JSON for\n"
-         "                      Perfetto; must not be there yet\n"
-         "  --record FILE       what is dispatched, for rawhal replay\n"
-         "  --record-bytes BYTES  the most that file may have; 1G without\n"
-         "  --record-buffers    with the contents of buffers: see rawhal record --help\n"
+         "  --gpu-share SHARE   share of the device's time, such as \"30%\"\n"
+         "  --memory BYTES      device memory, such as \"4G\" or \"512M\"\n"
+         "  --check[=MODE]      check each dispatch against its kernel. MODE is off; warn\n"
+         "                      (default), report each mistake once; report, every time;\n"
+         "                      refuse, stop the queue instead of running the kernel\n"
+         "  --region FILE       share the limits with the other processes of the tenant\n"
+         "                      that name FILE; default: each process of PROGRAM has its\n"
+         "                      own limits\n"
+         "  --tenant NAME       the tenant of the region whose limits these are\n"
+         "  --guard MODE        what to do with a process that uses a device without these\n"
+         "                      limits and checks, because its runtime has not loaded the\n"
+         "                      library. MODE is refuse (default), kill it; report, report\n"
+         "                      it; warn, report the first; off, do not look\n"
+         "  --trace FILE        write when dispatches ran and what delayed them to FILE,\n"
+         "                      which must not exist, as JSON for Perfetto\n"
+         "  --record FILE       record dispatches for 'rawhal replay' in FILE, which must\n"
+         "                      not exist\n"
+         "  --record-bytes BYTES  largest size of the recording; default: 1G\n"
+         "  --record-buffers    record the contents of buffers as well; see 'rawhal record\n"
+         "                      --help'\n"
          "  --substitute NAME=FILE[:KERNEL][,EXTRA...]\n"
-         "                      another kernel in the place of NAME, which may be a\n"
-         "                      pattern; KERNEL has the same name without. EXTRA: an\n"
-         "                      argument more, buffer=BYTES[:FILE], dispatch or value=N.\n"
-         "                      May be given again, the first that is for a kernel counts\n"
-         "  --substitute-cache FOLDER  remembers what became of them\n"
-         "  --policy FILE       rules by program, kernel and code object, as JSON:\n"
+         "                      run KERNEL of FILE (default: the one named NAME) in place\n"
+         "                      of kernel NAME, which may be a pattern. EXTRA is another\n"
+         "                      argument: buffer=BYTES[:FILE], dispatch or value=N. May be\n"
+         "                      repeated; the first that matches a kernel applies\n"
+         "  --substitute-cache FOLDER  keep the outcomes of substitutions in FOLDER\n"
+         "  --policy FILE       rules by program, kernel and code object, as JSON; see\n"
          "                      docs/policy.md\n"
-         "  --help              this text\n\n"
-         "Of a limit that the environment has as well the stricter holds.\n\n"
+         "  --help              show this text\n"
+         "\n"
          "environment:\n"
-         "  RAWHAL_FRONT_LIBRARY  the path of librawhal-front.so, if it is not beside\n"
-         "                        librawhal\n"
-         "  RAWHAL_DEVICE         softgpu or hsa; softgpu-run starts PROGRAM where it is\n"
-         "                        softgpu, or there is no /dev/kfd and it says nothing\n"
-         "  RAWHAL_FRONT_REPORT   a file or the number of a descriptor for what the limits\n"
-         "                        have to say; standard error without, no one when it is\n"
-         "                        empty\n\n"
-         "It sets HSA_TOOLS_LIB and HSA_TOOLS_ROCPROFILER_V1_TOOLS for PROGRAM; where\n"
-         "ROCP_TOOL_LIBRARIES names tools of rocprofiler-sdk it adds\n"
-         "librawhal-front-register.so.\n\n"
-         "exit status: PROGRAM's own, and\n"
-         "  2    the command line is wrong, or what it or the environment asks for cannot\n"
-         "       be: PROGRAM would have no device\n"
-         "  126  the library or PROGRAM cannot be run, or a process was ended (--guard)\n"
-         "  127  there is no PROGRAM\n";
+         "  RAWHAL_FRONT_LIBRARY  path of librawhal-front.so, if it is not in the folder\n"
+         "                        of librawhal\n"
+         "  RAWHAL_DEVICE         softgpu or hsa (hardware). softgpu-run starts PROGRAM if\n"
+         "                        it is softgpu, or if it is unset and there is no\n"
+         "                        /dev/kfd\n"
+         "  RAWHAL_FRONT_REPORT   where messages go: a file or the number of a descriptor;\n"
+         "                        unset: standard error; empty: nowhere\n"
+         "\n"
+         "Sets HSA_TOOLS_LIB and HSA_TOOLS_ROCPROFILER_V1_TOOLS for PROGRAM. If\n"
+         "ROCP_TOOL_LIBRARIES names tools of rocprofiler-sdk, adds\n"
+         "librawhal-front-register.so to it.\n"
+         "\n"
+         "exit status: that of PROGRAM, or\n"
+         "  2    the command line is wrong, or an option or a variable asks for what is\n"
+         "       not possible; PROGRAM was not started\n"
+         "  126  the library or PROGRAM cannot be run, or a process was killed (--guard)\n"
+         "  127  PROGRAM does not exist\n";
 }
 
 static const char *record_help(void)
 {
-  return "usage: rawhal record -o FILE [OPTIONS] -- PROGRAM [ARGUMENTS...]\n\n"
-         "Runs PROGRAM and writes what it dispatches to FILE: kernels, their code objects,\n"
-         "grids and kernargs. rawhal replay lists what is in it, and launches one of them\n"
-         "again.\n\n"
+  return "usage: rawhal record -o FILE [OPTIONS] -- PROGRAM [ARGUMENTS...]\n"
+         "\n"
+         "Runs PROGRAM and records its dispatches in FILE: kernels, code objects, grids\n"
+         "and kernargs. 'rawhal replay' lists them and launches one of them again.\n"
+         "\n"
          "options:\n"
-         "  -o, --output FILE   must not be there yet; a second process of the program\n"
-         "                      that uses the GPU adds its number\n"
-         "  --bytes BYTES       the most that FILE may have, as \"64M\" or \"8G\"; 1G without\n"
-         "  --buffers           with what the pointers of kernargs lead to, before and\n"
-         "                      after: then one dispatch of a queue runs at a time, and\n"
-         "                      replay can compare\n"
+         "  -o, --output FILE   the recording, which must not exist. If several processes\n"
+         "                      use the GPU, the others add a number to the name\n"
+         "  --bytes BYTES       largest size of FILE, such as \"64M\" or \"8G\"; default: 1G\n"
+         "  --buffers           record what the pointers in kernargs point to, before and\n"
+         "                      after each dispatch. Each queue then runs one dispatch at\n"
+         "                      a time, and replay can compare the results\n"
          "  --gpu-share, --memory, --region, --tenant, --guard, --check, --trace\n"
-         "                      as of rawhal exec\n"
-         "  --help              this text\n\n"
-         "The file is written as the program goes on, can be read whenever it was killed,\n"
-         "and says so when it ends early. Environment and exit status are those of rawhal\n"
-         "exec.\n";
+         "                      as for 'rawhal exec'\n"
+         "  --help              show this text\n"
+         "\n"
+         "FILE is written while PROGRAM runs. It can be read even if PROGRAM was killed,\n"
+         "and says so if it is incomplete. The environment and the exit status are those\n"
+         "of 'rawhal exec'.\n";
 }
 
 /* ---- The environment ---- */
@@ -230,12 +239,11 @@ static const struct option record_options[] = {
 
 static bool set_check(const char *mode, rawhal_error_t *error)
 {
-  static const char *const modes[] = {"warn", "report", "refuse"};
-  for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); ++i)
-    if (strcmp(mode, modes[i]) == 0)
-      return set_variable("RAWHAL_CHECK", mode, error);
+  check_mode_t known;
+  if (check_mode_of(mode, &known))
+    return set_variable("RAWHAL_CHECK", mode, error);
   return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
-                     "--check=%.40s: there are warn, report and refuse", mode);
+                     "--check: expected " CHECK_MODES ", got '%.40s'", mode);
 }
 
 /* The program may change its folder. */
@@ -401,7 +409,7 @@ static int fail_start(const char *command, const char *program, int why)
 }
 
 /* What would leave the program without a device is said before it runs without one. */
-static int check_and_start(const char *command, char **argv, guard_mode_t guard)
+static int check_and_start(const char *command, char **argv, check_mode_t guard)
 {
   char path[PATH_MAX], program[PATH_MAX];
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
@@ -415,7 +423,7 @@ static int check_and_start(const char *command, char **argv, guard_mode_t guard)
     return error.status == RAWHAL_NOT_FOUND ? NOT_STARTED : TOOL_USAGE;
   }
   int why = 0;
-  if (enforces && guard != GUARD_OFF) {
+  if (enforces && guard != CHECK_OFF) {
     const int status = guard_run(argv, guard, NOT_STARTED, &why, &error);
     if (status >= 0)
       return status;
@@ -433,7 +441,7 @@ static int start(const char *command, int argc, char **argv, const char *short_o
                  const struct option *options)
 {
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
-  guard_mode_t guard = GUARD_END;
+  check_mode_t guard = CHECK_REFUSE;
   bool bytes = false, buffers = false;
   if (!on_softgpu(argc, argv, &error)) {
     (void)tool_fail(command, &error);
@@ -445,8 +453,8 @@ static int start(const char *command, int argc, char **argv, const char *short_o
     if (option == '?')
       return tool_usage(command, "unknown option, or one without a value: '%s'",
                         tool_bad_option(argv));
-    if (option == GUARD && !guard_mode_of(optarg, &guard))
-      return tool_usage(command, "--guard=%.40s: there are end, report and off", optarg);
+    if (option == GUARD && !check_mode_of(optarg, &guard))
+      return tool_usage(command, "--guard: expected " CHECK_MODES ", got '%.40s'", optarg);
     if (option != GUARD && !set_option(option, optarg, &error))
       return tool_usage(command, "%s", error.message);
     bytes |= option == BYTES;

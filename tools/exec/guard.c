@@ -20,20 +20,22 @@
 enum { LEAST_US = 2000, MOST_US = 250000, QUIET_PART = 8, WORK_PART = 33 };
 
 typedef struct guard {
-  guard_mode_t mode;
+  check_mode_t mode;
   pid_t program;
   tree_t tree;
   int64_t changed_us, pause_us;
-  bool escaped, hidden;
+  bool reported, escaped, hidden;
 } guard_t;
 
-bool guard_mode_of(const char *word, guard_mode_t *mode)
+bool check_mode_of(const char *word, check_mode_t *mode)
 {
-  static const char *const words[] = {
-      [GUARD_END] = "end", [GUARD_REPORT] = "report", [GUARD_OFF] = "off"};
+  static const char *const words[] = {[CHECK_OFF] = "off",
+                                      [CHECK_WARN] = "warn",
+                                      [CHECK_REPORT] = "report",
+                                      [CHECK_REFUSE] = "refuse"};
   for (size_t i = 0; i < sizeof(words) / sizeof(*words); ++i)
     if (strcmp(words[i], word) == 0) {
-      *mode = (guard_mode_t)i;
+      *mode = (check_mode_t)i;
       return true;
     }
   return false;
@@ -74,11 +76,13 @@ static void on_found(void *context, pid_t pid, tree_sight_t sight)
     guard->hidden = true;
     return;
   }
-  const bool end = guard->mode == GUARD_END;
-  print_process(pid, end ? "uses a device, and its runtime has not loaded librawhal-front.so: it "
-                           "would not be limited, and is ended"
-                         : "uses a device, and its runtime has not loaded librawhal-front.so: it "
-                           "is not limited");
+  const bool end = guard->mode == CHECK_REFUSE;
+  if (guard->mode != CHECK_WARN || !guard->reported)
+    print_process(pid, end ? "uses a device, but its runtime has not loaded librawhal-front.so: "
+                             "limits would not apply to it, so it was killed"
+                           : "uses a device, but its runtime has not loaded librawhal-front.so: "
+                             "limits do not apply to it");
+  guard->reported = true;
   guard->escaped |= end;
   if (end)
     send(pid, SIGKILL);
@@ -239,7 +243,7 @@ static int end_like(int status)
   return 128 + WTERMSIG(status);
 }
 
-int guard_run(char **argv, guard_mode_t mode, int escaped, int *why, rawhal_error_t *error)
+int guard_run(char **argv, check_mode_t mode, int escaped, int *why, rawhal_error_t *error)
 {
   guard_t guard = {.mode = mode, .pause_us = LEAST_US};
   struct sigaction on_child;

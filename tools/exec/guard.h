@@ -6,14 +6,17 @@
 
 #include <rawhal/status.h>
 
-typedef enum guard_mode { GUARD_END, GUARD_REPORT, GUARD_OFF } guard_mode_t;
+/* What --check, --guard, RAWHAL_CHECK and policies have in common: whether anybody looks, whether
+ * the first finding is reported or each, and whether what was found may go on. */
+typedef enum check_mode { CHECK_OFF, CHECK_WARN, CHECK_REPORT, CHECK_REFUSE } check_mode_t;
+#define CHECK_MODES "off, warn, report or refuse"
 
 /* False: no such mode. */
-bool guard_mode_of(const char *word, guard_mode_t *mode);
+bool check_mode_of(const char *word, check_mode_t *mode);
 
 /* Runs the program, and returns when it has ended: its exit status, or `escaped` when something had
  * to be ended. A program that was ended by a signal ends this process by the same one. -1: it has
  * not been started, and `*why` is the errno of execvp(3), or 0, and the error says more. */
-int guard_run(char **argv, guard_mode_t mode, int escaped, int *why, rawhal_error_t *error);
+int guard_run(char **argv, check_mode_t mode, int escaped, int *why, rawhal_error_t *error);
 
 #endif
