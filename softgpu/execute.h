@@ -37,7 +37,7 @@ enum {
   SOFTGPU_CHECK_STORES = 1 << 3,  /* scalar stores that stay in the scalar cache */
 };
 
-typedef struct softgpu_gws softgpu_gws_t; /* resources of global wave sync: isa/exec/memory/gws.h */
+typedef struct softgpu_gws softgpu_gws_t; /* resources of global wave sync: isa/memory/gws.h */
 
 /* One dispatch, already read out of its packet. Addresses are host addresses and NOT yet checked.
  */

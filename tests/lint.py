@@ -27,7 +27,7 @@ FLOORS = {
     "queue": ["queue/limit", "queue/gate"],
     "softgpu": ["softgpu/device", "softgpu/isa", "softgpu/cp", "softgpu/thunk", "softgpu/door"],
     "softgpu/isa": ["softgpu/isa/" + name for name in (
-        "describe", "base", "decode", "exec/memory", "exec/scalar", "exec/vector", "exec/matrix", "exec/build",
+        "describe", "base", "decode", "memory", "exec/scalar", "exec/memory", "exec/vector", "exec/matrix", "exec/build",
         "reference", "run")],
 }
 # Folders within one: what they may include, who may include them, and what of them.

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "softgpu/execute.h"
-#include "softgpu/isa/exec/memory/gws.h"
+#include "softgpu/isa/memory/gws.h"
 #include "softgpu/softgpu.h"
 
 typedef struct softgpu_queue softgpu_queue_t;

@@ -5,7 +5,7 @@
 
 #include "softgpu/device/memory.h"
 #include "softgpu/device/option.h"
-#include "softgpu/isa/exec/memory/gws.h"
+#include "softgpu/isa/memory/gws.h"
 #include "softgpu/thunk/chip_table.h"
 #include "softgpu/thunk/layout.h"
 #include "softgpu/thunk/thunk.h"

@@ -129,6 +129,12 @@ static inline uint64_t isa_exec(const isa_wave_t *wave)
   return isa_read_s64(wave, ISA_EXEC);
 }
 
+/* The register rows of a vector operand. */
+static inline isa_row_t *isa_rows(const isa_wave_t *wave, const isa_operand_t *operand)
+{
+  return (operand->kind == ISA_OPERAND_AGPR ? wave->a : wave->v) + operand->index;
+}
+
 /* Each executor claims the instructions it runs when a program is decoded: sets inst->run (and
  * plan) and returns true, or returns false when it does not know the op. After
  * preparation `run` returns false only for a fault, which it has described in wave->fault. `run`

@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include "softgpu/isa/base/real.h"
+#include "softgpu/isa/describe/chips.h"
+#include "softgpu/isa/describe/memory.h"
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/memory/access.h"
-#include "softgpu/isa/exec/memory/gws.h"
+#include "softgpu/isa/memory/gws.h"
+#include "softgpu/isa/memory/reach.h"
 #include "softgpu/isa/reference/memory.h"
 #include "softgpu/isa/reference/reference.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/memory/image.h"
 #include "softgpu/isa/reference/memory.h"
 #include "softgpu/isa/reference/reference.h"
 

@@ -4,10 +4,11 @@
 #include "softgpu/device/clock.h"
 #include "softgpu/isa/reference/reference.h"
 
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/memory/access.h"
-#include "softgpu/isa/exec/memory/lds_load.h"
 #include "softgpu/isa/exec/scalar/salu.h"
+#include "softgpu/isa/memory/lds_load.h"
+#include "softgpu/isa/memory/reach.h"
 #include "softgpu/isa/reference/memory.h"
 
 static bool has(const char *name, const char *part)

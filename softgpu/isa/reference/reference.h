@@ -1,7 +1,7 @@
 /* The reference engine: instructions executed one lane at a time, looked up and taken apart again
  * each time, with arithmetic in integers (real.h). Internal to softgpu.
  *
- * It shares the decoder, the checks of addresses, and exec/vector/defined.inc with the engine
+ * It shares the decoder, the checks of addresses, and base/defined.inc with the engine
  * proper, and nothing else: tests hold one against the other, and `softgpu` option reference=1 runs
  * it. */
 #ifndef SOFTGPU_ISA_REFERENCE_REFERENCE_H

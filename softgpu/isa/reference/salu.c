@@ -1,8 +1,8 @@
 /* The reference engine's scalar instructions: one switch, bit by bit where that is plainer. */
 #include "softgpu/isa/reference/reference.h"
 
-#include "softgpu/isa/base/scalar.h"
 #include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 #include "softgpu/isa/exec/scalar/salu.h"
 
 typedef struct scalar {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "softgpu/isa/base/real.h"
-#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/memory/image.h"
 #include "softgpu/isa/reference/memory.h"
 #include "softgpu/isa/reference/reference.h"
 

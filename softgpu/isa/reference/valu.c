@@ -8,7 +8,7 @@
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/reference/reference.h"
 
-#include "softgpu/isa/exec/vector/defined.inc"
+#include "softgpu/isa/base/defined.inc"
 
 /* Letters of types: u 32 bits, b the same whose bit 31 is a sign, h 16 bits, x the same with a
  * sign, q 64 bits, k the same signed, e f g floats of 16, 32 and 64 bits, m a mask, p w a register

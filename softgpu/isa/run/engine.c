@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "softgpu/device/clock.h"
-#include "softgpu/isa/exec/memory/gws.h"
 #include "softgpu/isa/exec/scalar/salu.h"
+#include "softgpu/isa/memory/gws.h"
 #include "softgpu/isa/run/engine.h"
 #include "softgpu/isa/run/group.h"
 #include "softgpu/isa/run/keep.h"

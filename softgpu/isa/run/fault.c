@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "softgpu/isa/exec/memory/checks.h"
-#include "softgpu/isa/exec/memory/gws.h"
-#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/memory/gws.h"
+#include "softgpu/isa/memory/image.h"
 #include "softgpu/isa/run/group.h"
 
 static const char *const kinds[] = {

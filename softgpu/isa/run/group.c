@@ -1,7 +1,7 @@
 #include "softgpu/isa/run/group.h"
 
 #include "softgpu/isa/exec/memory/checks.h"
-#include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/run/keep.h"
 
 #include <string.h>

@@ -13,8 +13,8 @@
 #include "tests/softgpu/isa/words.h"
 
 extern "C" {
-#include "softgpu/isa/exec/memory/gws.h"
-#include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/memory/gws.h"
+#include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/reference/reference.h"
 #include "softgpu/isa/run/prepare.h"
 }

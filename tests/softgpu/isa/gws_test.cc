@@ -8,7 +8,7 @@
 #include "tests/softgpu/isa/kernels.h"
 
 extern "C" {
-#include "softgpu/isa/exec/memory/gws.h"
+#include "softgpu/isa/memory/gws.h"
 }
 
 namespace {

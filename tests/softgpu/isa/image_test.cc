@@ -11,7 +11,7 @@
 
 extern "C" {
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/memory/image.h"
 #include "softgpu/isa/reference/reference.h"
 #include "softgpu/isa/run/prepare.h"
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 extern "C" {
-#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/memory/image.h"
 #include "softgpu/isa/reference/memory.h"
 }
 

@@ -5,7 +5,7 @@
 #include "tests/softgpu/oracle/cases.h"
 
 extern "C" {
-#include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/reference/reference.h"
 }
 

@@ -1,13 +1,10 @@
-/* Reaching memory: address checks and per-lane pointers. Internal to softgpu. */
+/* Per-lane pointers, and moving data between them and registers. Internal to softgpu. */
 #ifndef SOFTGPU_ISA_EXEC_MEMORY_ACCESS_H
 #define SOFTGPU_ISA_EXEC_MEMORY_ACCESS_H
 
-#include <string.h>
-
-#include "softgpu/device/memory.h"
-#include "softgpu/isa/base/wave.h"
 #include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/memory.h"
+#include "softgpu/isa/memory/reach.h"
 
 /* Host pointers of the lanes of one instruction. What a lane has out of range reads 0 and is not
  * stored: all of it, or of loads and stores the dwords at the end. */
@@ -19,98 +16,12 @@ typedef struct isa_lanes {
   uint8_t *at[ISA_LANES];
 } isa_lanes_t;
 
-/* The slow way into the range cache. False when [address, +bytes) is not in one live allocation
- * that allows the access to the wave's device; the fault is described. */
-bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
-                    uint32_t bytes, bool store);
-
-/* Ranges are kept per instruction, so that each buffer of a kernel keeps its own. */
-static inline isa_range_t *isa_range_of(const isa_wave_t *wave, const isa_inst_t *inst)
-{
-  return &wave->thread->ranges[inst->range];
-}
-
-static inline bool isa_range_holds(const isa_range_t *range, uint64_t address, uint64_t bytes,
-                                   bool store)
-{
-  uint64_t offset = address - range->base;
-  return offset < range->size && bytes <= range->size - offset &&
-         (!store || range->flags & SOFTGPU_MEMORY_WRITE);
-}
-
-/* True when device memory [address, +bytes) may be accessed by `lane`. */
-static inline bool isa_reach(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
-                             uint32_t bytes, bool store)
-{
-  return isa_range_holds(range, address, bytes, store) ||
-         isa_range_find(wave, range, lane, address, bytes, store);
-}
-
-/* Where the host has what is in the range. */
-static inline uint8_t *isa_range_host(const isa_range_t *range, uint64_t address)
-{
-  return (uint8_t *)(uintptr_t)(address + range->shift);
-}
-
-/* Forgets a range that another thread may have freed since. Once per instruction. */
-static inline void isa_range_refresh(isa_range_t *range)
-{
-  if (range->generation != softgpu_memory_generation())
-    range->size = 0;
-}
-
-/* Aligned dwords and quadwords are read and written whole, with the ordering that loads and stores
- * have on x86 anyway; waves on other threads may poll them. */
-static inline uint32_t isa_load32(const uint8_t *at)
-{
-  uint32_t value;
-  if (((uintptr_t)at & 3) == 0)
-    return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_ACQUIRE);
-  memcpy(&value, at, sizeof value);
-  return value;
-}
-
-static inline void isa_store32(uint8_t *at, uint32_t value)
-{
-  if (((uintptr_t)at & 3) == 0)
-    __atomic_store_n((uint32_t *)(void *)at, value, __ATOMIC_RELEASE);
-  else
-    memcpy(at, &value, sizeof value);
-}
-
-static inline uint64_t isa_load64(const uint8_t *at)
-{
-  uint64_t value;
-  if (((uintptr_t)at & 7) == 0)
-    return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
-  memcpy(&value, at, sizeof value);
-  return value;
-}
-
-static inline void isa_store64(uint8_t *at, uint64_t value)
-{
-  if (((uintptr_t)at & 7) == 0)
-    __atomic_store_n((uint64_t *)(void *)at, value, __ATOMIC_RELEASE);
-  else
-    memcpy(at, &value, sizeof value);
-}
-
 /* What a D16 load keeps of the register it loads a half of. LLVM's d16PreservesUnusedBits(), and
  * the CDNA ISA documents: memory with error correction writes whole registers, the rest zero. */
 static inline uint32_t isa_half_kept(const isa_wave_t *wave)
 {
   return wave->dispatch->sram_ecc ? 0 : UINT32_MAX;
 }
-
-/* Whether [address, +bytes) lies in LDS. */
-static inline bool isa_lds_holds(const isa_wave_t *wave, uint64_t address, uint32_t bytes)
-{
-  return address < wave->lds_bytes && bytes <= wave->lds_bytes - address;
-}
-
-/* For what does not: out of range by the ISA documents, so reads give 0 and writes are dropped,
- * each dword for itself. False, and a described fault, when the dispatch asked for the check. */
-bool isa_lds_outside(isa_wave_t *wave, unsigned lane, uint64_t address, uint32_t bytes);
 
 /* The host's pointer to an element of LDS, naturally aligned; NULL where it is out of range. False
  * for a fault. */
@@ -130,29 +41,9 @@ static inline bool isa_lds_element(isa_wave_t *wave, unsigned lane, uint32_t add
 bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *lanes,
                        unsigned lane, uint64_t address);
 
-/* The register rows of a vector operand. */
-static inline isa_row_t *isa_rows(const isa_wave_t *wave, const isa_operand_t *operand)
-{
-  return (operand->kind == ISA_OPERAND_AGPR ? wave->a : wave->v) + operand->index;
-}
-
-/* Where a lane's bytes are for the device: in LDS, whose place in the host's memory means nothing
- * to users, their offset. */
-static inline uint64_t isa_device_address(const isa_wave_t *wave, const uint8_t *at)
-{
-  const uint64_t offset = (uintptr_t)at - (uintptr_t)wave->lds;
-  return offset < wave->lds_bytes ? offset : (uintptr_t)at;
-}
-
 /* Whether the wave has the registers of a vector operand. */
 bool isa_vector_allocated(const isa_operand_t *operand, unsigned dwords,
                           const isa_limits_t *limits);
-
-/* Host pointer of a lane's byte `offset` in the wave's scratch slice, whose dwords are interleaved
- * by lane; NULL and a described fault when [offset, +bytes) leaves the private segment.
- * `base` is the address of lane 0's byte 0. */
-uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
-                        uint32_t bytes);
 
 static inline bool isa_writes_memory(const isa_access_t *plan)
 {

@@ -1,10 +1,10 @@
 /* MUBUF and MTBUF: loads, stores and atomics through a buffer descriptor. */
 #include "softgpu/isa/base/format.h"
-#include "softgpu/isa/base/scalar.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/access.h"
 #include "softgpu/isa/exec/memory/move.h"
 #include "softgpu/isa/exec/memory/prepare.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 
 /* A buffer descriptor, MI200 ISA document table 37. */
 typedef struct descriptor {

@@ -3,123 +3,22 @@
 #include "softgpu/isa/exec/memory/checks.h"
 
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/memory/lds_load.h"
 
 /* --- LDS --- */
-
-typedef struct touch {
-  isa_wave_t *wave;
-  unsigned lane;
-  uint32_t address, bytes;
-  uint32_t since; /* epoch from which on it may have happened */
-  bool reads, writes, is_atomic;
-} touch_t;
-
-static uint32_t pc_offset(const isa_wave_t *wave)
-{
-  return (uint32_t)(wave->pc - wave->entry);
-}
-
-static bool report_race(const touch_t *touch, unsigned byte, unsigned other, uint32_t pc)
-{
-  isa_wave_t *wave = touch->wave;
-  isa_wave_fault(wave, SOFTGPU_FAULT_LDS_RACE, touch->lane, touch->address + byte, 1);
-  wave->fault->other_wave = other;
-  wave->fault->other_pc_offset = pc;
-  return false;
-}
-
-/* Conflicts with another wave since the last barrier. Of two atomics there is none; nor is a plain
- * read of what another wave changes atomically taken for one, for that is how flags are polled. */
-static bool check_race(const touch_t *touch, const isa_shadow_cell_t *cell, unsigned byte)
-{
-  const unsigned self = touch->wave->index;
-  const bool plain = !touch->is_atomic, writes = touch->writes;
-  const bool written = cell->write_epoch >= touch->since && cell->writer != self;
-  const bool read = cell->read_epoch >= touch->since && cell->reader != self;
-  if (written && !(cell->by_atomic && (touch->is_atomic || !writes)))
-    return report_race(touch, byte, cell->writer, cell->write_pc);
-  if (read && writes && plain)
-    return report_race(touch, byte, cell->reader, cell->read_pc);
-  return true;
-}
-
-static void note(const touch_t *touch, isa_shadow_cell_t *cell, uint32_t epoch, uint32_t pc)
-{
-  const uint8_t self = (uint8_t)touch->wave->index;
-  if (touch->writes) {
-    cell->write_epoch = epoch;
-    cell->write_pc = pc;
-    cell->writer = self;
-    cell->by_atomic = touch->is_atomic;
-  } else {
-    const bool others = cell->read_epoch == epoch && cell->reader != self;
-    cell->reader = others ? ISA_SHADOW_MANY : self;
-    cell->read_epoch = epoch;
-    cell->read_pc = pc;
-  }
-}
-
-/* What lies outside of LDS is left to the instruction. */
-static bool check_lds(const touch_t *touch)
-{
-  isa_wave_t *wave = touch->wave;
-  isa_shadow_t *shadow = wave->shadow;
-  const uint32_t checks = wave->dispatch->checks;
-  if (touch->address >= wave->lds_bytes || touch->bytes > wave->lds_bytes - touch->address)
-    return true;
-  for (uint32_t i = 0; i < touch->bytes; ++i) {
-    isa_shadow_cell_t *cell = &shadow->cells[touch->address + i];
-    if (checks & SOFTGPU_CHECK_LDS && touch->reads && cell->write_epoch == 0)
-      return isa_wave_fault(wave, SOFTGPU_FAULT_LDS_UNWRITTEN, touch->lane, touch->address,
-                            touch->bytes);
-    if (checks & SOFTGPU_CHECK_RACES && !check_race(touch, cell, i))
-      return false;
-  }
-  for (uint32_t i = 0; i < touch->bytes; ++i)
-    note(touch, &shadow->cells[touch->address + i], shadow->epoch, pc_offset(wave));
-  return true;
-}
-
-static touch_t touch_of(isa_wave_t *wave, unsigned kind, uint32_t bytes)
-{
-  return (touch_t){.wave = wave,
-                   .bytes = bytes,
-                   .since = wave->shadow ? wave->shadow->epoch : 0,
-                   .reads = kind == ISA_LOAD || kind == ISA_ATOMIC,
-                   .writes = kind != ISA_LOAD,
-                   .is_atomic = kind == ISA_ATOMIC};
-}
 
 static bool check_ds(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_ds_touch_t what = isa_ds_touch(inst);
-  touch_t touch = touch_of(wave, what.kind, what.bytes);
+  isa_touch_t touch = isa_touch_of(wave, what.kind, what.bytes);
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     touch.lane = (unsigned)__builtin_ctzll(left);
     for (unsigned i = 0; i < what.count; ++i) {
       touch.address = isa_rows(wave, &inst->vaddr)[0][touch.lane] + what.offset[i];
-      if (!check_lds(&touch))
+      if (!isa_shadow_check(&touch))
         return false;
     }
   }
-  return true;
-}
-
-bool isa_check_landing(isa_wave_t *wave, const isa_lds_load_t *load)
-{
-  const uint64_t pc = wave->pc;
-  touch_t touch = touch_of(wave, ISA_STORE, 0);
-  touch.since = load->epoch;
-  wave->pc = load->pc;
-  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
-    touch.lane = lane;
-    touch.address = load->base + load->stride * lane;
-    touch.bytes = 4u * load->dwords[lane];
-    if (touch.bytes && !check_lds(&touch))
-      return false; /* the fault is at the load */
-  }
-  wave->pc = pc;
   return true;
 }
 
@@ -171,7 +70,7 @@ static bool check_flat(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_row_t *row = isa_rows(wave, &inst->vaddr);
   const bool has_base = inst->saddr.kind != ISA_OPERAND_NONE;
   const uint64_t base = has_base ? isa_read_s64(wave, inst->saddr.index) : 0;
-  touch_t touch = touch_of(wave, plan->kind, plan->bytes);
+  isa_touch_t touch = isa_touch_of(wave, plan->kind, plan->bytes);
   for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
     const unsigned lane = touch.lane = (unsigned)__builtin_ctzll(left);
     uint64_t address = base + (uint64_t)(int64_t)inst->offset + row[0][lane];
@@ -179,7 +78,7 @@ static bool check_flat(isa_wave_t *wave, const isa_inst_t *inst)
     const bool in_lds =
         inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->shared_aperture_hi;
     touch.address = (uint32_t)address;
-    if (in_lds && wave->shadow && !check_lds(&touch))
+    if (in_lds && wave->shadow && !isa_shadow_check(&touch))
       return false;
     if (!in_lds && touch.reads && !check_kernarg(wave, lane, address, plan->bytes))
       return false;

@@ -2,9 +2,9 @@
  * nothing here needs host atomics. */
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/checks.h"
-#include "softgpu/isa/exec/memory/gws.h"
 #include "softgpu/isa/exec/memory/move.h"
 #include "softgpu/isa/exec/memory/prepare.h"
+#include "softgpu/isa/memory/gws.h"
 
 /* A lane's address in LDS. The addition wraps at 32 bits: LLVM folds offsets into negative
  * addresses for every chip after the first (SIISelLowering, isDSOffsetLegal). */

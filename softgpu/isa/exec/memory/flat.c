@@ -1,9 +1,9 @@
 /* FLAT, GLOBAL and SCRATCH instructions. */
-#include "softgpu/isa/base/scalar.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/access.h"
 #include "softgpu/isa/exec/memory/move.h"
 #include "softgpu/isa/exec/memory/prepare.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 
 static uint64_t scalar_base(const isa_wave_t *wave, const isa_inst_t *inst)
 {

@@ -1,9 +1,9 @@
 /* MIMG: loads, stores and atomics of texels, and what an image says of itself. */
-#include "softgpu/isa/base/scalar.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/access.h"
-#include "softgpu/isa/exec/memory/image.h"
 #include "softgpu/isa/exec/memory/prepare.h"
+#include "softgpu/isa/exec/memory/sample.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 
 static bool is_half(const isa_inst_t *inst)
 {

@@ -7,7 +7,7 @@
 #include "softgpu/isa/base/float.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/access.h"
-#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/exec/memory/sample.h"
 
 isa_sampler_t isa_sampler_read(const isa_wave_t *wave, const isa_inst_t *inst,
                                const isa_image_t *image)

@@ -1,9 +1,9 @@
 /* Scalar memory: loads, stores, atomics, clocks and cache operations. */
 #include "softgpu/device/clock.h"
-#include "softgpu/isa/base/scalar.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/checks.h"
 #include "softgpu/isa/exec/memory/prepare.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 
 static bool is_buffer(const isa_inst_t *inst)
 {

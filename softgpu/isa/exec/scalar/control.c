@@ -1,9 +1,9 @@
 /* Scalar instructions that steer the wave: branches, calls, barriers, hardware registers, register
  * indexing. The program counter has already moved past the instruction when they run. */
-#include "softgpu/isa/base/scalar.h"
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 #include "softgpu/isa/exec/scalar/salu.h"
+#include "softgpu/isa/memory/lds_load.h"
 
 #define RUN(name) static bool run_##name(isa_wave_t *w, const isa_inst_t *inst)
 

@@ -1,8 +1,8 @@
 /* Scalar ALU instructions. The rows of salu_ops.inc become one function each. */
 #include <string.h>
 
-#include "softgpu/isa/base/scalar.h"
 #include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 #include "softgpu/isa/exec/scalar/salu.h"
 
 static uint64_t low_bits(unsigned width)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softgpu/isa/base/scalar.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 
 static _Atomic(const valu_build_t *) build_in_use; /* NULL until it is asked for */
 

@@ -144,8 +144,8 @@ static inline bool isa_is_vector(const isa_operand_t *operand)
 /* A constant's bits, which depend on the type of the operand it stands for. */
 uint64_t isa_valu_constant(const isa_inst_t *inst, const isa_operand_t *operand, unsigned type);
 
-/* Prepares an operand for reading (scalar.h). True when its `dwords` registers exist in every
- * wave. */
+/* Prepares an operand for reading (exec/scalar/operand.h). True when its `dwords` registers exist
+ * in every wave. */
 bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits);
 
 /* All but matrix instructions; see wave.h. */

@@ -2,8 +2,8 @@
 #ifndef SOFTGPU_ISA_EXEC_VECTOR_VECTOR_H
 #define SOFTGPU_ISA_EXEC_VECTOR_VECTOR_H
 
-#include "softgpu/isa/base/scalar.h"
 #include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 #include "softgpu/isa/exec/vector/valu.h"
 
 /* All sources are there and readable; those of several dwords are vectors. */

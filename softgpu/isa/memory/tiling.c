@@ -3,7 +3,7 @@
  * folded into these. The orders are the address library's, which ROCr has for what it allocates. */
 #include <string.h>
 
-#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/memory/image.h"
 
 enum { Z_ORDER, STANDARD, DISPLAY, ROTATED };
 enum { PLAIN, PRT, XOR }; /* PRT: XOR within the block only */

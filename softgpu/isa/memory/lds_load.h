@@ -7,8 +7,8 @@
  * There are kernels that rely on memory being slow: they load the next tile over one that other
  * waves have yet to read. And a kernel that forgets to wait, or waits after the barrier, shows it
  * in its results, as it would where memory is busy. SOFTGPU_CHECK_RACES names both. */
-#ifndef SOFTGPU_ISA_EXEC_MEMORY_LDS_LOAD_H
-#define SOFTGPU_ISA_EXEC_MEMORY_LDS_LOAD_H
+#ifndef SOFTGPU_ISA_MEMORY_LDS_LOAD_H
+#define SOFTGPU_ISA_MEMORY_LDS_LOAD_H
 
 #include "softgpu/isa/base/wave.h"
 

@@ -1,4 +1,4 @@
-#include "softgpu/isa/base/scalar.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 
 static uint32_t inline32(unsigned code)
 {

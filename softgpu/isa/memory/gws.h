@@ -4,8 +4,8 @@
  * 64 resources belong to a queue that was given them; each is a barrier or a semaphore, as the
  * instructions use it. MI200 and MI300 ISA documents, "DS_GWS_*"; the number of a resource is
  * LLVM's M0[21:16] + offset. */
-#ifndef SOFTGPU_ISA_EXEC_MEMORY_GWS_H
-#define SOFTGPU_ISA_EXEC_MEMORY_GWS_H
+#ifndef SOFTGPU_ISA_MEMORY_GWS_H
+#define SOFTGPU_ISA_MEMORY_GWS_H
 
 #include <pthread.h>
 #include <stdbool.h>

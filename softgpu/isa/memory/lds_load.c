@@ -1,15 +1,34 @@
-#include "softgpu/isa/exec/memory/lds_load.h"
+#include "softgpu/isa/memory/lds_load.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "softgpu/isa/exec/memory/checks.h"
+#include "softgpu/isa/describe/memory.h"
+#include "softgpu/isa/memory/shadow.h"
 
 enum { VMCNT_MOST = 63 }; /* vmcnt has six bits; the chip issues no more before some are complete */
 
+/* It may have landed at any time since it was issued. False for a race. */
+static bool check_landing(isa_wave_t *wave, const isa_lds_load_t *load)
+{
+  const uint64_t pc = wave->pc;
+  isa_touch_t touch = isa_touch_of(wave, ISA_STORE, 0);
+  touch.since = load->epoch;
+  wave->pc = load->pc;
+  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
+    touch.lane = lane;
+    touch.address = load->base + load->stride * lane;
+    touch.bytes = 4u * load->dwords[lane];
+    if (touch.bytes && !isa_shadow_check(&touch))
+      return false; /* the fault is at the load */
+  }
+  wave->pc = pc;
+  return true;
+}
+
 static bool land(isa_wave_t *wave, const isa_lds_load_t *load)
 {
-  if (load->epoch && !isa_check_landing(wave, load))
+  if (load->epoch && !check_landing(wave, load))
     return false;
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     const uint32_t address = load->base + lane * load->stride; /* a negative base wraps */

@@ -2,8 +2,8 @@
  *
  * isa_scalar_prepare() leaves constants in operand->value, so that reading one is a choice between
  * a register and that value; only the few special sources take the slow way. */
-#ifndef SOFTGPU_ISA_BASE_SCALAR_H
-#define SOFTGPU_ISA_BASE_SCALAR_H
+#ifndef SOFTGPU_ISA_EXEC_SCALAR_OPERAND_H
+#define SOFTGPU_ISA_EXEC_SCALAR_OPERAND_H
 
 #include "softgpu/isa/base/wave.h"
 

@@ -1,4 +1,4 @@
-#include "softgpu/isa/exec/memory/gws.h"
+#include "softgpu/isa/memory/gws.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* Image and sampler descriptors. */
-#include "softgpu/isa/exec/memory/image.h"
+#include "softgpu/isa/memory/image.h"
 
+#include "softgpu/isa/describe/memory.h"
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/memory/access.h"
 
 typedef enum reason {
   NO_TYPE,

@@ -1,9 +1,9 @@
-/* Images: descriptors, their texels' addresses, sampling. Internal to softgpu.
+/* Images: descriptors and their texels' addresses. Internal to softgpu.
  *
  * Descriptors are those of MI200's ISA document, "Image Resource" and "Sampler Resource", with the
  * fields where ROCr has them in its resource_ai.h. */
-#ifndef SOFTGPU_ISA_EXEC_MEMORY_IMAGE_H
-#define SOFTGPU_ISA_EXEC_MEMORY_IMAGE_H
+#ifndef SOFTGPU_ISA_MEMORY_IMAGE_H
+#define SOFTGPU_ISA_MEMORY_IMAGE_H
 
 #include "softgpu/isa/base/format.h"
 #include "softgpu/isa/base/wave.h"
@@ -60,34 +60,8 @@ bool isa_tiling_find(unsigned mode, unsigned dimensions, unsigned bytes, isa_til
 /* A texel's offset from the image's base. z: of the image, or its layer. */
 uint64_t isa_image_offset(const isa_image_t *image, uint32_t x, uint32_t y, uint32_t z);
 
-/* What image_sample does with coordinates and texels. */
-typedef struct isa_sampler {
-  uint8_t clamp[3]; /* isa_clamp_t */
-  bool is_linear;   /* in x and y */
-  bool is_unnormalized, truncates;
-  float border[4];
-} isa_sampler_t;
-
-typedef enum isa_clamp {
-  ISA_CLAMP_WRAP,
-  ISA_CLAMP_MIRROR,
-  ISA_CLAMP_EDGE,
-  ISA_CLAMP_MIRROR_ONCE_EDGE,
-  ISA_CLAMP_BORDER = 6,
-  ISA_CLAMP_MIRROR_ONCE_BORDER,
-} isa_clamp_t;
-
-isa_sampler_t isa_sampler_read(const isa_wave_t *wave, const isa_inst_t *inst,
-                               const isa_image_t *image);
-
 /* A component of a lane's address, as its register has it. */
 uint32_t isa_image_address(const isa_wave_t *wave, const isa_inst_t *inst, unsigned component,
                            unsigned lane);
-
-/* Writes what a load, `is_half` or not, returns to a lane: those of `values` that dmask names. */
-void isa_image_put(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
-                   const uint32_t values[4]);
-
-bool isa_image_sample(isa_wave_t *wave, const isa_inst_t *inst);
 
 #endif

@@ -1,0 +1,77 @@
+#include "softgpu/isa/memory/reach.h"
+
+/* Managed memory is in ranges that may go on in each other, and the program may unmap pages of what
+ * it lets devices use: what counts is whether the bytes are there, with the rest of their page. */
+static bool range_piece(isa_wave_t *wave, isa_range_t *range, const softgpu_allocation_t *found,
+                        uint64_t address, uint32_t bytes, bool store)
+{
+  const uint64_t page = 4096, rest = found->size - (address - found->base);
+  uint64_t first = address, last = address + bytes;
+  if (!(found->flags & SOFTGPU_MEMORY_USER))
+    return false;
+  if (bytes > rest) {
+    softgpu_allocation_t other;
+    if (found->shift != 0 || !softgpu_memory_find(found->base + found->size, &other) ||
+        !(other.flags & SOFTGPU_MEMORY_USER))
+      return false;
+  } else {
+    first = (first & ~(page - 1)) > found->base ? first & ~(page - 1) : found->base;
+    last += rest - bytes < -last % page ? rest - bytes : -last % page;
+  }
+  const void *host = softgpu_memory_reach(wave->dispatch->node, first, last - first, store);
+  if (!host)
+    return false;
+  range->base = first;
+  range->size = last - first;
+  range->shift = (uintptr_t)host - first;
+  range->flags = store ? found->flags : found->flags & ~(uint32_t)SOFTGPU_MEMORY_WRITE;
+  return true;
+}
+
+bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
+                    uint32_t bytes, bool store)
+{
+  softgpu_allocation_t found;
+  range->generation = softgpu_memory_generation();
+  if (!softgpu_memory_find(address, &found))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
+  const bool is_whole = bytes <= found.size - (address - found.base);
+  if (!is_whole && !range_piece(wave, range, &found, address, bytes, store))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
+  if (!softgpu_memory_allows(&found, wave->dispatch->node))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_FOREIGN, lane, address, bytes);
+  if (store && !(found.flags & SOFTGPU_MEMORY_WRITE))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_READ_ONLY, lane, address, bytes);
+  if (!is_whole)
+    return true;
+  if (!softgpu_memory_present(&found, found.base, found.size))
+    return range_piece(wave, range, &found, address, bytes, store) ||
+           isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
+  range->base = found.base;
+  range->size = found.size;
+  range->shift = found.shift;
+  range->flags = found.flags;
+  return true;
+}
+
+uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
+                        uint32_t bytes)
+{
+  /* Callees and spills move `base` by whole swizzled dwords of all lanes: what counts is where the
+   * access ends up in the wave's slice. */
+  uint64_t start = base - wave->scratch;
+  uint64_t private_offset = start / 4 / ISA_LANES * 4 + offset;
+  if (start % (4 * ISA_LANES) || start >= (uint64_t)wave->private_bytes * ISA_LANES ||
+      private_offset >= wave->private_bytes || bytes > wave->private_bytes - private_offset) {
+    isa_wave_fault(wave, SOFTGPU_FAULT_SCRATCH, lane, private_offset, bytes);
+    return NULL;
+  }
+  uint64_t at = wave->scratch + (private_offset / 4 * ISA_LANES + lane) * 4 + private_offset % 4;
+  return (uint8_t *)(uintptr_t)at;
+}
+
+bool isa_lds_outside(isa_wave_t *wave, unsigned lane, uint64_t address, uint32_t bytes)
+{
+  return !(wave->dispatch->checks & SOFTGPU_CHECK_LDS) ||
+         isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, address, bytes);
+}
