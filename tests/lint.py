@@ -27,8 +27,9 @@ FLOORS = {
     "queue": ["queue/limit", "queue/gate"],
     "softgpu": ["softgpu/device", "softgpu/isa", "softgpu/cp", "softgpu/thunk", "softgpu/door"],
     "softgpu/isa": ["softgpu/isa/" + name for name in (
-        "describe", "base", "decode", "memory", "exec/scalar", "exec/memory", "exec/vector", "exec/matrix", "exec/build",
-        "reference", "run")],
+        "describe", "base", "decode", "memory", "reference", "exec/scalar", "exec/memory", "exec/vector", "exec/matrix",
+        "exec/build", "run")],
+    "engines": ["softgpu/isa/exec", "softgpu/isa/reference"],  # neither knows the other
 }
 # Folders within one: what they may include, who may include them, and what of them.
 KNOWS = {"queue/limit": {"base", "queue/limit", "queue/limit.h"},

@@ -6,7 +6,6 @@
 
 #include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/scalar/salu.h"
 #include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/memory/reach.h"
 #include "softgpu/isa/reference/memory.h"

@@ -79,28 +79,39 @@ uint32_t isa_reference_register(const isa_wave_t *wave, const isa_operand_t *ope
   return wave->v[index + row][lane];
 }
 
+/* By encoding: what may be run, and what runs it. */
+static const struct {
+  bool (*allows)(const isa_wave_t *wave, const isa_inst_t *inst);
+  bool (*run)(isa_wave_t *wave, const isa_inst_t *inst);
+} families[ISA_ENCODING_COUNT] = {
+    [ISA_SOP1] = {isa_reference_allows_scalar, isa_reference_salu},
+    [ISA_SOP2] = {isa_reference_allows_scalar, isa_reference_salu},
+    [ISA_SOPK] = {isa_reference_allows_scalar, isa_reference_salu},
+    [ISA_SOPC] = {isa_reference_allows_scalar, isa_reference_salu},
+    [ISA_SOPP] = {isa_reference_allows_scalar, isa_reference_salu},
+    [ISA_SMEM] = {isa_reference_allows_smem, isa_reference_smem},
+    [ISA_VOP1] = {isa_reference_allows_vector, isa_reference_valu},
+    [ISA_VOP2] = {isa_reference_allows_vector, isa_reference_valu},
+    [ISA_VOPC] = {isa_reference_allows_vector, isa_reference_valu},
+    [ISA_VOP3] = {isa_reference_allows_vector, isa_reference_valu},
+    [ISA_VOP3P] = {isa_reference_allows_vector, isa_reference_valu},
+    [ISA_DS] = {isa_reference_allows_ds, isa_reference_ds},
+    [ISA_FLAT] = {isa_reference_allows_flat, isa_reference_memory},
+    [ISA_GLOBAL] = {isa_reference_allows_flat, isa_reference_memory},
+    [ISA_SCRATCH] = {isa_reference_allows_flat, isa_reference_memory},
+    [ISA_MUBUF] = {isa_reference_allows_buffer, isa_reference_memory},
+    [ISA_MTBUF] = {isa_reference_allows_buffer, isa_reference_memory},
+    [ISA_MIMG] = {isa_reference_allows_image, isa_reference_image},
+};
+
+bool isa_reference_allows(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return families[inst->encoding].allows(wave, inst);
+}
+
 bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  switch (inst->encoding) {
-  case ISA_SOP1:
-  case ISA_SOP2:
-  case ISA_SOPK:
-  case ISA_SOPC:
-  case ISA_SOPP:
-    return isa_reference_salu(wave, inst);
-  case ISA_SMEM:
-    return isa_reference_smem(wave, inst);
-  case ISA_DS:
-    return isa_reference_ds(wave, inst);
-  case ISA_FLAT:
-  case ISA_GLOBAL:
-  case ISA_SCRATCH:
-  case ISA_MUBUF:
-  case ISA_MTBUF:
-    return isa_reference_memory(wave, inst);
-  case ISA_MIMG:
-    return isa_reference_image(wave, inst);
-  default:
-    return isa_reference_valu(wave, inst);
-  }
+  return isa_reference_allows(wave, inst)
+             ? families[inst->encoding].run(wave, inst)
+             : isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
 }

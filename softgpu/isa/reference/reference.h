@@ -1,21 +1,25 @@
 /* The reference engine: instructions executed one lane at a time, looked up and taken apart again
  * each time, with arithmetic in integers (real.h). Internal to softgpu.
  *
- * It shares the decoder, the checks of addresses, and base/defined.inc with the engine
- * proper, and nothing else: tests hold one against the other, and `softgpu` option reference=1 runs
- * it. */
+ * It shares the description, the decoder, memory/ and base/ with the engine proper, and nothing else:
+ * what it runs, and with which operands, it says itself. Tests hold one against the other, and
+ * `softgpu` option reference=1 runs it. */
 #ifndef SOFTGPU_ISA_REFERENCE_REFERENCE_H
 #define SOFTGPU_ISA_REFERENCE_REFERENCE_H
 
 #include "softgpu/isa/base/wave.h"
 
-/* Executes an instruction as isa_decode() left it, which the engine proper has agreed to run. False
- * for a fault, described in wave->fault. */
+/* Executes an instruction as isa_decode() left it. False for a fault, described in wave->fault. */
 bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst);
+
+/* Whether its operands are ones that it may have, and that the wave has. */
+bool isa_reference_allows(const isa_wave_t *wave, const isa_inst_t *inst);
 
 /* --- by encoding --- */
 
 bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst);
+/* Of those, what steers the wave. Sets *found to whether the instruction is one. */
+bool isa_reference_control(isa_wave_t *wave, const isa_inst_t *inst, bool *found);
 bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst);
@@ -30,7 +34,21 @@ bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst);
  * these. */
 bool isa_reference_gfx950(isa_wave_t *wave, const isa_inst_t *inst);
 
+/* The same of operands: reference/legal.c. */
+bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_allows_smem(const isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_allows_ds(const isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_allows_flat(const isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_allows_buffer(const isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_allows_image(const isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_allows_vector(const isa_wave_t *wave, const isa_inst_t *inst);
+/* Of vectors, those with a row in reference/valu_table.inc; false for all others. */
+bool isa_reference_allows_valu(const isa_wave_t *wave, const isa_inst_t *inst);
+
 /* --- operands --- */
+
+/* Whether the wave has so many registers there, or the instruction a constant. */
+bool isa_reference_has(const isa_wave_t *wave, const isa_operand_t *operand, unsigned dwords);
 
 /* A scalar source of one or two dwords. Constants as integers, or of the floating-point type that
  * 16, 32 or 64 `float_bits` say; 0 for none. */

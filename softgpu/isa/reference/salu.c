@@ -2,8 +2,6 @@
 #include "softgpu/isa/reference/reference.h"
 
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/scalar/operand.h"
-#include "softgpu/isa/exec/scalar/salu.h"
 
 typedef struct scalar {
   isa_wave_t *wave;
@@ -350,95 +348,10 @@ static bool run_sopk(scalar_t *s)
   }
 }
 
-/* Control: where to go on, hardware registers, register indexing. Sets *found to whether it is. */
-static bool run_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
-{
-  const uint64_t target = w->pc + (uint64_t)((int64_t)inst->simm * 4);
-  bool taken;
-  *found = true;
-  switch (inst->op) {
-  case ISA_s_branch:
-    taken = true;
-    break;
-  case ISA_s_cbranch_scc0:
-    taken = !w->scc;
-    break;
-  case ISA_s_cbranch_scc1:
-    taken = w->scc;
-    break;
-  case ISA_s_cbranch_vccz:
-    taken = !(w->s[ISA_VCC] | w->s[ISA_VCC + 1]);
-    break;
-  case ISA_s_cbranch_vccnz:
-    taken = w->s[ISA_VCC] | w->s[ISA_VCC + 1];
-    break;
-  case ISA_s_cbranch_execz:
-    taken = !(w->s[ISA_EXEC] | w->s[ISA_EXEC + 1]);
-    break;
-  case ISA_s_cbranch_execnz:
-    taken = w->s[ISA_EXEC] | w->s[ISA_EXEC + 1];
-    break;
-  case ISA_s_call_b64:
-    isa_write_s64(w, inst->dst.index, w->pc);
-    taken = true;
-    break;
-  case ISA_s_getpc_b64:
-    isa_write_s64(w, inst->dst.index, w->pc);
-    return true;
-  case ISA_s_setpc_b64:
-    w->pc = isa_reference_scalar(w, &inst->src[0], 2, 64);
-    return true;
-  case ISA_s_swappc_b64: {
-    uint64_t to = isa_reference_scalar(w, &inst->src[0], 2, 64);
-    isa_write_s64(w, inst->dst.index, w->pc);
-    w->pc = to;
-    return true;
-  }
-  case ISA_s_set_gpr_idx_on:
-    w->s[ISA_M0] = (w->s[ISA_M0] & 0xffff0f00) | ((unsigned)inst->simm & 15) << 12 |
-                   (isa_reference_scalar(w, &inst->src[0], 1, 32) & 255);
-    w->gpr_index_mode = (unsigned)inst->simm & 15;
-    return true;
-  case ISA_s_set_gpr_idx_mode:
-    w->s[ISA_M0] = (w->s[ISA_M0] & 0xffff0fff) | ((unsigned)inst->simm & 15) << 12;
-    w->gpr_index_mode = (unsigned)inst->simm & 15;
-    return true;
-  case ISA_s_set_gpr_idx_idx:
-    w->s[ISA_M0] =
-        (w->s[ISA_M0] & 0xffffff00) | (isa_reference_scalar(w, &inst->src[0], 1, 32) & 255);
-    return true;
-  case ISA_s_set_gpr_idx_off:
-    w->gpr_index_mode = 0;
-    return true;
-  case ISA_s_setvskip:
-    w->vskip = isa_reference_scalar(w, &inst->src[0], 1, 32) >>
-                   (isa_reference_scalar(w, &inst->src[1], 1, 32) & 31) &
-               1;
-    return true;
-  default:
-    *found = false;
-    return true;
-  }
-  if (taken)
-    w->pc = target;
-  return true;
-}
-
-/* What has no arithmetic of its own, such as barriers, is the engine proper's. */
-static bool run_shared(isa_wave_t *wave, const isa_inst_t *inst)
-{
-  isa_inst_t prepared = *inst;
-  const isa_limits_t limits = {.chip = inst->chip, .sgprs = wave->sgprs};
-  if (!isa_salu_control_prepare(&prepared) ||
-      !isa_scalar_prepare(&prepared.src[0], inst->row->src[0], &limits))
-    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
-  return prepared.run(wave, &prepared);
-}
-
 bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_opcode_t *row = inst->row;
-  bool found, ok = run_control(wave, inst, &found);
+  bool found, ok = isa_reference_control(wave, inst, &found);
   if (found)
     return ok;
   scalar_t s = {.wave = wave, .inst = inst};
@@ -455,7 +368,7 @@ bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst)
   if (inst->dst.kind == ISA_OPERAND_SGPR)
     s.d = isa_reference_scalar(wave, &inst->dst, row->dst, 32);
   if (!run_sop2(&s) && !run_sop1(&s) && !run_exec(&s) && !run_compare(&s) && !run_sopk(&s))
-    return run_shared(wave, inst);
+    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   if (!s.writes)
     return true;
   if (row->dst == 1)

@@ -138,7 +138,7 @@ static const row_t rows[ISA_OP_COUNT] = {
 
 /* The state of one instruction. */
 typedef struct machine {
-  isa_wave_t *wave;
+  const isa_wave_t *wave;
   const isa_inst_t *inst;
   const row_t *row;
   unsigned half; /* of HALVES and REGISTERS */
@@ -471,14 +471,78 @@ static uint64_t run_whole_lane(machine_t *m, unsigned lane, int from, bool *mask
   return value;
 }
 
+/* --- what it runs --- */
+
+static bool allows_source(const machine_t *m, unsigned n, char type)
+{
+  const isa_inst_t *inst = m->inst;
+  const isa_operand_t *operand = &inst->src[n];
+  const bool is_pair = type == 'm' || width_of(type) == 64 || m->row->flags & REGISTERS;
+  const bool has_sign = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
+  return isa_reference_has(m->wave, operand, is_pair ? 2 : 1) &&
+         !(type == 'm' && isa_reference_is_vector(operand)) &&
+         (!has_sign || strchr("bxwefg", type));
+}
+
+/* MI200 ISA document, "DPP": quads' permutations, shifts and rotations of rows, of the wave by one
+ * lane, mirrors, broadcasts; and one lane for its row. */
+static bool allows_dpp(const isa_inst_t *inst)
+{
+  const unsigned ctrl = inst->dpp.ctrl, row = ctrl & 0x1f0, count = ctrl & 15;
+  if (inst->src[0].kind != ISA_OPERAND_VGPR)
+    return false;
+  if (row >= 0x100 && row <= 0x120)
+    return count > 0;
+  if (row == 0x130)
+    return count % 4 == 0;
+  return ctrl < 0x100 || row == 0x150 || (row == 0x140 && count < 4);
+}
+
+/* No document says what a bf16 is by the codes of f32 constants, or what an output modifier makes
+ * of two results. */
+static bool is_clear(const isa_inst_t *inst)
+{
+  const char *name = isa_op_name(inst->op);
+  const bool takes_bf16 = strstr(name, "dot2") ? strstr(name, "_bf16") : strstr(name, "_f32_bf16");
+  if (strstr(name, "v_cvt_pk_") && strstr(name, "f16_f32"))
+    return !inst->omod;
+  for (unsigned n = 0; takes_bf16 && n < 2; ++n)
+    if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)
+      return false;
+  return true;
+}
+
+bool isa_reference_allows_valu(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const machine_t m = {.wave = wave, .inst = inst, .row = &rows[inst->op]};
+  if (!m.row->run)
+    return false;
+  const char type = m.row->types[0];
+  const size_t sources = strlen(m.row->types) - 2;
+  for (unsigned n = 0; n < 3; ++n)
+    if (n < sources ? !allows_source(&m, n, m.row->types[n + 2])
+                    : inst->src[n].kind != ISA_OPERAND_NONE)
+      return false;
+  const bool is_mask = type == 'm', has_mask = strchr("mcCsS", type);
+  const isa_operand_t *mask = is_mask && !inst->sdst.kind ? &inst->dst : &inst->sdst;
+  if (has_mask ? mask->kind != ISA_OPERAND_SGPR || !isa_reference_has(wave, mask, 2)
+               : inst->sdst.kind != ISA_OPERAND_NONE)
+    return false;
+  const bool is_pair = width_of(type) == 64 || m.row->flags & REGISTERS;
+  if (!is_mask && !(isa_reference_is_vector(&inst->dst) &&
+                    isa_reference_has(wave, &inst->dst, is_pair ? 2 : 1)))
+    return false;
+  if (inst->clamp && !(is_float(type) || m.row->flags & CLAMPS || is_mask || type == 'c'))
+    return false;
+  return (!inst->has_dpp || allows_dpp(inst)) && is_clear(inst);
+}
+
 bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
 {
   if (isa_reference_lanes(wave, inst) || isa_reference_matrix(wave, inst) ||
       isa_reference_gfx950(wave, inst))
     return true;
   machine_t m = {.wave = wave, .inst = inst, .row = &rows[inst->op]};
-  if (!m.row->run)
-    return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   const char type = m.row->types[0];
   const bool is_mask = type == 'm', is_wide = width_of(type) == 64 || m.row->flags & REGISTERS;
   uint64_t values[ISA_LANES], mask = 0, writes = 0;

@@ -203,17 +203,13 @@ static bool decode_slot(isa_program_t *program, const isa_chunk_t *chunk, uint32
   const isa_limits_t *limits = &program->limits;
   isa_decode_status_t status =
       isa_decode(limits->chip, &chunk->words[slot], chunk->available - slot, inst);
-  const isa_inst_t decoded_only = *inst; /* the reference engine sees nothing of the preparation */
-  if (status == ISA_DECODED && !isa_prepare(inst, limits))
+  if (status != ISA_DECODED)
+    isa_runs_alone(inst, status == ISA_DECODE_TRUNCATED ? run_truncated : run_illegal);
+  else if (limits->reference)
+    isa_runs_alone(inst, isa_reference_run);
+  else if (!isa_prepare(inst, limits))
     isa_runs_alone(inst, run_illegal);
-  else if (status == ISA_DECODED && limits->reference) {
-    *inst = decoded_only;
-    inst->run = isa_reference_run;
-  } else if (status == ISA_DECODE_UNKNOWN)
-    inst->run = run_illegal;
-  else if (status == ISA_DECODE_TRUNCATED)
-    inst->run = run_truncated;
-  if (!inst->run_on)
+  else if (!inst->run_on)
     isa_runs_alone(inst, inst->run);
   if (!inst->dwords)
     inst->dwords = 1;

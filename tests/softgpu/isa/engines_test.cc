@@ -5,6 +5,7 @@
 #include "valu_harness.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -184,7 +185,7 @@ struct Bench {
     }
   }
 
-  // An instruction of the row that the engine agrees to run. False when there seems to be none.
+  // An instruction of the row that the engine runs. False when there seems to be none.
   bool find(const isa_opcode &row, isa_inst_t &decoded, isa_inst_t &prepared)
   {
     for (unsigned attempt = 0; attempt < 4000; ++attempt) {
@@ -410,6 +411,47 @@ const Family buffer = {
 
 const Family image = {"image", [](const isa_opcode &row) { return row.encoding == ISA_MIMG; }, true,
                       true};
+
+// What each engine refuses it decides for itself. Words of every row: mostly with operands that
+// exist, some beyond the wave's registers, some with other bits of them changed.
+TEST(Engines, AgreeOnWhatIsIllegal)
+{
+  Bench bench;
+  State state;
+  bench.fill(state, scalar, "");
+  isa_write_s64(&state.wave, ISA_EXEC, 0);
+  std::map<std::string, std::string> differences;
+  uint64_t verdicts[2] = {};
+  for (const isa_opcode &row : words::all_opcodes())
+    for (unsigned n = 0; n < 400 && !is_excluded(row.op); ++n) {
+      std::vector<uint32_t> code = words::instruction(row, bench.random, n % 4 ? ROWS - 4 : 256);
+      code.resize(ISA_MOST_DWORDS);
+      for (unsigned flips = n % 2 ? bench.random.below(4) : 0; flips > 0; --flips)
+        code[bench.random.below(2)] ^= 1u << bench.random.below(32);
+      isa_inst_t decoded, prepared;
+      const unsigned chip = bench.random.below(SOFTGPU_CHIP_OTHER);
+      if (isa_decode(chip, code.data(), ISA_MOST_DWORDS, &decoded) != ISA_DECODED)
+        continue;
+      const bool is_run = bench.prepare(decoded, prepared);
+      bool is_allowed = isa_reference_allows(&state.wave, &decoded);
+      if (is_allowed && !is_run) { // by its operands; what there is no code for shows when it runs
+        state.fault = {};
+        bench.run(state, decoded, isa_reference_run);
+        is_allowed = state.fault.kind != SOFTGPU_FAULT_ILLEGAL_INSTRUCTION;
+      }
+      ++verdicts[is_run];
+      if (is_run != is_allowed)
+        differences[isa_op_name(decoded.op)] =
+            text_of(decoded, state) +
+            (is_run ? ": refused by the reference" : ": run by the reference");
+    }
+  std::string all;
+  for (const auto &[name, text] : differences)
+    all += "\n  " + text;
+  EXPECT_EQ(all, "");
+  EXPECT_GT(verdicts[false], 10000u);
+  EXPECT_GT(verdicts[true], 100000u);
+}
 
 TEST(Engines, ScalarFirstHalf)
 {

@@ -11,7 +11,7 @@
 
 extern "C" {
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/memory/image.h"
+#include "softgpu/isa/exec/memory/sample.h"
 #include "softgpu/isa/reference/reference.h"
 #include "softgpu/isa/run/prepare.h"
 }
@@ -99,6 +99,7 @@ protected:
     fault = {};
     dispatch.sram_ecc = sram_ecc;
     wave.v = rows;
+    wave.sgprs = 102;
     wave.vgprs = 16;
     wave.thread = &thread;
     wave.fault = &fault;

@@ -240,8 +240,9 @@ RUN(s_movrels)
   unsigned from, dwords = inst->row->dst;
   if (!indexed(w, &inst->src[0], dwords, &from))
     return false;
-  for (unsigned i = 0; i < dwords; ++i)
-    w->s[inst->dst.index + i] = w->s[from + i];
+  const uint64_t value = dwords == 2 ? isa_read_s64(w, from) : w->s[from];
+  for (unsigned i = 0; i < dwords; ++i) /* which may overlap the source by one */
+    w->s[inst->dst.index + i] = (uint32_t)(value >> 32 * i);
   return true;
 }
 

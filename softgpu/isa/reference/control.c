@@ -1,0 +1,203 @@
+/* The reference engine's scalar instructions that steer the wave: where it goes on, when, and what
+ * it is told of the hardware. */
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/memory/lds_load.h"
+#include "softgpu/isa/reference/reference.h"
+
+/* Of s_getreg and s_setreg: a register's number, the first bit of it, and how many, less one. */
+typedef struct field {
+  unsigned id, first;
+  uint32_t mask; /* of a value that begins at bit 0 */
+} field_t;
+
+static field_t field_of(const isa_inst_t *inst)
+{
+  const uint32_t simm = (uint32_t)inst->simm;
+  return (field_t){simm & 0x3f, simm >> 6 & 0x1f, UINT32_MAX >> (31 - (simm >> 11 & 0x1f))};
+}
+
+enum { MODE = 1, STATUS = 2, HW_ID = 4, SH_MEM_BASES = 15, XCC_ID = 20 };
+
+static uint32_t hardware_register(const isa_wave_t *w, unsigned id)
+{
+  switch (id) {
+  case MODE:
+    return w->mode;
+  case STATUS: /* SCC, EXECZ, VCCZ */
+    return (w->scc ? 1u : 0) | (w->s[ISA_EXEC] | w->s[ISA_EXEC + 1] ? 0 : 1u << 9) |
+           (w->s[ISA_VCC] | w->s[ISA_VCC + 1] ? 0 : 1u << 10);
+  case HW_ID:
+    return w->hw_id;
+  case XCC_ID:
+    return w->xcc_id;
+  case SH_MEM_BASES:
+    return w->dispatch->shared_aperture_hi >> 16 << 16 | w->dispatch->private_aperture_hi >> 16;
+  default:
+    return 0;
+  }
+}
+
+/* Only the mode is there to be written. */
+static void set_hardware_register(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
+{
+  const field_t field = field_of(inst);
+  for (unsigned i = 0; field.id == MODE && i + field.first < 32; ++i)
+    if (field.mask >> i & 1)
+      w->mode = (w->mode & ~(1u << (i + field.first))) | (value >> i & 1) << (i + field.first);
+}
+
+/* m0 is added to the number of the source, or of the destination, which must be one of the wave's
+ * numbered registers then. */
+static bool move_relative(isa_wave_t *w, const isa_inst_t *inst, bool is_source)
+{
+  const unsigned dwords = inst->row->dst;
+  const isa_operand_t *moved = is_source ? &inst->src[0] : &inst->dst;
+  const uint64_t number = moved->index + (uint64_t)w->s[ISA_M0];
+  if (moved->kind != ISA_OPERAND_SGPR || number + dwords > w->sgprs)
+    return isa_wave_fault(w, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+  const isa_operand_t there = {.kind = ISA_OPERAND_SGPR, .index = (uint16_t)number};
+  const uint64_t value =
+      isa_reference_scalar(w, is_source ? &there : &inst->src[0], dwords, 32 * dwords);
+  for (unsigned i = 0; i < dwords; ++i)
+    w->s[(is_source ? inst->dst.index : number) + i] = (uint32_t)(value >> 32 * i);
+  return true;
+}
+
+/* Whether a branch is taken. Sets *found to whether it is one. */
+static bool is_taken(const isa_wave_t *w, const isa_inst_t *inst, bool *found)
+{
+  const bool has_vcc = w->s[ISA_VCC] | w->s[ISA_VCC + 1];
+  const bool has_exec = w->s[ISA_EXEC] | w->s[ISA_EXEC + 1];
+  switch (inst->op) {
+  case ISA_s_branch:
+  case ISA_s_call_b64:
+    return true;
+  case ISA_s_cbranch_scc0:
+    return !w->scc;
+  case ISA_s_cbranch_scc1:
+    return w->scc;
+  case ISA_s_cbranch_vccz:
+    return !has_vcc;
+  case ISA_s_cbranch_vccnz:
+    return has_vcc;
+  case ISA_s_cbranch_execz:
+    return !has_exec;
+  case ISA_s_cbranch_execnz:
+    return has_exec;
+  default:
+    *found = false;
+    return false;
+  }
+}
+
+/* The turn is over, and the wave may not be ready for another one. */
+static bool give_way(isa_wave_t *w, unsigned state)
+{
+  w->state = (uint8_t)state;
+  w->budget = 0;
+  return true;
+}
+
+static void set_index(isa_wave_t *w, uint32_t kept, uint32_t index, uint32_t mode)
+{
+  w->s[ISA_M0] = (w->s[ISA_M0] & kept) | (index & 255) | (mode & 15) << 12;
+}
+
+bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
+{
+  const uint32_t simm = (uint32_t)inst->simm;
+  const uint64_t next = w->pc;
+  *found = true;
+  const bool taken = is_taken(w, inst, found);
+  if (*found) {
+    w->pc += taken ? (uint64_t)((int64_t)inst->simm * 4) : 0;
+    if (inst->op == ISA_s_call_b64)
+      isa_write_s64(w, inst->dst.index, next);
+    return true;
+  }
+  *found = true;
+  switch (inst->op) {
+  case ISA_s_getpc_b64:
+    isa_write_s64(w, inst->dst.index, next);
+    return true;
+  case ISA_s_setpc_b64:
+    w->pc = isa_reference_scalar(w, &inst->src[0], 2, 64);
+    return true;
+  case ISA_s_swappc_b64:
+    w->pc = isa_reference_scalar(w, &inst->src[0], 2, 64);
+    isa_write_s64(w, inst->dst.index, next);
+    return true;
+  case ISA_s_set_gpr_idx_on:
+    set_index(w, 0xffff0f00, (uint32_t)isa_reference_scalar(w, &inst->src[0], 1, 32), simm);
+    w->gpr_index_mode = simm & 15;
+    return true;
+  case ISA_s_set_gpr_idx_mode:
+    set_index(w, 0xffff0fff, 0, simm);
+    w->gpr_index_mode = simm & 15;
+    return true;
+  case ISA_s_set_gpr_idx_idx:
+    set_index(w, 0xffffff00, (uint32_t)isa_reference_scalar(w, &inst->src[0], 1, 32), 0);
+    return true;
+  case ISA_s_set_gpr_idx_off:
+    w->gpr_index_mode = 0;
+    return true;
+  case ISA_s_setvskip:
+    w->vskip = isa_reference_scalar(w, &inst->src[0], 1, 32) >>
+                   (isa_reference_scalar(w, &inst->src[1], 1, 32) & 31) &
+               1;
+    return true;
+  case ISA_s_movrels_b32:
+  case ISA_s_movrels_b64:
+    return move_relative(w, inst, true);
+  case ISA_s_movreld_b32:
+  case ISA_s_movreld_b64:
+    return move_relative(w, inst, false);
+  case ISA_s_getreg_b32: {
+    const field_t field = field_of(inst);
+    w->s[inst->dst.index] = hardware_register(w, field.id) >> field.first & field.mask;
+    return true;
+  }
+  case ISA_s_setreg_b32:
+    set_hardware_register(w, inst, w->s[inst->dst.index]);
+    return true;
+  case ISA_s_setreg_imm32_b32:
+    set_hardware_register(w, inst, inst->src[0].value);
+    return true;
+  case ISA_s_endpgm:
+  case ISA_s_endpgm_saved:
+    return give_way(w, ISA_WAVE_ENDED);
+  case ISA_s_barrier:
+    return give_way(w, ISA_WAVE_AT_BARRIER);
+  case ISA_s_sleep:
+    return give_way(w, w->state);
+  case ISA_s_sethalt: /* and stays here, for nobody lets it go on */
+    w->pc -= simm & 1 ? 4 : 0;
+    return !(simm & 1) || give_way(w, w->state);
+  case ISA_s_trap: /* 3 is the debugger's, which there is not */
+    return (simm & 255) == 3 || isa_wave_fault(w, SOFTGPU_FAULT_TRAP, 0, simm & 255, 0);
+  case ISA_s_sendmsg: /* 1: an interrupt, whose event's number is m0[23:0] */
+    if ((simm & 15) == 1 && w->dispatch && w->dispatch->interrupt)
+      w->dispatch->interrupt(w->s[ISA_M0] & 0xffffff);
+    return true;
+  case ISA_s_waitcnt: /* vmcnt is simm[15:14], simm[3:0]; all else is complete already */
+    isa_lds_loads_await(w, (simm >> 14 & 3) * 16 + (simm & 15));
+    return true;
+  case ISA_s_nop: /* caches, priorities, counters and the debugger's branches mean nothing here */
+  case ISA_s_wakeup:
+  case ISA_s_setkill:
+  case ISA_s_setprio:
+  case ISA_s_sendmsghalt:
+  case ISA_s_icache_inv:
+  case ISA_s_incperflevel:
+  case ISA_s_decperflevel:
+  case ISA_s_ttracedata:
+  case ISA_s_cbranch_cdbgsys:
+  case ISA_s_cbranch_cdbguser:
+  case ISA_s_cbranch_cdbgsys_or_user:
+  case ISA_s_cbranch_cdbgsys_and_user:
+    return true;
+  default:
+    *found = false;
+    return true;
+  }
+}

@@ -1,0 +1,235 @@
+/* Which instructions the reference engine runs, with which operands: by what describe/ says of each
+ * and by the documents, apart from exec/, whose executors say it for themselves. Tests hold one
+ * verdict against the other. */
+#include <string.h>
+
+#include "softgpu/isa/describe/chips.h"
+#include "softgpu/isa/describe/matrix.h"
+#include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/reference/reference.h"
+
+static bool has(const isa_inst_t *inst, const char *part)
+{
+  return strstr(isa_op_name(inst->op), part) != NULL;
+}
+
+bool isa_reference_has(const isa_wave_t *wave, const isa_operand_t *operand, unsigned dwords)
+{
+  const unsigned end = operand->index + dwords;
+  switch (operand->kind) {
+  case ISA_OPERAND_VGPR:
+    return end <= wave->vgprs;
+  case ISA_OPERAND_AGPR:
+    return end <= wave->agprs;
+  case ISA_OPERAND_SGPR: /* those with names every wave has */
+    return end <= (operand->index < ISA_FLAT_SCRATCH ? wave->sgprs : ISA_SGPRS);
+  case ISA_OPERAND_SPECIAL: /* graphics' own */
+    return operand->index != ISA_CODE_LDS_DIRECT && operand->index != ISA_CODE_POPS_WAVE;
+  default:
+    return operand->kind != ISA_OPERAND_NONE;
+  }
+}
+
+/* What need not be there, or is. */
+static bool may_have(const isa_wave_t *wave, const isa_operand_t *operand, unsigned dwords)
+{
+  return operand->kind == ISA_OPERAND_NONE || isa_reference_has(wave, operand, dwords);
+}
+
+/* An inline constant of a register that holds something narrower than an f32, of which no document
+ * says what it is there. */
+static bool is_unclear(const isa_operand_t *operand)
+{
+  return operand->kind == ISA_OPERAND_INLINE && operand->index >= ISA_CODE_FLOATS;
+}
+
+bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return may_have(wave, &inst->dst, inst->row->dst) &&
+         may_have(wave, &inst->src[0], inst->row->src[0]) &&
+         may_have(wave, &inst->src[1], inst->row->src[1]);
+}
+
+/* --- memory --- */
+
+static bool has_data(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return may_have(wave, &inst->dst, inst->row->dst) &&
+         may_have(wave, &inst->data[0], inst->row->src[0]) &&
+         may_have(wave, &inst->data[1], inst->row->src[1]);
+}
+
+/* s_scratch_* address swizzled memory, as nothing else does. */
+bool isa_reference_allows_smem(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return !has(inst, "scratch") && may_have(wave, &inst->dst, inst->row->dst) &&
+         may_have(wave, &inst->data[0], inst->row->src[0]) &&
+         may_have(wave, &inst->saddr, inst->row->sdst) && may_have(wave, &inst->soffset, 1);
+}
+
+/* Global memory of a GPU's own there is not; its bit belongs to global wave sync alone. Patterns of
+ * ds_swizzle from 0xe000 on are Fourier transforms', and not of this generation. */
+bool isa_reference_allows_ds(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const bool is_sync = has(inst, "gws");
+  return inst->gds == is_sync && has_data(wave, inst) &&
+         may_have(wave, &inst->vaddr, inst->row->src[2]) &&
+         !(has(inst, "swizzle") && inst->offset >= 0xe000);
+}
+
+/* The instructions that load into LDS are others on the chips that have them: the bit is none's. */
+bool isa_reference_allows_flat(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const bool is_scratch = inst->encoding == ISA_SCRATCH, has_base = inst->saddr.kind;
+  return !inst->lds && has_data(wave, inst) &&
+         may_have(wave, &inst->vaddr, is_scratch || has_base ? 1 : 2) &&
+         may_have(wave, &inst->saddr, is_scratch ? 1 : 2);
+}
+
+/* Bytes, shorts and dwords go into LDS, and from gfx950 on three or four dwords. */
+static bool allows_lds(const isa_inst_t *inst)
+{
+  const bool is_wide = has(inst, "x3") || has(inst, "x4");
+  if (has(inst, "store_lds"))
+    return true;
+  return has(inst, "load") && !has(inst, "format") && !has(inst, "d16") && !has(inst, "x2") &&
+         (!is_wide || isa_chip(inst->chip)->wide_lds_loads);
+}
+
+bool isa_reference_allows_buffer(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const unsigned address = (inst->offen ? 1u : 0) + (inst->idxen ? 1u : 0);
+  return (!inst->lds || allows_lds(inst)) &&
+         may_have(wave, &inst->dst, inst->lds ? 0 : inst->row->dst) &&
+         may_have(wave, &inst->data[0], inst->row->src[0]) &&
+         may_have(wave, &inst->vaddr, address) && may_have(wave, &inst->saddr, 4) &&
+         may_have(wave, &inst->soffset, 1);
+}
+
+/* How many registers the address has is known when the descriptor is. */
+bool isa_reference_allows_image(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const unsigned dwords = isa_image_dwords(inst);
+  return may_have(wave, &inst->dst, dwords) && may_have(wave, &inst->data[0], dwords) &&
+         may_have(wave, &inst->vaddr, 1) && may_have(wave, &inst->saddr, 8) &&
+         may_have(wave, &inst->soffset, 4);
+}
+
+/* --- vectors without a row in reference/valu_table.inc --- */
+
+static bool has_vector(const isa_wave_t *wave, const isa_operand_t *operand, unsigned dwords)
+{
+  return isa_reference_is_vector(operand) && isa_reference_has(wave, operand, dwords);
+}
+
+static bool has_vgprs(const isa_wave_t *wave, const isa_operand_t *operand, unsigned dwords)
+{
+  return operand->kind == ISA_OPERAND_VGPR && isa_reference_has(wave, operand, dwords);
+}
+
+/* All sources that the description has. */
+static bool has_sources(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  for (unsigned n = 0; n < 3; ++n)
+    if (inst->row->src[n] && !isa_reference_has(wave, &inst->src[n], inst->row->src[n]))
+      return false;
+  return true;
+}
+
+static bool is_scalar(const isa_operand_t *operand)
+{
+  return !isa_reference_is_vector(operand);
+}
+
+/* A and B are as wide as the description says, those of mixed formats as cbsz and blgp do; C may be
+ * one constant for all. A sparse one's third source is indices. */
+static bool allows_matrix(const isa_wave_t *wave, const isa_inst_t *inst, bool is_sparse)
+{
+  const isa_opcode_t *row = inst->row;
+  const isa_operand_t *third = &inst->src[2];
+  const bool is_mixed = row->flags & ISA_F_MIXED;
+  for (unsigned n = 0; n < 2; ++n) {
+    const unsigned which = n ? inst->blgp : inst->cbsz;
+    if (!has_vector(wave, &inst->src[n], is_mixed ? isa_mfma_mixed_dwords(which) : row->src[n]) ||
+        (inst->has_scale && !isa_reference_has(wave, &inst->data[n], 1)))
+      return false;
+  }
+  if (!has_vector(wave, &inst->dst, row->dst))
+    return false;
+  if (is_sparse)
+    return has_vgprs(wave, third, 1);
+  return has_vector(wave, third, row->src[2]) || third->kind == ISA_OPERAND_INLINE;
+}
+
+/* Signs are of numbers in f32 and of a lone half, and of the scale; no document speaks of those of
+ * packed ones. v_cvt_scalef32_[sr_][pk|pk32|2xpk16_]TO_FROM. */
+static bool allows_scaled(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const bool narrows =
+      !has(inst, "_f32_f") && !has(inst, "_f32_b") && !has(inst, "f16_f") && !has(inst, "f16_b");
+  const bool is_of_f32 = narrows && !strcmp(strrchr(isa_op_name(inst->op), '_'), "_f32");
+  const bool is_packed = has(inst, "pk"), has_noise = has(inst, "_sr_");
+  const bool has_two = is_of_f32 && inst->row->src[2] && !has_noise;
+  const unsigned scale = has_two || has_noise ? 2 : 1;
+  unsigned signs = 1u << scale;
+  if (narrows && (is_of_f32 || !is_packed))
+    signs |= has_two ? 3 : 1;
+  for (unsigned n = 0; n < 3; ++n) {
+    if (inst->row->src[n] > 1 && !isa_reference_is_vector(&inst->src[n]))
+      return false;
+    if ((inst->abs | inst->neg) >> n & 1 & ~signs >> n)
+      return false;
+  }
+  return !inst->clamp && !inst->omod && has_sources(wave, inst) &&
+         has_vgprs(wave, &inst->dst, inst->row->dst) &&
+         !(narrows && !is_of_f32 && is_unclear(&inst->src[0]));
+}
+
+/* Single lanes have no forms in which others are chosen. */
+static bool allows_lanes(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  if (inst->has_sdwa || inst->has_dpp || !has_sources(wave, inst))
+    return false;
+  switch (inst->op) {
+  case ISA_v_readlane_b32:
+    return isa_reference_has(wave, &inst->dst, 1) && is_scalar(&inst->src[1]);
+  case ISA_v_writelane_b32:
+    return has_vgprs(wave, &inst->dst, 1) && is_scalar(&inst->src[0]) && is_scalar(&inst->src[1]);
+  case ISA_v_swap_b32:
+  case ISA_v_permlane16_swap_b32:
+  case ISA_v_permlane32_swap_b32:
+    return has_vgprs(wave, &inst->dst, 1) && has_vgprs(wave, &inst->src[0], 1);
+  case ISA_v_bitop3_b16:
+    return has_vgprs(wave, &inst->dst, 1) && !is_unclear(&inst->src[0]) &&
+           !is_unclear(&inst->src[1]) && !is_unclear(&inst->src[2]);
+  case ISA_v_pk_mov_b32:
+    return has_vgprs(wave, &inst->dst, 2) && !inst->clamp;
+  default: /* v_nop, v_clrexcp, v_readfirstlane_b32, v_bitop3_b32 */
+    return may_have(wave, &inst->dst, inst->row->dst);
+  }
+}
+
+bool isa_reference_allows_vector(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  switch (inst->op) {
+  case ISA_v_nop:
+  case ISA_v_clrexcp:
+  case ISA_v_readfirstlane_b32:
+  case ISA_v_readlane_b32:
+  case ISA_v_writelane_b32:
+  case ISA_v_swap_b32:
+  case ISA_v_pk_mov_b32:
+  case ISA_v_bitop3_b16:
+  case ISA_v_bitop3_b32:
+  case ISA_v_permlane16_swap_b32:
+  case ISA_v_permlane32_swap_b32:
+    return allows_lanes(wave, inst);
+  default:
+    break;
+  }
+  if (has(inst, "v_cvt_scalef32_"))
+    return allows_scaled(wave, inst);
+  if (has(inst, "v_mfma_f") || has(inst, "v_mfma_i") || has(inst, "v_smfmac"))
+    return allows_matrix(wave, inst, has(inst, "v_smfmac"));
+  return isa_reference_allows_valu(wave, inst);
+}
