@@ -5,21 +5,19 @@
 #include "softgpu/isa/exec/scalar/salu.h"
 #include "softgpu/isa/memory/lds_load.h"
 
-#define RUN(name) static bool run_##name(isa_wave_t *w, const isa_inst_t *inst)
-
 static void jump(isa_wave_t *w, const isa_inst_t *inst)
 {
   w->pc += (uint64_t)(int64_t)inst->simm * 4;
 }
 
 #define BRANCH(name, condition)                                                                    \
-  RUN(name)                                                                                        \
+  static bool run_##name(isa_wave_t *w, const isa_inst_t *inst)                                    \
   {                                                                                                \
     if (condition)                                                                                 \
       jump(w, inst);                                                                               \
     return true;                                                                                   \
   }                                                                                                \
-  RUN(name##_on)                                                                                   \
+  static bool run_##name##_on(isa_wave_t *w, const isa_inst_t *inst)                               \
   {                                                                                                \
     return isa_go_to(w, inst, (condition) ? inst->simm : 0);                                       \
   }
@@ -33,14 +31,14 @@ BRANCH(s_cbranch_execnz, isa_exec(w) != 0)
 
 /* Of what it waits for only loads into LDS are not complete already. (There is no block while some
  * are on their way, and nothing to wait for within one.) */
-RUN(s_waitcnt)
+static bool run_s_waitcnt(isa_wave_t *w, const isa_inst_t *inst)
 {
   const unsigned simm = (unsigned)inst->simm;
   isa_lds_loads_await(w, (simm & 15) | (simm >> 14 & 3) << 4);
   return true;
 }
 
-RUN(s_endpgm)
+static bool run_s_endpgm(isa_wave_t *w, const isa_inst_t *inst)
 {
   (void)inst;
   w->state = ISA_WAVE_ENDED;
@@ -48,7 +46,7 @@ RUN(s_endpgm)
   return true;
 }
 
-RUN(s_barrier)
+static bool run_s_barrier(isa_wave_t *w, const isa_inst_t *inst)
 {
   (void)inst;
   w->state = ISA_WAVE_AT_BARRIER;
@@ -57,7 +55,7 @@ RUN(s_barrier)
 }
 
 /* Programs sleep while they wait for others. */
-RUN(s_sleep)
+static bool run_s_sleep(isa_wave_t *w, const isa_inst_t *inst)
 {
   (void)inst;
   w->budget = 0;
@@ -65,7 +63,7 @@ RUN(s_sleep)
 }
 
 /* Halted waves stay where they are until the dispatch is stopped. */
-RUN(s_sethalt)
+static bool run_s_sethalt(isa_wave_t *w, const isa_inst_t *inst)
 {
   if (inst->simm & 1) {
     w->pc -= 4;
@@ -76,7 +74,7 @@ RUN(s_sethalt)
 
 /* What ROCr's trap handler does: 3, llvm.debugtrap, is nothing without a debugger; every other one
  * is an exception of the queue, 2, llvm.trap, as an abort. */
-RUN(s_trap)
+static bool run_s_trap(isa_wave_t *w, const isa_inst_t *inst)
 {
   enum { DEBUGTRAP = 3 };
   const unsigned id = (unsigned)inst->simm & 255;
@@ -86,7 +84,7 @@ RUN(s_trap)
 /* An interrupt is how a kernel wakes the host when it has changed a signal: M0 has the number of
  * the signal's event, which the kernel has written to the event's mailbox as well. Other messages
  * are for those who draw. */
-RUN(s_sendmsg)
+static bool run_s_sendmsg(isa_wave_t *w, const isa_inst_t *inst)
 {
   enum { MESSAGE = 15, INTERRUPT = 1, EVENT = 0xffffff };
   if ((inst->simm & MESSAGE) == INTERRUPT && w->dispatch && w->dispatch->interrupt)
@@ -94,19 +92,19 @@ RUN(s_sendmsg)
   return true;
 }
 
-RUN(s_getpc_b64)
+static bool run_s_getpc_b64(isa_wave_t *w, const isa_inst_t *inst)
 {
   isa_write_s64(w, inst->dst.index, w->pc);
   return true;
 }
 
-RUN(s_setpc_b64)
+static bool run_s_setpc_b64(isa_wave_t *w, const isa_inst_t *inst)
 {
   w->pc = isa_read64(w, &inst->src[0]);
   return true;
 }
 
-RUN(s_swappc_b64)
+static bool run_s_swappc_b64(isa_wave_t *w, const isa_inst_t *inst)
 {
   uint64_t target = isa_read64(w, &inst->src[0]);
   isa_write_s64(w, inst->dst.index, w->pc);
@@ -114,7 +112,7 @@ RUN(s_swappc_b64)
   return true;
 }
 
-RUN(s_call_b64)
+static bool run_s_call_b64(isa_wave_t *w, const isa_inst_t *inst)
 {
   isa_write_s64(w, inst->dst.index, w->pc);
   jump(w, inst);
@@ -157,7 +155,7 @@ static uint32_t hwreg_mask(const isa_inst_t *inst)
   return size >= 32 ? UINT32_MAX : (1u << size) - 1;
 }
 
-RUN(s_getreg_b32)
+static bool run_s_getreg_b32(isa_wave_t *w, const isa_inst_t *inst)
 {
   unsigned simm = (unsigned)inst->simm;
   w->s[inst->dst.index] = hwreg_read(w, simm & 63) >> (simm >> 6 & 31) & hwreg_mask(inst);
@@ -173,13 +171,13 @@ static void hwreg_write(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
     w->mode = (w->mode & ~mask) | (value << offset & mask);
 }
 
-RUN(s_setreg_b32)
+static bool run_s_setreg_b32(isa_wave_t *w, const isa_inst_t *inst)
 {
   hwreg_write(w, inst, w->s[inst->dst.index]);
   return true;
 }
 
-RUN(s_setreg_imm32_b32)
+static bool run_s_setreg_imm32_b32(isa_wave_t *w, const isa_inst_t *inst)
 {
   hwreg_write(w, inst, inst->src[0].value);
   return true;
@@ -193,25 +191,25 @@ static void gpr_index(isa_wave_t *w, uint32_t index, unsigned mode)
   w->gpr_index_mode = mode & 15;
 }
 
-RUN(s_set_gpr_idx_on)
+static bool run_s_set_gpr_idx_on(isa_wave_t *w, const isa_inst_t *inst)
 {
   gpr_index(w, isa_read32(w, &inst->src[0]), (unsigned)inst->simm);
   return true;
 }
 
-RUN(s_set_gpr_idx_idx)
+static bool run_s_set_gpr_idx_idx(isa_wave_t *w, const isa_inst_t *inst)
 {
   w->s[ISA_M0] = (w->s[ISA_M0] & ~255u) | (isa_read32(w, &inst->src[0]) & 255);
   return true;
 }
 
-RUN(s_set_gpr_idx_mode)
+static bool run_s_set_gpr_idx_mode(isa_wave_t *w, const isa_inst_t *inst)
 {
   gpr_index(w, w->s[ISA_M0], (unsigned)inst->simm);
   return true;
 }
 
-RUN(s_set_gpr_idx_off)
+static bool run_s_set_gpr_idx_off(isa_wave_t *w, const isa_inst_t *inst)
 {
   (void)inst;
   w->gpr_index_mode = 0;
@@ -219,7 +217,7 @@ RUN(s_set_gpr_idx_off)
 }
 
 /* The engine skips vector instructions while vskip is set. */
-RUN(s_setvskip)
+static bool run_s_setvskip(isa_wave_t *w, const isa_inst_t *inst)
 {
   w->vskip = isa_read32(w, &inst->src[0]) >> (isa_read32(w, &inst->src[1]) & 31) & 1;
   return true;
@@ -235,7 +233,7 @@ static bool indexed(isa_wave_t *w, const isa_operand_t *operand, unsigned dwords
   return isa_wave_fault(w, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
 }
 
-RUN(s_movrels)
+static bool run_s_movrels(isa_wave_t *w, const isa_inst_t *inst)
 {
   unsigned from, dwords = inst->row->dst;
   if (!indexed(w, &inst->src[0], dwords, &from))
@@ -246,7 +244,7 @@ RUN(s_movrels)
   return true;
 }
 
-RUN(s_movreld)
+static bool run_s_movreld(isa_wave_t *w, const isa_inst_t *inst)
 {
   unsigned to, dwords = inst->row->dst;
   uint64_t value = dwords == 2 ? isa_read64(w, &inst->src[0]) : isa_read32(w, &inst->src[0]);

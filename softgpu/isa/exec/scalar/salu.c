@@ -83,6 +83,7 @@ static void write32(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
 /* What nearly all sources are: registers and constants. Which, a function knows when it is
  * compiled: bit n of `registers` is that of source n; ANY_SOURCES are looked at when it runs. */
 enum { BOTH_REGISTERS = 3, ANY_SOURCES, SOURCE_KINDS };
+#define INLINED __attribute__((always_inline)) static inline
 
 /* A pair is read as it mostly has been written, masks in one piece and numbers in two: a processor
  * that reads it so soon after would have to wait for its cache otherwise. */
@@ -124,15 +125,12 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
   {                                                                                                \
     return isa_go_on(w, inst, run_##name(w, inst, registers));                                     \
   }
-#define RUN(name)                                                                                  \
-  static inline bool run_##name(isa_wave_t *w, const isa_inst_t *inst, unsigned registers);        \
+#define RUN_ALL(name)                                                                              \
   RUN_WITH(name, 0)                                                                                \
   RUN_WITH(name, 1)                                                                                \
   RUN_WITH(name, 2)                                                                                \
   RUN_WITH(name, BOTH_REGISTERS)                                                                   \
-  RUN_WITH(name, ANY_SOURCES)                                                                      \
-  __attribute__((always_inline)) static inline bool run_##name(                                    \
-      isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)
+  RUN_WITH(name, ANY_SOURCES)
 #define ALL_RUNS(name)                                                                             \
   {                                                                                                \
     name##_0, name##_1, name##_2, name##_BOTH_REGISTERS, name##_ANY_SOURCES                        \
@@ -140,7 +138,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
 
 /* The result's type follows from the expression: s_bfm_b64 makes 64 bits of two dwords. */
 #define SALU_2(name, type, type_b, result, condition)                                              \
-  RUN(name)                                                                                        \
+  INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
     const type a = READ(type, 0, sizeof(type_b) == 8);                                             \
     const type_b b = READ(type_b, 1, true);                                                        \
@@ -149,9 +147,10 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
     WRITE(d, d);                                                                                   \
     w->scc = scc;                                                                                  \
     return true;                                                                                   \
-  }
+  }                                                                                                \
+  RUN_ALL(name)
 #define SALU_1(name, type, type_d, result, condition)                                              \
-  RUN(name)                                                                                        \
+  INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
     const type a = READ(type, 0, false);                                                           \
     type_d d = (type_d)DESTINATION;                                                                \
@@ -159,41 +158,46 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
     w->scc = (uint32_t)(condition);                                                                \
     WRITE(type_d, d);                                                                              \
     return true;                                                                                   \
-  }
+  }                                                                                                \
+  RUN_ALL(name)
 #define SALU_EXEC(name, new_exec, result)                                                          \
-  RUN(name)                                                                                        \
+  INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
     const uint64_t a = READ(uint64_t, 0, true), e = isa_exec(w);                                   \
     isa_write_s64(w, ISA_EXEC, new_exec);                                                          \
     w->scc = isa_exec(w) != 0;                                                                     \
     isa_write_s64(w, inst->dst_at, result);                                                        \
     return true;                                                                                   \
-  }
+  }                                                                                                \
+  RUN_ALL(name)
 #define SALU_CMP(name, type, type_b, condition)                                                    \
-  RUN(name)                                                                                        \
+  INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
     const type a = READ(type, 0, false);                                                           \
     const type_b b = READ(type_b, 1, false);                                                       \
     w->scc = (uint32_t)(condition);                                                                \
     return true;                                                                                   \
-  }
+  }                                                                                                \
+  RUN_ALL(name)
 #define SALU_CMPK(name, type, condition)                                                           \
-  RUN(name)                                                                                        \
+  INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
     const type a = (type)w->s[inst->dst_at], b = (type)inst->simm;                                 \
     (void)registers;                                                                               \
     w->scc = condition;                                                                            \
     return true;                                                                                   \
-  }
+  }                                                                                                \
+  RUN_ALL(name)
 #define SALU_K(name, result, condition)                                                            \
-  RUN(name)                                                                                        \
+  INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
     const uint32_t simm = (uint32_t)inst->simm, p = w->s[inst->dst_at], d = (result);              \
     (void)p, (void)registers;                                                                      \
     w->scc = (condition);                                                                          \
     write32(w, inst, d);                                                                           \
     return true;                                                                                   \
-  }
+  }                                                                                                \
+  RUN_ALL(name)
 #include "softgpu/isa/exec/scalar/salu_ops.inc"
 #undef SALU_2
 #undef SALU_1
