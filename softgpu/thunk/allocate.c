@@ -8,6 +8,7 @@
 
 #include "softgpu/cp/inject.h"
 #include "softgpu/cp/pause.h"
+#include "softgpu/device/array.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/exports.h"
 #include "softgpu/thunk/newer.h"
@@ -75,14 +76,11 @@ static record_t *record_owner(uint64_t address)
 
 static bool record_insert(record_t *record)
 {
-  if (record_count == record_capacity) {
-    size_t capacity = record_capacity == 0 ? 64 : record_capacity * 2;
-    record_t **grown = realloc(records, capacity * sizeof(*records));
-    if (!grown)
-      return false;
-    records = grown;
-    record_capacity = capacity;
-  }
+  record_t **grown =
+      softgpu_array_grown(records, &record_capacity, record_count + 1, sizeof(*records));
+  if (!grown)
+    return false;
+  records = grown;
   size_t at = record_above(record->base);
   memmove(&records[at + 1], &records[at], (record_count - at) * sizeof(*records));
   records[at] = record;

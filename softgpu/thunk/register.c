@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "softgpu/device/array.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/device/thread.h"
 #include "softgpu/thunk/allocate.h"
@@ -51,14 +52,10 @@ static void pages_part(const softgpu_pages_t *pages)
 
 static bool range_insert(const range_t *range)
 {
-  if (range_count == range_capacity) {
-    size_t capacity = range_capacity == 0 ? 16 : range_capacity * 2;
-    range_t *grown = realloc(ranges, capacity * sizeof(*ranges));
-    if (!grown)
-      return false;
-    ranges = grown;
-    range_capacity = capacity;
-  }
+  range_t *grown = softgpu_array_grown(ranges, &range_capacity, range_count + 1, sizeof(*ranges));
+  if (!grown)
+    return false;
+  ranges = grown;
   size_t at = range_count;
   while (at > 0 && ranges[at - 1].base > range->base)
     --at;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softgpu/device/array.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/thunk/mappings.h"
 #include "softgpu/thunk/thunk.h"
@@ -171,13 +172,10 @@ static bool only_ranges(uint64_t base, uint64_t end)
 static bool ranges_exchange(span_t old, const range_t *added, size_t count)
 {
   size_t total = range_count - (old.to - old.from) + count;
-  if (total > range_capacity) {
-    range_t *grown = realloc(ranges, 2 * total * sizeof(*ranges));
-    if (!grown)
-      return false;
-    ranges = grown;
-    range_capacity = 2 * total;
-  }
+  range_t *grown = softgpu_array_grown(ranges, &range_capacity, total, sizeof(*ranges));
+  if (!grown && total > 0)
+    return false;
+  ranges = grown;
   softgpu_allocation_t few[2], *live = few;
   if (count > 2 && !(live = malloc(count * sizeof(*live))))
     return false;
