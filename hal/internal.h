@@ -39,6 +39,7 @@ void log_fault(const char *message); /* an error, as it stands */
 /* Optional functions of softgpu's thunk; all NULL on hardware. Resolved by name, so that nothing
  * here depends on softgpu. */
 typedef struct softgpu_thunk {
+  bool (*option_set)(const char *name, uint64_t value);
   bool (*option_set_text)(const char *name, const char *text);
   bool (*option_get)(const char *name, uint64_t *value);
   size_t (*option_messages)(char *text, size_t size);

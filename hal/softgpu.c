@@ -14,13 +14,14 @@
 bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
 {
   /* POSIX promises that an object pointer from dlsym() holds a function's address. */
+  *(void **)&thunk->option_set = dlsym(library, "softgpu_option_set");
   *(void **)&thunk->option_set_text = dlsym(library, "softgpu_option_set_text");
   *(void **)&thunk->option_get = dlsym(library, "softgpu_option_get");
   *(void **)&thunk->option_messages = dlsym(library, "softgpu_option_messages");
   *(void **)&thunk->queue_fault = dlsym(library, "softgpu_queue_fault");
   *(void **)&thunk->coverage = dlsym(library, "softgpu_coverage");
-  return thunk->option_set_text && thunk->option_get && thunk->option_messages &&
-         thunk->queue_fault && thunk->coverage;
+  return thunk->option_set && thunk->option_set_text && thunk->option_get &&
+         thunk->option_messages && thunk->queue_fault && thunk->coverage;
 }
 
 /* The folder of the file that this code is in: librawhal, or a program that has it linked in. As
@@ -224,12 +225,9 @@ size_t softgpu_options_mark(void)
 void softgpu_options_undo(const softgpu_thunk_t *thunk, size_t mark)
 {
   size_t kept = mark;
-  for (size_t i = before_count; i-- > mark;) {
-    char value[32];
-    snprintf(value, sizeof(value), "%" PRIu64, before[i].value);
-    if (thunk->option_set_text(before[i].name, value))
+  for (size_t i = before_count; i-- > mark;)
+    if (thunk->option_set(before[i].name, before[i].value))
       before[i].name[0] = '\0';
-  }
   /* What is fixed because the program itself has the device open waits for the next time. */
   for (size_t i = mark; i < before_count; ++i)
     if (before[i].name[0])
@@ -272,8 +270,8 @@ rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *opti
     *value++ = '\0';
     if (!before_note(thunk, mark, pair) || !thunk->option_set_text(pair, value))
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "softgpu takes no option '%s' with value '%s' now: unknown, out of range, "
-                         "or fixed while the device is open",
+                         "softgpu takes no option '%s' with value '%s' now: unknown, out of range "
+                         "(checks are off or refuse), or fixed while the device is open",
                          pair, value);
     at += length;
     at += *at == ',';

@@ -46,7 +46,8 @@ extern "C" {
 #endif
 
 /* Options. Each is also read from the environment when the library is loaded, as SOFTGPU_<NAME> in
- * capitals; a value that makes no sense there leaves the default and a message.
+ * capitals; a value that makes no sense there leaves the default and a message. As text, a check is
+ * "off", 0, or "refuse", 1: what it finds is a fault, and the queue stops.
  *
  *   name         default  range        meaning
  *   chip         0x90a    see below    every GPU's chip; text may also say "gfx90a"
@@ -97,7 +98,8 @@ extern "C" {
 /* False, and nothing changed, for an unknown name, a value out of range, or an option that is fixed
  * at the moment. */
 bool softgpu_option_set(const char *name, uint64_t value);
-/* The same from text, as the environment is read: decimal, 0x hexadecimal, or gfx<hexadecimal>. */
+/* The same from text, as the environment is read: decimal, 0x hexadecimal, or gfx<hexadecimal>;
+ * of a check, off or refuse. */
 bool softgpu_option_set_text(const char *name, const char *text);
 bool softgpu_option_get(const char *name, uint64_t *value);
 

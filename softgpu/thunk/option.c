@@ -37,6 +37,14 @@ static const struct {
     [SOFTGPU_OPTION_REFERENCE] = {"reference", 0, 1, ANY_TIME},
 };
 
+/* What becomes of what a check finds, by value: the words that `rawhal exec --check` has, too. */
+static const char *const check_words[] = {"off", "refuse"};
+
+static bool option_is_check(int option)
+{
+  return strncmp(options[option].name, "check_", strlen("check_")) == 0;
+}
+
 /* Whose value is the hexadecimal number of a chip. */
 static bool option_is_chip(int option)
 {
@@ -86,8 +94,15 @@ SOFTGPU_EXPORT bool softgpu_option_set(const char *name, uint64_t value)
 
 SOFTGPU_EXPORT bool softgpu_option_set_text(const char *name, const char *text)
 {
-  if (!text)
+  const int option = option_find(name);
+  if (!text || option < 0)
     return false;
+  if (option_is_check(option)) {
+    uint64_t value = 0;
+    while (value <= options[option].maximum && strcmp(text, check_words[value]) != 0)
+      ++value;
+    return softgpu_option_set(name, value);
+  }
   int base = 10;
   if (strncmp(text, "gfx", 3) == 0 || strncmp(text, "0x", 2) == 0) {
     base = 16;
@@ -127,7 +142,14 @@ static void option_from_environment(int option)
   const char *text = getenv(variable);
   if (!text || softgpu_option_set_text(options[option].name, text))
     return;
-  size_t used = strlen(messages);
+  const size_t used = strlen(messages);
+  if (option_is_check(option)) {
+    snprintf(messages + used, sizeof(messages) - used,
+             "%s=%.32s is ignored: %s takes %s or %s; using %s\n", variable, text,
+             options[option].name, check_words[0], check_words[1],
+             check_words[softgpu_option((softgpu_option_t)option)]);
+    return;
+  }
   /* A chip's name is hexadecimal. */
   const char *format = option_is_chip(option)
                            ? "%s=%.32s is ignored: %s takes 0x%llx to 0x%llx; using 0x%llx\n"

@@ -45,7 +45,7 @@ protected:
   const char *softgpu_options() override
   {
     options = std::string("gpus=1,vram_mib=1024,timeout_ms=120000,listed=gfx90a,chip=") + chip() +
-              ",check_races=" + (checks_races() ? '1' : '0');
+              ",check_races=" + (checks_races() ? "refuse" : "off");
     return options.c_str();
   }
   virtual bool checks_races() const { return false; }

@@ -13,12 +13,12 @@ protected:
 #ifdef __SANITIZE_THREAD__
   const char *softgpu_options() override
   {
-    return "gpus=1,vram_mib=256,timeout_ms=4000,check_lds=1";
+    return "gpus=1,vram_mib=256,timeout_ms=4000,check_lds=refuse";
   }
 #else
   const char *softgpu_options() override
   {
-    return "gpus=1,vram_mib=256,timeout_ms=400,check_lds=1";
+    return "gpus=1,vram_mib=256,timeout_ms=400,check_lds=refuse";
   }
 #endif
 

@@ -134,9 +134,10 @@ TEST_F(Instance, OptionsLastAsLongAsTheRuntime)
     before.push_back(option(name));
   rawhal_instance_destroy(instance);
 
-  options.softgpu_options = "chip=gfx942,listed=gfx90a,gpus=2,vram_mib=32,check_lds=1,check_lds=0";
+  options.softgpu_options =
+      "chip=gfx942,listed=gfx90a,gpus=2,vram_mib=32,check_lds=refuse,check_lds=off";
   ASSERT_OK(create(options));
-  options.softgpu_options = "check_lds=1,spin=77";
+  options.softgpu_options = "check_lds=refuse,spin=77";
   rawhal_instance_t *second = nullptr;
   ASSERT_OK(rawhal_instance_create(&options, &second, &error));
   // One that is refused changes nothing, whatever it is refused for.

@@ -60,6 +60,11 @@ TEST(Options, text_forms)
   EXPECT_TRUE(softgpu_option_set_text("timeout_ms", "5000"));
   EXPECT_EQ(value("timeout_ms"), 5000u);
   EXPECT_TRUE(softgpu_option_set("timeout_ms", 120000));
+  for (const char *text : {"1", "0", "on", "warn", "report", "Refuse", ""})
+    EXPECT_FALSE(softgpu_option_set_text("check_stores", text)) << text;
+  EXPECT_TRUE(softgpu_option_set_text("check_stores", "refuse"));
+  EXPECT_EQ(value("check_stores"), 1u);
+  EXPECT_TRUE(softgpu_option_set_text("check_stores", "off"));
 }
 
 // The library reads its environment when it is loaded, so another process has to do that.
@@ -79,10 +84,14 @@ TEST(Environment, is_read_and_checked)
 {
   setenv("SOFTGPU_CHIP", "gfx906", 1);
   setenv("SOFTGPU_GPUS", "many", 1);
+  setenv("SOFTGPU_CHECK_LDS", "1", 1);
+  setenv("SOFTGPU_CHECK_RACES", "refuse", 1);
   setenv("SOFTGPU_TIMEOUT_MS", "250", 1);
   EXPECT_EQ(in_new_process("InEnvironment.*"), "");
   unsetenv("SOFTGPU_CHIP");
   unsetenv("SOFTGPU_GPUS");
+  unsetenv("SOFTGPU_CHECK_LDS");
+  unsetenv("SOFTGPU_CHECK_RACES");
   unsetenv("SOFTGPU_TIMEOUT_MS");
 }
 
@@ -96,7 +105,10 @@ TEST(InEnvironment, values_and_messages)
   char text[256];
   size_t length = softgpu_option_messages(text, sizeof(text));
   EXPECT_EQ(length, strlen(text));
-  EXPECT_STREQ(text, "SOFTGPU_GPUS=many is ignored: gpus takes 0 to 16; using 1\n");
+  EXPECT_STREQ(text, "SOFTGPU_GPUS=many is ignored: gpus takes 0 to 16; using 1\n"
+                     "SOFTGPU_CHECK_LDS=1 is ignored: check_lds takes off or refuse; using off\n");
+  EXPECT_EQ(value("check_lds"), 0u);
+  EXPECT_EQ(value("check_races"), 1u);
   EXPECT_EQ(softgpu_option_messages(text, 8), length);
   EXPECT_STREQ(text, "SOFTGPU");
   EXPECT_STREQ(getenv("HSA_DISABLE_FRAGMENT_ALLOCATOR"), "1");

@@ -254,7 +254,7 @@ TEST(Faults, EachIsReportedOnce)
     std::vector<std::string> words = fault.words;
     words.insert(words.end(), {"FAULT", fault.kernel});
     expect_refusal(rawhal_run(launch(file, fault.kernel, fault.arguments),
-                              {"RAWHAL_DEVICE=softgpu", "SOFTGPU_CHECK_LDS=1"}),
+                              {"RAWHAL_DEVICE=softgpu", "SOFTGPU_CHECK_LDS=refuse"}),
                    words);
   }
   expect_refusal(rawhal_run(launch(fixtures + "illegal-gfx90a-v5.co", "illegal", {"ptr:zero:64"})),

@@ -1,4 +1,4 @@
-// With SOFTGPU_CHECK_STORES=1, a scalar store that is not written back before the wave ends is told.
+// With SOFTGPU_CHECK_STORES=refuse, a scalar store that is not written back before the wave ends is told.
 #include "check.h"
 
 __global__ void store(unsigned *out)

@@ -144,7 +144,7 @@ What nobody can know without hardware, and softgpu therefore decides:
 - the NaNs of float atomics: of two, the one in memory wins; denormals of the 16-bit ones, which are kept here;
 - what is beyond LDS: reads give 0 and writes are dropped, by the documents, also with flat instructions. That each dword
   of a larger access counts for itself, atomics as a whole, and that LDS ends with its last unit of 512 bytes is decided
-  here. `SOFTGPU_CHECK_LDS=1` makes it a fault at the exact end;
+  here. `SOFTGPU_CHECK_LDS=refuse` makes it a fault at the exact end;
 - what is beyond a buffer: each dword of a load or a store counts for itself, with saturating arithmetic (AMDGPUUsage),
   atomics as a whole. The register's and the instruction's offset make one sum of 32 bits before that, which wraps: so
   LLVM's code for these chips has it, and AMD's own simulator after gfx950;
