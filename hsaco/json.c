@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "hsaco/unpack.h"
 
 #define MSGPACK_EMBED_STACK_SIZE 128
@@ -35,57 +36,15 @@ void json_text(json_sink_t *sink, const char *text)
   put(sink, text, strlen(text));
 }
 
-/* Length of the UTF-8 sequence at `at` (RFC 3629: no overlong forms, no surrogates), 0 if none. */
-static size_t utf8_length(const unsigned char *at, size_t left)
+static void put_piece(void *sink, const char *piece, size_t size)
 {
-  static const struct {
-    uint8_t first, last, low, high, length; /* lead byte range, second byte range */
-  } forms[] = {
-      {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-      {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-      {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-  };
-  for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); ++i) {
-    if (*at < forms[i].first || *at > forms[i].last)
-      continue;
-    if (left < forms[i].length || at[1] < forms[i].low || at[1] > forms[i].high)
-      return 0;
-    for (size_t k = 2; k < forms[i].length; ++k)
-      if ((at[k] & 0xc0) != 0x80)
-        return 0;
-    return forms[i].length;
-  }
-  return 0;
+  put(sink, piece, size);
 }
 
 void json_quote(json_sink_t *sink, rawhal_string_t text)
 {
-  const unsigned char *bytes = (const unsigned char *)text.data;
   put(sink, "\"", 1);
-  for (size_t i = 0; i < text.size;) {
-    size_t plain = i;
-    while (plain < text.size && bytes[plain] >= 0x20 && bytes[plain] < 0x7f &&
-           bytes[plain] != '"' && bytes[plain] != '\\')
-      ++plain;
-    if (plain > i) {
-      put(sink, text.data + i, plain - i);
-      i = plain;
-      continue;
-    }
-    size_t length = utf8_length(bytes + i, text.size - i);
-    if (length) {
-      put(sink, text.data + i, length);
-      i += length;
-      continue;
-    }
-    char escape[8];
-    if (bytes[i] == '"' || bytes[i] == '\\')
-      snprintf(escape, sizeof(escape), "\\%c", bytes[i]);
-    else /* control characters, and bytes that are not UTF-8: U+0080..U+00FF */
-      snprintf(escape, sizeof(escape), "\\u%04x", bytes[i]);
-    json_text(sink, escape);
-    ++i;
-  }
+  (void)escape(text, ESCAPE_JSON, SIZE_MAX, put_piece, sink);
   put(sink, "\"", 1);
 }
 

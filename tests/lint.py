@@ -19,9 +19,10 @@ MAY_INCLUDE = {
     "front": {"base", "hsaco", "kernarg", "queue", "record", "front"},
     "hiplaunch": {"hiplaunch"},  # and the public headers
     "softgpu": {"softgpu"},
-    "tools": {"record", "tools"},  # and the public headers
+    "tools": {"record", "tools"},  # and the public headers, and
     "examples": set(),
 }
+HELPERS = {"tools": {"base/escape.h", "base/list.h", "base/whole.h"}}  # which the command has with record/
 # Folders within one, lowest first: each may include itself and those before it.
 FLOORS = {
     "queue": ["queue/limit", "queue/gate"],
@@ -386,7 +387,8 @@ def findings(root):
                     continue
             else:
                 target = private if private in MAY_INCLUDE and match.group(1) == '"' else None
-            if target and target not in MAY_INCLUDE[folder]:
+            helps = inner and inner.group(1) in HELPERS.get(folder, ())
+            if target and target not in MAY_INCLUDE[folder] and not helps:
                 yield f"{path}:{number}: {folder}/ may not know {target}/"
 
 

@@ -44,7 +44,7 @@ SLEEPS = {
 # And of those that include what their folder may not know.
 INCLUDES = {
     "tools/a/a.c": [('#include "tools/a/a.h"', False), ('#include "tools/shared/a.h"', False), ('#include "tools/b/b.h"', True)],
-    "tools/shared/a.c": [('#include "tools/a/a.h"', True)],
+    "tools/shared/a.c": [('#include "tools/a/a.h"', True), ('#include "base/list.h"', False), ('#include "base/error.h"', True)],
     "queue/limit/a.c": [('#include "queue/gate/a.h"', True), ('#include "queue/limit/region.h"', False), ('#include "queue/limit.h"', False),
                         ('#include "base/error.h"', False), ('#include "kernarg/layout.h"', True), ('#include "queue/ring.h"', True),
                         ("#include <hsa/hsa.h>", True), ("#include <sys/mman.h>", False)],

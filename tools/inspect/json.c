@@ -31,10 +31,7 @@ static void put_start(view_t *view, const char *key, rawhal_string_t name)
   json_writer_t *out = view->out;
   char sibling[32];
   const char *object = view->info->bytes.data;
-  json_open_key(out);
-  fputs(key, out->out);
-  json_close_key(out);
-  json_open_value(out);
+  json_open(out, key);
   putc('"', out->out);
   escape_json(out->out, (rawhal_string_t){name.data, escape_cut(name, TOOL_NAME_START)});
   fputs("...\"", out->out);
@@ -163,23 +160,46 @@ static void put_diagnostics(view_t *view)
 
 /* ---- Metadata ---- */
 
-/* Those with metadata come first, in the order of the file: as in the metadata itself. */
-static bool wants_metadata(const void *context, size_t index)
+static bool put_text(void *out, const char *text, size_t size)
 {
-  const view_t *view = context;
-  const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(view->hsaco, index);
-  return !kernel || inspect_wants(view->options, kernel->name);
+  return fwrite(text, 1, size, out) == size;
 }
 
-/* As the library writes it: one source of its spelling. */
+typedef struct rest {
+  FILE *out;
+  size_t lines; /* to be passed over */
+} rest_t;
+
+static bool put_rest(void *context, const char *text, size_t size)
+{
+  rest_t *rest = context;
+  for (; rest->lines && size; ++text, --size)
+    rest->lines -= *text == '\n';
+  return put_text(rest->out, text, size);
+}
+
+/* As the library writes it, one source of its spelling: the kernels that are wanted, and what
+ * stands behind the lines that all of them have. */
 static bool put_metadata(view_t *view, rawhal_error_t *error)
 {
-  const json_filter_t kernels = {"kernels", wants_metadata, view};
-  json_copy_t copy = {.writer = view->out, .filter = &kernels};
-  json_open_key(view->out);
-  fputs("metadata", view->out->out);
-  json_close_key(view->out);
-  return rawhal_hsaco_metadata_json(view->hsaco, json_copy_text, &copy, error) == RAWHAL_OK;
+  FILE *out = view->out->out;
+  rest_t rest = {out, 1};
+  rawhal_status_t status = RAWHAL_OK;
+  const rawhal_kernel_t *kernel;
+  const char *between = "\n";
+  json_open(view->out, "metadata");
+  fputs("{\"kernels\":[", out);
+  for (size_t i = 0; (kernel = rawhal_hsaco_kernel(view->hsaco, i)) && kernel->has_metadata; ++i) {
+    ++rest.lines;
+    if (status != RAWHAL_OK || !inspect_wants(view->options, kernel->name))
+      continue;
+    fputs(between, out);
+    between = ",\n";
+    status = rawhal_metadata_to_json(kernel->metadata, put_text, out, error);
+  }
+  fputs("],\n", out);
+  return status == RAWHAL_OK &&
+         rawhal_hsaco_metadata_json(view->hsaco, put_rest, &rest, error) == RAWHAL_OK;
 }
 
 /* ---- The object ---- */
@@ -274,8 +294,6 @@ static bool object(const inspect_options_t *options, const select_t *object, raw
 static void end(const rawhal_error_t *error)
 {
   /* Of an object that could not be written to its end, what there is becomes whole. */
-  if (document.after_key)
-    json_put_null(&document, NULL);
   while (document.depth > 1)
     json_end(&document);
   json_put_text(&document, "status", error ? rawhal_status_name(error->status) : "OK");

@@ -22,47 +22,19 @@ static void open_item(json_writer_t *writer)
   writer->filled = true;
 }
 
-bool json_expects_key(const json_writer_t *writer)
+void json_open(json_writer_t *writer, const char *key)
 {
-  return writer->depth && writer->object[writer->depth - 1] && !writer->after_key;
-}
-
-void json_open_key(json_writer_t *writer)
-{
-  assert(json_expects_key(writer));
+  assert(!key == !(writer->depth && writer->object[writer->depth - 1]));
   open_item(writer);
-  putc('"', writer->out);
-}
-
-void json_close_key(json_writer_t *writer)
-{
-  fputs("\": ", writer->out);
-  writer->after_key = true;
-}
-
-void json_open_value(json_writer_t *writer)
-{
-  assert(!json_expects_key(writer));
-  if (!writer->after_key)
-    open_item(writer);
-  writer->after_key = false;
-}
-
-static void open_keyed(json_writer_t *writer, const char *key)
-{
-  if (key) {
-    json_open_key(writer);
-    fputs(key, writer->out); /* ours: letters, digits, '_', '-' */
-    json_close_key(writer);
-  }
-  json_open_value(writer);
+  if (key)
+    fprintf(writer->out, "\"%s\": ", key); /* ours: letters, digits, '_', '-' */
 }
 
 /* ---- Containers ---- */
 
 static void begin(json_writer_t *writer, const char *key, bool object)
 {
-  open_keyed(writer, key);
+  json_open(writer, key);
   assert(writer->depth < JSON_MOST_NESTING);
   writer->object[writer->depth++] = object;
   writer->filled = false;
@@ -81,7 +53,7 @@ void json_begin_array(json_writer_t *writer, const char *key)
 
 void json_end(json_writer_t *writer)
 {
-  assert(writer->depth && !writer->after_key);
+  assert(writer->depth);
   bool object = writer->object[--writer->depth];
   if (writer->filled)
     new_line(writer);
@@ -95,31 +67,31 @@ void json_end(json_writer_t *writer)
 
 void json_put_unsigned(json_writer_t *writer, const char *key, uint64_t value)
 {
-  open_keyed(writer, key);
+  json_open(writer, key);
   fprintf(writer->out, "%" PRIu64, value);
 }
 
 void json_put_signed(json_writer_t *writer, const char *key, int64_t value)
 {
-  open_keyed(writer, key);
+  json_open(writer, key);
   fprintf(writer->out, "%" PRId64, value);
 }
 
 void json_put_bool(json_writer_t *writer, const char *key, bool value)
 {
-  open_keyed(writer, key);
+  json_open(writer, key);
   fputs(value ? "true" : "false", writer->out);
 }
 
 void json_put_null(json_writer_t *writer, const char *key)
 {
-  open_keyed(writer, key);
+  json_open(writer, key);
   fputs("null", writer->out);
 }
 
 void json_put_string(json_writer_t *writer, const char *key, rawhal_string_t value)
 {
-  open_keyed(writer, key);
+  json_open(writer, key);
   putc('"', writer->out);
   escape_json(writer->out, value);
   putc('"', writer->out);
