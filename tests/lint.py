@@ -327,6 +327,9 @@ def tier_findings(root, listing):
                 yield f"tests/tiers.txt:{number}: no test is called {word}"
 
 
+OUTSIDE = re.compile(r"\.\./shared|\.\./\*/|SOURCE_DIR[})]/\.\.|check/house")
+
+
 def text_findings(root, listing):
     names = Names(root, listing)
     for path in listing:
@@ -334,8 +337,8 @@ def text_findings(root, listing):
         if not os.path.isfile(full) or path == "tests/lint.py":
             continue
         text = contents(full)
-        if "../shared" in text:
-            yield f"{path}: names ../shared, which is no part of the repository"
+        if OUTSIDE.search(text):
+            yield f"{path}: looks beside the checkout, where a fresh clone has nothing"
         yield from signal_findings(path, text)
         if DOCUMENT.match(path):
             yield from document_findings(root, path, listing, text)

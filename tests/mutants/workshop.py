@@ -76,9 +76,8 @@ class Workshop:
                 os.makedirs(os.path.dirname(copy), exist_ok=True)
                 write(copy, text)
                 shutil.copymode(source, copy)
-        # What tests look for beside the checkout and in its build folder, when it is there.
-        beside = [os.path.dirname(found) for found in glob.glob(os.path.join(self.root, "../*/corpus"))]
-        for name in ["build/rocrand", "build/rocsparse", *("../" + os.path.basename(folder) for folder in beside)]:
+        # What tests look for in the checkout's build folder, when it is there.
+        for name in ["build/rocrand", "build/rocsparse"]:
             target = os.path.join(self.root, name)
             link = os.path.normpath(os.path.join(self.tree, name))
             if os.path.isdir(target) and not os.path.lexists(link):
