@@ -11,6 +11,7 @@
 
 #include <rawhal/hal.h>
 
+#include "base/list.h"
 #include "tools/shared/json.h"
 #include "tools/shared/progress.h"
 #include "tools/shared/select.h"
@@ -65,14 +66,8 @@ static int compare_counts(const void *a, const void *b)
 
 static row_t *append_row(report_t *report, const row_t *key)
 {
-  if (report->count == report->room) {
-    size_t room = report->room ? 2 * report->room : 64;
-    row_t **grown = realloc(report->rows, room * sizeof(*grown));
-    if (!grown)
-      return NULL;
-    report->rows = grown;
-    report->room = room;
-  }
+  if (!array_reserve(NULL, &report->rows, &report->room, report->count + 1, sizeof(*report->rows)))
+    return NULL;
   row_t *row = malloc(sizeof(*row));
   if (!row)
     return NULL;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "tools/diff/diff.h"
 #include "tools/shared/tool.h"
 
@@ -31,7 +32,8 @@ bool diff_record(diff_entry_t *entry, diff_change_t change)
 {
   if (equal(&change.values[0], &change.values[1]))
     return true;
-  if (!tool_grow((void **)&entry->changes, entry->change_count, sizeof(*entry->changes)))
+  if (!array_reserve(NULL, &entry->changes, &entry->room, entry->change_count + 1,
+                     sizeof(*entry->changes)))
     return false;
   entry->changes[entry->change_count++] = change;
   entry->same_abi &= change.category != DIFF_ABI;

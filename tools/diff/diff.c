@@ -1,5 +1,6 @@
 /* rawhal diff: the ABI of two files. */
 #include "tools/diff/diff.h"
+#include "base/list.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ static bool add_entry(diff_result_t *result, const diff_kernel_t *a, const diff_
   result->same_resources &= !a || !b || entry.same_resources;
   if (a && b && !entry.change_count)
     return true;
-  if (!tool_grow((void **)&result->entries, result->entry_count, sizeof(*result->entries))) {
+  if (!array_reserve(NULL, &result->entries, &result->room, result->entry_count + 1,
+                     sizeof(*result->entries))) {
     free(entry.changes);
     return false;
   }

@@ -22,9 +22,9 @@ typedef struct diff_file {
   select_options_t options;
   select_t select;
   diff_object_t **objects;
-  size_t object_count;
+  size_t object_count, object_room;
   diff_kernel_t *kernels; /* by target, name and signature; each once */
-  size_t kernel_count;
+  size_t kernel_count, kernel_room;
   const char *only_target; /* NULL when the objects are for several, or there is none */
 } diff_file_t;
 
@@ -65,7 +65,7 @@ typedef struct diff_entry {
   bool same_blobs; /* what callers pass fits both */
   bool blind; /* arguments that look alike have no names: whether they were swapped is not seen */
   diff_change_t *changes;
-  size_t change_count;
+  size_t change_count, room;
 } diff_entry_t;
 
 /* Compares a kernel with itself in the other file: entry->kernels are set. False: out of memory. */
@@ -88,7 +88,7 @@ typedef struct diff_result {
   int refused; /* 1 or 2: this file was, with `error`; 0 = neither */
   rawhal_error_t error;
   diff_entry_t *entries;
-  size_t entry_count;
+  size_t entry_count, room;
   size_t removed, added, changed, same; /* kernels; changed are those of another ABI */
   size_t blind;                         /* kernels in both */
   bool same_abi, same_resources;

@@ -2,13 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "tools/diff/diff.h"
 #include "tools/shared/tool.h"
 
 static bool add_kernel(diff_file_t *file, const diff_object_t *object,
                        const rawhal_kernel_t *kernel)
 {
-  if (!tool_grow((void **)&file->kernels, file->kernel_count, sizeof(*file->kernels)))
+  if (!array_reserve(NULL, &file->kernels, &file->kernel_room, file->kernel_count + 1,
+                     sizeof(*file->kernels)))
     return false;
   diff_kernel_t *added = &file->kernels[file->kernel_count++];
   rawhal_error_t error;
@@ -21,7 +23,8 @@ static bool add_kernel(diff_file_t *file, const diff_object_t *object,
 
 static bool add_object(diff_file_t *file)
 {
-  if (!tool_grow((void **)&file->objects, file->object_count, sizeof(*file->objects)))
+  if (!array_reserve(NULL, &file->objects, &file->object_room, file->object_count + 1,
+                     sizeof(*file->objects)))
     return false;
   diff_object_t *object = calloc(1, sizeof(*object));
   if (!object)

@@ -40,7 +40,7 @@ typedef void doctor_check_fn(const doctor_t *doctor);
  * array, which the caller frees, in any case, and a last one says so when the check was lost. */
 typedef struct doctor_rows {
   doctor_row_t *rows;
-  size_t count;
+  size_t count, room;
 } doctor_rows_t;
 
 bool doctor_run(const doctor_t *doctor, doctor_check_fn *check, unsigned seconds,

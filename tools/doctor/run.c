@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/list.h"
+#include "base/whole.h"
 #include "tools/doctor/doctor.h"
 #include "tools/shared/tool.h"
 
@@ -36,11 +38,7 @@ void doctor_say(const doctor_t *doctor, doctor_state_t state, const char *fix, c
 static void send_row(void *context, const doctor_row_t *row)
 {
   const int *pipe_end = context;
-  ssize_t put;
-  do
-    put = write(*pipe_end, row, sizeof(*row));
-  while (put < 0 && errno == EINTR);
-  if (put != sizeof(*row))
+  if (!write_whole(*pipe_end, row, sizeof(*row)))
     _exit(TOOL_FAILED); /* there is no listener */
 }
 
@@ -72,7 +70,7 @@ static int64_t now_ms(void)
 
 static bool keep_row(doctor_rows_t *rows, const doctor_row_t *row)
 {
-  if (!tool_grow((void **)&rows->rows, rows->count, sizeof(*row)))
+  if (!array_reserve(NULL, &rows->rows, &rows->room, rows->count + 1, sizeof(*row)))
     return false;
   rows->rows[rows->count++] = *row;
   return true;
@@ -92,10 +90,7 @@ static bool receive(int pipe_end, int64_t deadline, doctor_rows_t *rows, bool *m
     if (ready <= 0)
       continue;
     doctor_row_t row;
-    const ssize_t got = read(pipe_end, &row, sizeof(row));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got != sizeof(row))
+    if (read_whole(pipe_end, &row, sizeof(row)) != sizeof(row))
       return true;
     row.check[sizeof(row.check) - 1] = row.found[sizeof(row.found) - 1] = 0;
     row.fix[sizeof(row.fix) - 1] = 0;
@@ -111,7 +106,7 @@ static bool wait_for(pid_t child, int64_t deadline, int *status)
     const pid_t ended = waitpid(child, status, WNOHANG);
     if (ended == child)
       return true;
-    if ((ended < 0 && errno != EINTR) || now_ms() >= deadline)
+    if (ended < 0 || now_ms() >= deadline)
       return false;
     (void)nanosleep(&moment, NULL);
   }

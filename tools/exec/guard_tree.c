@@ -1,4 +1,5 @@
 #include "tools/exec/guard_tree.h"
+#include "base/list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +20,7 @@ typedef struct facts {
 
 typedef struct census {
   facts_t *list; /* by pid */
-  size_t count;
+  size_t count, room;
 } census_t;
 
 enum { FIELD_PARENT = 4, FIELD_START = 22, FIELD_BYTES = 23, FIELD_STACK = 28, MOST_STEPS = 1024 };
@@ -89,7 +90,8 @@ static bool is_other(const tree_t *tree, pid_t newest, pid_t pid)
 
 static bool add_other(tree_t *now, pid_t pid)
 {
-  if (!tool_grow((void **)&now->others, now->other_count, sizeof(*now->others)))
+  if (!array_reserve(NULL, &now->others, &now->other_room, now->other_count + 1,
+                     sizeof(*now->others)))
     return false;
   now->others[now->other_count++] = pid;
   return true;
@@ -111,7 +113,8 @@ static bool take_census(const tree_t *tree, census_t *census, tree_t *now)
     }
     if (!read_facts(entry->d_name, &facts))
       continue;
-    memory = tool_grow((void **)&census->list, census->count, sizeof(*census->list));
+    memory =
+        array_reserve(NULL, &census->list, &census->room, census->count + 1, sizeof(*census->list));
     if (memory)
       census->list[census->count++] = facts;
   }
@@ -250,7 +253,7 @@ bool tree_look(tree_t *tree, void (*found)(void *context, pid_t pid, tree_sight_
       done = add_other(&now, facts->pid);
       continue;
     }
-    done = tool_grow((void **)&now.list, now.count, sizeof(*now.list));
+    done = array_reserve(NULL, &now.list, &now.room, now.count + 1, sizeof(*now.list));
     if (!done)
       break;
     const tree_process_t *known = find(tree->list, tree->count, facts);

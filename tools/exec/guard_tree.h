@@ -21,9 +21,9 @@ typedef struct tree_process {
 /* Zero-initialise; list[] is freed by tree_free(). */
 typedef struct tree {
   tree_process_t *list, *foreign;
-  size_t count, foreign_count;
+  size_t count, foreign_count, room;
   pid_t *others; /* of the last look: processes that are none of the program's, in order */
-  size_t other_count;
+  size_t other_count, other_room;
   pid_t newest; /* the number that the system had given out last; 0: not known */
   bool changed; /* by the last look: there was something new */
 } tree_t;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/list.h"
 #include "tools/header/header.h"
 #include "tools/shared/tool.h"
 
@@ -120,8 +121,8 @@ static bool name_variant(kernel_entry_t *entry)
 /* Takes the entry, which is the first of its name and its arguments. */
 static bool keep(header_t *header, kernel_entry_t *entry, rawhal_error_t *error)
 {
-  if (name_variant(entry) &&
-      tool_grow((void **)&header->entries, header->count, sizeof(*header->entries))) {
+  if (name_variant(entry) && array_reserve(NULL, &header->entries, &header->room, header->count + 1,
+                                           sizeof(*header->entries))) {
     header->entries[header->count++] = entry;
     return true;
   }

@@ -31,7 +31,7 @@ typedef struct header {
   char **files;             /* as the command line has them */
   size_t file;              /* the one that is read */
   kernel_entry_t **entries; /* in order of appearance */
-  size_t count;
+  size_t count, room;
   void *by_name;       /* tsearch() trees: a hostile file has no bad case for them */
   void *by_identifier; /* to tell identifiers apart */
   void *by_text;       /* the first entry with each struct */

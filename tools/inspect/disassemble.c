@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "tools/inspect/filter.h"
 #include "tools/inspect/inspect.h"
 #include "tools/shared/demangle.h"
@@ -21,14 +22,7 @@
 static int make_file(rawhal_bytes_t bytes, rawhal_error_t *error)
 {
   const int file = memfd_create("rawhal-object", 0);
-  size_t done = 0;
-  while (file >= 0 && done < bytes.size) {
-    const ssize_t put = write(file, (const char *)bytes.data + done, bytes.size - done);
-    if (put < 0 && errno != EINTR)
-      break;
-    done += put > 0 ? (size_t)put : 0;
-  }
-  if (file >= 0 && done == bytes.size)
+  if (file >= 0 && write_whole(file, bytes.data, bytes.size))
     return file;
   tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no room for a copy of the object: %s", strerror(errno));
   if (file >= 0)

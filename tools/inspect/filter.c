@@ -64,10 +64,8 @@ static void end_stream(stream_t *stream)
 
 static void read_stream(stream_t *stream)
 {
-  const ssize_t got =
-      read(stream->from, stream->bytes + stream->size, sizeof(stream->bytes) - stream->size);
-  if (got < 0 && errno == EINTR)
-    return;
+  const ssize_t got = TEMP_FAILURE_RETRY(
+      read(stream->from, stream->bytes + stream->size, sizeof(stream->bytes) - stream->size));
   if (got <= 0) {
     end_stream(stream);
     return;
@@ -81,7 +79,7 @@ static void pass_on(stream_t streams[2])
 {
   while ((streams[0].from >= 0 || streams[1].from >= 0) && !ferror(stdout)) {
     struct pollfd wanted[2] = {{streams[0].from, POLLIN, 0}, {streams[1].from, POLLIN, 0}};
-    if (poll(wanted, 2, -1) < 0 && errno != EINTR)
+    if (TEMP_FAILURE_RETRY(poll(wanted, 2, -1)) < 0)
       break;
     for (int i = 0; i < 2; ++i)
       if (streams[i].from >= 0 && wanted[i].revents)
@@ -140,8 +138,7 @@ bool filter_program(const char *const words[], rawhal_error_t *error)
   if (why)
     return tool_refuse(error, RAWHAL_UNSUPPORTED, "cannot run '%.200s': %s", words[0],
                        strerror(why));
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR)
-      return tool_refuse(error, RAWHAL_UNSUPPORTED, "lost '%.200s': %s", words[0], strerror(errno));
+  if (TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
+    return tool_refuse(error, RAWHAL_UNSUPPORTED, "lost '%.200s': %s", words[0], strerror(errno));
   return ferror(stdout) || judge(words[0], status, error);
 }

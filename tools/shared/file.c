@@ -9,6 +9,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/list.h"
+#include "base/whole.h"
 #include "tools/shared/tool.h"
 
 /* ---- Reading ---- */
@@ -55,22 +57,17 @@ static int open_regular(const char *path, size_t most, struct stat *facts, rawha
 
 /* To its end, which may be another than it was said to have: a file of /proc says 0. */
 static bool read_to_end(int file, const char *path, size_t most, unsigned char **data, size_t *size,
-                        size_t room, rawhal_error_t *error)
+                        size_t wanted, rawhal_error_t *error)
 {
-  for (ssize_t got = 1; got;) {
-    if (!*data || *size == room) {
-      room = *data ? 2 * room : room;
-      unsigned char *grown = realloc(*data, room);
-      if (!grown)
-        return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the %zu bytes of '%s'", room,
-                           path);
-      *data = grown;
-    }
-    got = read(file, *data + *size, room - *size);
-    if (got < 0 && errno != EINTR)
+  for (size_t room = 0; *size == room; wanted = *size + 1) {
+    if (!array_reserve(NULL, data, &room, wanted, 1))
+      return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the %zu bytes of '%s'", wanted,
+                         path);
+    const ssize_t got = read_whole(file, *data + *size, room - *size);
+    if (got < 0)
       return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "cannot read '%s': %s", path,
                          strerror(errno));
-    *size += got > 0 ? (size_t)got : 0;
+    *size += (size_t)got;
     if (*size > most)
       return tool_refuse(error, RAWHAL_CAP_EXCEEDED, "'%s' has more than %zu bytes", path, most);
   }
@@ -86,8 +83,8 @@ bool tool_read_file(const char *path, size_t most, unsigned char **data, size_t 
   int file = open_regular(path, most, &facts, error);
   if (file < 0)
     return false;
-  size_t room = (size_t)facts.st_size + 4096; /* so that the end is seen without growing */
-  bool done = read_to_end(file, path, most, data, size, room, error);
+  size_t wanted = (size_t)facts.st_size + 4096; /* so that the end is seen without growing */
+  bool done = read_to_end(file, path, most, data, size, wanted, error);
   close(file);
   return done;
 }
@@ -121,18 +118,11 @@ bool tool_read_stream(int stream, const char *path, size_t most, unsigned char *
 
 bool tool_write_file(const char *path, const void *data, size_t size, rawhal_error_t *error)
 {
-  const char *at = data;
-  size_t left = size;
   int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
   int flags = file < 0 ? -1 : fcntl(file, F_GETFL);
   /* Only to open it: a reader may take his time. */
   bool done = flags >= 0 && !fcntl(file, F_SETFL, flags & ~O_NONBLOCK);
-  while (done && left) {
-    ssize_t put = write(file, at, left);
-    done = put > 0 || (put < 0 && errno == EINTR);
-    at += put > 0 ? put : 0;
-    left -= put > 0 ? (size_t)put : 0;
-  }
+  done = done && write_whole(file, data, size);
   int why = errno;
   if (file >= 0 && close(file) && done) {
     why = errno;

@@ -98,16 +98,3 @@ int tool_compare_text(rawhal_string_t a, rawhal_string_t b)
   int order = both ? memcmp(a.data, b.data, both) : 0;
   return order ? order : a.size < b.size ? -1 : a.size > b.size;
 }
-
-bool tool_grow(void **array, size_t count, size_t element_size)
-{
-  size_t room;
-  if (count & (count - 1))
-    return true;
-  if (__builtin_mul_overflow(count ? 2 * count : 1, element_size, &room))
-    return false;
-  void *grown = realloc(*array, room);
-  if (grown)
-    *array = grown;
-  return grown != NULL;
-}

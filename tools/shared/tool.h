@@ -80,10 +80,6 @@ enum { TOOL_SHORT_NAME = 256, TOOL_NAME_START = 200 };
 /* Orders texts by their bytes. */
 int tool_compare_text(rawhal_string_t a, rawhal_string_t b);
 
-/* Makes room for one more element after the `count` that an array has; it doubles at every power of
- * two, so `count` is all there is to remember. False: out of memory; `*array` stays. */
-bool tool_grow(void **array, size_t count, size_t element_size);
-
 static inline bool tool_text_is(rawhal_string_t text, const char *word)
 {
   size_t size = __builtin_strlen(word);

@@ -1,4 +1,5 @@
 /* rawhal top --log: one line for each refusal. */
+#include "base/list.h"
 #include "tools/top/top.h"
 
 #include <inttypes.h>
@@ -73,15 +74,11 @@ typedef struct seen {
 
 static uint64_t *number_of(seen_t *seen, uint32_t slot)
 {
-  if (slot >= seen->count) {
-    size_t count = (size_t)slot + 64;
-    uint64_t *numbers = realloc(seen->numbers, count * sizeof(*numbers));
-    if (!numbers)
-      return NULL;
-    for (size_t i = seen->count; i < count; ++i)
-      numbers[i] = 0;
-    *seen = (seen_t){numbers, count};
-  }
+  const size_t before = seen->count;
+  if (!array_reserve(NULL, &seen->numbers, &seen->count, (size_t)slot + 1, sizeof(uint64_t)))
+    return NULL;
+  for (size_t i = before; i < seen->count; ++i)
+    seen->numbers[i] = 0;
   return &seen->numbers[slot];
 }
 
@@ -118,16 +115,13 @@ bool top_follow_denials(const rawhal_limit_view_t *view, bool once, const char *
   const struct timespec pause = {.tv_nsec = POLL_NS};
   rawhal_limit_denial_t *denials = NULL;
   seen_t seen = {0};
+  size_t room = 0;
   bool done, first = true;
   do {
-    size_t capacity = rawhal_limit_view_denials(view, NULL, sizeof(rawhal_limit_denial_t), 0) + 16;
-    rawhal_limit_denial_t *more = realloc(denials, capacity * sizeof(*denials));
-    done = more != NULL;
-    denials = more ? more : denials;
-    size_t count =
-        done ? rawhal_limit_view_denials(view, denials, sizeof(rawhal_limit_denial_t), capacity)
-             : 0;
-    done = done && print_new(denials, count < capacity ? count : capacity, tenant, &seen, first);
+    size_t count = rawhal_limit_view_denials(view, NULL, sizeof(*denials), 0);
+    done = array_reserve(NULL, &denials, &room, count + 16, sizeof(*denials));
+    count = done ? rawhal_limit_view_denials(view, denials, sizeof(*denials), room) : 0;
+    done = done && print_new(denials, count < room ? count : room, tenant, &seen, first);
     first = false;
   } while (done && !fflush(stdout) && !ferror(stdout) && !once && nanosleep(&pause, NULL) == 0);
   free(denials);

@@ -1,5 +1,6 @@
 /* rawhal top: who uses the device, of a region that processes share. */
 #include "tools/top/top.h"
+#include "base/list.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -39,13 +40,11 @@ static void keep_tenant(top_table_t *table, const char *tenant)
 /* A few more rows than there are, should some be added meanwhile. False: out of memory. */
 static bool read_table(const rawhal_limit_view_t *view, const char *tenant, top_table_t *table)
 {
-  size_t capacity = rawhal_limit_view_read(view, NULL, sizeof(rawhal_limit_row_t), 0) + 16;
-  rawhal_limit_row_t *rows = realloc(table->rows, capacity * sizeof(*rows));
-  if (!rows)
+  size_t count = rawhal_limit_view_read(view, NULL, sizeof(rawhal_limit_row_t), 0);
+  if (!array_reserve(NULL, &table->rows, &table->room, count + 16, sizeof(*table->rows)))
     return false;
-  table->rows = rows;
-  size_t count = rawhal_limit_view_read(view, rows, sizeof(rawhal_limit_row_t), capacity);
-  table->count = count < capacity ? count : capacity;
+  count = rawhal_limit_view_read(view, table->rows, sizeof(*table->rows), table->room);
+  table->count = count < table->room ? count : table->room;
   if (tenant)
     keep_tenant(table, tenant);
   return true;

@@ -6,7 +6,7 @@
 
 typedef struct top_table {
   rawhal_limit_row_t *rows;
-  size_t count;
+  size_t count, room;
 } top_table_t;
 
 /* The table in the text exposition format of Prometheus, version 0.0.4. False: out of memory, and

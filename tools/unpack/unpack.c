@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "tools/shared/progress.h"
 #include "tools/shared/select.h"
 #include "tools/shared/tool.h"
@@ -21,20 +22,6 @@ typedef struct unpack {
   uint64_t written, unreadable;
 } unpack_t;
 
-static bool write_all(int file, const char *bytes, size_t size)
-{
-  while (size) {
-    ssize_t done = write(file, bytes, size);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return false;
-    bytes += done;
-    size -= (size_t)done;
-  }
-  return true;
-}
-
 /* A file that is there already is left alone, unless it is to be replaced; and then it is removed
  * first, so that no link is followed. */
 static bool write_file(const unpack_t *unpack, const char *path, rawhal_bytes_t bytes,
@@ -43,7 +30,7 @@ static bool write_file(const unpack_t *unpack, const char *path, rawhal_bytes_t 
   if (unpack->replace)
     (void)unlink(path);
   int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  bool done = file >= 0 && write_all(file, bytes.data, bytes.size);
+  bool done = file >= 0 && write_whole(file, bytes.data, bytes.size);
   int problem = errno;
   if (file >= 0 && close(file) && done) {
     problem = errno;
