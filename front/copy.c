@@ -74,7 +74,7 @@ copy_t *copy_take(engine_t *engine, const copying_t *copying)
   copy->bytes = copying->bytes;
   copy->way = way_of(&copying->route);
   copy->asked_at = front.watched ? front_now() : 0;
-  copy->shape = (limit_shape_t){.key = limit_key(LIMIT_COPY_KEY, copying->bytes), .launches = 1};
+  copy->shape = gate_copy(copying->bytes);
   return copy;
 }
 

@@ -292,7 +292,7 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
 bool copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn)
 {
   engine_t *engine = engine_of(device);
-  copy_t asked = {.shape = {.key = limit_key(LIMIT_COPY_KEY, bytes), .launches = 1}};
+  copy_t asked = {.shape = gate_copy(bytes)};
   if (!engine || !await_turn(engine, &asked))
     return false;
   *turn = (copying_turn_t){device, asked.grant};

@@ -211,7 +211,7 @@ static bool harvest_some(proxy_t *proxy, bool *any)
     all[i].start = batch->ours & 1 || batch->marked ? ns_at(&clock, all[i].start) : 0;
     all[i].end = ns_at(&clock, all[i].end);
   }
-  limit_complete_all(proxy->lease, all, count);
+  limit_complete_all(proxy->gate.lease, all, count);
   for (uint32_t i = 0; i < count && front.watched; ++i)
     show(proxy, batch_at(proxy, first + i), &clock);
   for (uint32_t i = 0; i < count; ++i)
@@ -263,9 +263,9 @@ void flight_end_all(proxy_t *proxy, uint64_t at)
   while (proxy_in_flight(proxy)) {
     flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
     if (batch->marked && words_value(marker_of(proxy, batch)) > 0)
-      limit_cancel(proxy->lease, &batch->grant); /* nor had it begun */
+      limit_cancel(proxy->gate.lease, &batch->grant); /* nor had it begun */
     else
-      limit_end(proxy->lease, &batch->grant, at);
+      limit_end(proxy->gate.lease, &batch->grant, at);
     if (front.watched)
       drop(proxy, batch);
     finish(proxy, batch);

@@ -184,29 +184,17 @@ static bool is_quiet(proxy_t *proxy)
 
 /* ---- Admission ---- */
 
-static uint32_t along(uint32_t grid, uint32_t group)
-{
-  if (grid <= group) /* mostly: and a division costs */
-    return grid != 0;
-  return group ? (grid - 1) / group + 1 : 0;
-}
-
 static uint64_t groups_of(const hsa_kernel_dispatch_packet_t *packet)
 {
-  uint64_t groups = (uint64_t)along(packet->grid_size_x, packet->workgroup_size_x) *
-                    along(packet->grid_size_y, packet->workgroup_size_y);
-  if (__builtin_mul_overflow(groups, along(packet->grid_size_z, packet->workgroup_size_z), &groups))
-    groups = UINT64_MAX;
-  return groups;
+  const uint32_t grid[] = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z};
+  const uint16_t group[] = {packet->workgroup_size_x, packet->workgroup_size_y,
+                            packet->workgroup_size_z};
+  return gate_workgroups(grid, group);
 }
 
 static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
 {
-  const uint64_t groups = groups_of(packet);
-  return (limit_shape_t){.key = limit_key(packet->kernel_object, groups),
-                         .workgroups = groups,
-                         .largest_grid = groups,
-                         .launches = 1};
+  return gate_dispatch(packet->kernel_object, groups_of(packet), 0);
 }
 
 /* How many may go as one, however short they were: they are one submission, and each may be long
@@ -215,13 +203,13 @@ static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
  * them hide the look at their end as well. */
 static uint32_t most_as_one(const proxy_t *proxy)
 {
-  const uint64_t most = (limit_least_share(proxy->lease) * PROXY_BATCH) >> 32;
+  const uint64_t most = (limit_least_share(proxy->gate.lease) * PROXY_BATCH) >> 32;
   return most ? (uint32_t)most : 1;
 }
 
 /* How many dispatches from here on go as one: those whose time is known, up to a bound, or one. The
  * first of `packets` has been seen. */
-static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, limit_cost_t *cost)
+static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, gate_batch_t *all)
 {
   uint32_t count = 0;
   const uint32_t marker = proxy->behind;
@@ -229,14 +217,14 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
   /* What is announced may be more than the ring has: places are reserved before there is room. */
   const uint32_t ring = proxy->mask + 1, batch = ring < PROXY_BATCH ? ring : PROXY_BATCH;
   uint32_t most = front.serial ? 1 : batch;
-  limit_cost_begin(cost);
+  gate_batch_begin(all);
   while (count < most && index + count != proxy->announced &&
          flight_has_room(proxy, marker + count + 1) && has_room(proxy, marker + count + 1)) {
     proxy_packet_t *packet = &packets[count];
     if (count == 1) {
       const uint32_t as_one = most_as_one(proxy);
       most = as_one < most ? as_one : most;
-      most_ns = limit_is_shared(proxy->lease) ? batch_shared_ns : batch_alone_ns;
+      most_ns = limit_is_shared(proxy->gate.lease) ? batch_shared_ns : batch_alone_ns;
       if (most == 1)
         break;
     }
@@ -246,10 +234,10 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
     if (front.watched && !look_at(proxy, index + count, packet))
       break;
     limit_shape_t shape = shape_of(&packet->dispatch);
-    uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
-    if (count && (!ns || cost->estimate_ns + ns > most_ns))
+    uint64_t ns = gate_expects(&proxy->gate, &shape);
+    if (count && (!ns || all->cost.estimate_ns + ns > most_ns))
       break;
-    limit_cost_add_known(cost, &shape, ns);
+    gate_batch_add(all, &shape, ns, packet->dispatch.private_segment_size);
     ++count;
     if (!ns)
       break;
@@ -304,22 +292,6 @@ void proxy_unlock(proxy_t *proxy)
     pthread_mutex_unlock(&proxy->lock);
 }
 
-static rawhal_status_t reserve_scratch(proxy_t *proxy, const proxy_packet_t *packets,
-                                       uint32_t count, rawhal_error_t *error)
-{
-  uint32_t most = proxy->lane_bytes;
-  for (uint32_t i = 0; i < count; ++i) {
-    uint32_t bytes = packets[i].dispatch.private_segment_size;
-    most = bytes > most ? bytes : most;
-  }
-  if (most == proxy->lane_bytes)
-    return RAWHAL_OK;
-  rawhal_status_t status = scratch_grow(&proxy->scratch, most, error);
-  if (status == RAWHAL_OK)
-    proxy->lane_bytes = most;
-  return status;
-}
-
 /* Where it does not matter how long dispatches take they need no signal of ours, and nothing of
  * them is counted: only how large they are. False: as below. */
 static bool forward_uncounted(proxy_t *proxy, const proxy_packet_t *packet)
@@ -329,9 +301,10 @@ static bool forward_uncounted(proxy_t *proxy, const proxy_packet_t *packet)
     hold(proxy, 0);
     return false;
   }
-  rawhal_status_t status = reserve_scratch(proxy, packet, 1, &error);
+  rawhal_status_t status =
+      scratch_reserve(&proxy->gate.scratch, packet->dispatch.private_segment_size, &error);
   if (status == RAWHAL_OK)
-    status = limit_check_grid(proxy->lease, groups_of(&packet->dispatch), &error);
+    status = limit_check_grid(proxy->gate.lease, groups_of(&packet->dispatch), &error);
   if (status != RAWHAL_OK) {
     fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
     return false;
@@ -356,12 +329,9 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
       !has_room(proxy, 1))
     return false;
   proxy_packet_t *slot = fill(proxy, packet);
-  if (slot->dispatch.private_segment_size > proxy->lane_bytes)
-    return false;
   const limit_shape_t shape = shape_of(&slot->dispatch);
-  const uint64_t ns = estimate_find(proxy->lease->estimates, shape.key);
   flight_batch_t *batch = flight_next(proxy);
-  if (!ns || !limit_admit_fast(proxy->lease, &shape, ns, 1, &batch->grant))
+  if (!gate_admit_at_once(&proxy->gate, &shape, slot->dispatch.private_segment_size, &batch->grant))
     return false;
   batch->ours = put_dispatch(proxy, slot, first, signal);
   pass(proxy);
@@ -376,16 +346,15 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
 static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packet_t *seen)
 {
   proxy_packet_t packets[PROXY_BATCH];
-  limit_cost_t cost;
+  gate_batch_t all;
   rawhal_error_t error; /* zeros for all of it would cost as much as the rest */
-  error.message[0] = 0;
   /* The limiter has it done, too, before it refuses. */
   if (proxy->tickets - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1)) {
     proxy->harvested_at = proxy->tickets;
     (void)flight_harvest(proxy);
   }
   packets[0] = *seen;
-  const uint32_t count = gather(proxy, index, packets, &cost);
+  const uint32_t count = gather(proxy, index, packets, &all);
   const bool marked = proxy->behind;
   const uint64_t first = proxy->tickets + marked;
   if (count == 0 && proxy->refused) {
@@ -402,13 +371,12 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
       return false;
     }
   flight_batch_t *batch = flight_next(proxy);
-  rawhal_status_t status = reserve_scratch(proxy, packets, count, &error);
-  if (status == RAWHAL_OK) /* without words, which cost more than the rest: mostly it is not yet */
-    status = limit_admit(proxy->lease, &cost, 0, &batch->grant, NULL);
-  if (status != RAWHAL_OK && status != RAWHAL_WOULD_BLOCK && !*error.message)
-    status = limit_admit(proxy->lease, &cost, 0, &batch->grant, &error);
+  /* Without words, which cost more than the rest: mostly it is not yet. */
+  rawhal_status_t status = gate_admit(&proxy->gate, &all, 0, &batch->grant, NULL);
+  if (status != RAWHAL_OK && status != RAWHAL_WOULD_BLOCK)
+    status = gate_admit(&proxy->gate, &all, 0, &batch->grant, &error);
   if (status == RAWHAL_WOULD_BLOCK) {
-    hold(proxy, limit_retry_at(proxy->lease));
+    hold(proxy, limit_retry_at(proxy->gate.lease));
     return false;
   }
   if (status != RAWHAL_OK) {
@@ -497,7 +465,7 @@ static bool is_commands(uint32_t first)
  * has ended. False: held back, or nothing more goes. */
 static bool forward_commands(proxy_t *proxy, const proxy_packet_t *packet)
 {
-  const limit_shape_t shape = {.key = limit_key(LIMIT_COMMANDS_KEY, 0), .launches = 1};
+  const limit_shape_t shape = gate_commands();
   const uint64_t ticket = proxy->tickets;
   rawhal_error_t error;
   (void)flight_harvest(proxy);
@@ -506,9 +474,10 @@ static bool forward_commands(proxy_t *proxy, const proxy_packet_t *packet)
     return false;
   }
   flight_batch_t *batch = flight_next(proxy);
-  const rawhal_status_t status = limit_admit_one(proxy->lease, &shape, 0, &batch->grant, &error);
+  const rawhal_status_t status =
+      limit_admit_one(proxy->gate.lease, &shape, 0, &batch->grant, &error);
   if (status == RAWHAL_WOULD_BLOCK) {
-    hold(proxy, limit_retry_at(proxy->lease));
+    hold(proxy, limit_retry_at(proxy->gate.lease));
     return false;
   }
   if (status != RAWHAL_OK) {
@@ -516,7 +485,7 @@ static bool forward_commands(proxy_t *proxy, const proxy_packet_t *packet)
     return false;
   }
   if (front.watched && !look_at_other(proxy, packet)) {
-    limit_cancel(proxy->lease, &batch->grant);
+    limit_cancel(proxy->gate.lease, &batch->grant);
     return false;
   }
   put(proxy, packet);

@@ -74,7 +74,7 @@
 #define RAWHAL_FRONT_FRONT_H
 
 #include "front/tables.h"
-#include "queue/limit/admission.h"
+#include "queue/gate/gate.h"
 #include "queue/occupancy.h"
 
 #include <stdatomic.h>

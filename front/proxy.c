@@ -209,7 +209,7 @@ static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
   (void)source; /* which the program does not know */
   uint64_t alive = 0;
   (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, service_now());
-  if (proxy->lease)
+  if (proxy->gate.lease)
     flight_end_all(proxy, atomic_load(&proxy->died_at));
   if (proxy->callback)
     proxy->callback(status, &proxy->face->hsa_queue, proxy->data);
@@ -272,7 +272,7 @@ static hsa_status_t make_lease(proxy_t *proxy)
 {
   const limit_queue_t reached = {.context = proxy, .reap = reap};
   rawhal_error_t error;
-  if (limit_lease_create(proxy->device->limiter, &reached, RAWHAL_UNLIMITED, &proxy->lease,
+  if (limit_lease_create(proxy->device->limiter, &reached, RAWHAL_UNLIMITED, &proxy->gate.lease,
                          &error) == RAWHAL_OK)
     return HSA_STATUS_SUCCESS;
   front_report("a queue was refused: %s", error.message);
@@ -290,10 +290,10 @@ static void unmake(proxy_t *proxy)
 {
   service_stop(proxy);
   proxy_set_held(proxy, false);
-  if (proxy->lease)
+  if (proxy->gate.lease)
     flight_end_all(proxy, service_now());
-  limit_lease_destroy(proxy->lease);
-  scratch_keep(&proxy->scratch);
+  limit_lease_destroy(proxy->gate.lease);
+  scratch_keep(&proxy->gate.scratch);
   leave_place(proxy);
   for (uint32_t i = 0; i < PROXY_SIGNALS; ++i)
     if (proxy->signals[i].handle)
@@ -324,7 +324,7 @@ static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish, proxy_t **sam
     return result;
   /* One that was destroyed may come again. */
   proxy->real_write = proxy->real_taken = ((const amd_queue_t *)proxy->real)->write_dispatch_id;
-  scratch_begin_of(proxy->device, proxy->real, &proxy->scratch);
+  scratch_begin_of(proxy->device, proxy->real, &proxy->gate.scratch);
   result = front.hsa.set_profiler_enabled(proxy->real, 1);
   if (result == HSA_STATUS_SUCCESS)
     result = make_ring(proxy, size);

@@ -20,8 +20,6 @@
 
 #include "front/watch.h"
 
-#include "queue/gate/scratch.h"
-
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <pthread.h>
@@ -59,7 +57,6 @@ typedef struct proxy {
   amd_queue_t *face;
   hsa_queue_t *real;
   front_device_t *device;
-  limit_lease_t *lease;
   uint32_t index;    /* among the faces */
   uint32_t visitors; /* with proxy.c's places_lock; so is: */
   bool leaving;      /* it is not visited any more, and its place not given away yet */
@@ -94,9 +91,8 @@ typedef struct proxy {
   uint64_t real_write;         /* packets in the device's ring, ever */
   uint64_t real_taken;         /* of which the device has taken at least so many */
   _Atomic uint64_t forwarded;  /* packets taken out of the program's ring */
-  uint32_t lane_bytes;         /* of scratch, that it is known to be charged for */
-  scratch_queue_t scratch;     /* what it ever had of that */
-  _Atomic uint64_t *ends;      /* of each in that ring: the device's ring's index after it */
+  gate_t gate;
+  _Atomic uint64_t *ends; /* of each in that ring: the device's ring's index after it */
 
   pthread_mutex_t harvest;
   hsa_signal_t signals[PROXY_SIGNALS]; /* made when they are first needed */

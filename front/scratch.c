@@ -32,10 +32,8 @@ void scratch_begin_all(void)
 void scratch_begin_of(const front_device_t *device, const hsa_queue_t *queue,
                       scratch_queue_t *scratch)
 {
-  const amd_queue_t *amd = (const amd_queue_t *)(const void *)queue;
   const scratch_chip_t chip = {device->engines, device->processor};
-  scratch_begin(scratch, device->limiter, device->agent.handle, 0, (uint64_t)amd->max_cu_id + 1,
-                &chip);
+  scratch_begin(scratch, device->limiter, device->agent, queue, false, &chip);
 }
 
 /* ---- Queues without a proxy ---- */

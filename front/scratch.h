@@ -5,8 +5,6 @@
 
 #include "front/front.h"
 
-#include "queue/gate/scratch.h"
-
 typedef struct scratch_watched scratch_watched_t;
 
 /* When the devices are known, as scratch_open(); and has a newer runtime keep no more. */

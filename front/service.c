@@ -50,7 +50,7 @@ static uint64_t held_until(proxy_t *proxy, uint64_t now)
 {
   uint64_t left = flight_left(proxy, now); /* of its own: there is a way to the device and back */
   uint64_t ends = now + clamp(left + left / 16 + held_least, held_least, held_most);
-  uint64_t paid = limit_expects_at(proxy->lease);
+  uint64_t paid = limit_expects_at(proxy->gate.lease);
   return paid > ends ? clamp(paid, now, now + paced_most) : ends;
 }
 
@@ -64,7 +64,7 @@ static uint64_t next_look(proxy_t *proxy, uint64_t now)
     return in_flight ? held_until(proxy, now) : now + nothing_known;
   if (!in_flight)
     return proxy_is_read(proxy) ? 0 : now + alone_least;
-  bool awaited = limit_is_shared(proxy->lease) || proxies_hold(proxy);
+  bool awaited = limit_is_shared(proxy->gate.lease) || proxies_hold(proxy);
   return now + clamp(flight_left(proxy, now), awaited ? shared_least : alone_least, loose_most);
 }
 

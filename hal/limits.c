@@ -2,7 +2,7 @@
  * copies. */
 #include "hal/internal.h"
 
-#include "queue/gate/scratch.h"
+#include "queue/gate/gate.h"
 #include "queue/limit/config.h"
 #include "queue/limit/only_copy.h"
 
@@ -189,7 +189,7 @@ rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes, limit
     if (status != RAWHAL_OK)
       return status;
   }
-  limit_shape_t shape = {.key = limit_key(LIMIT_COPY_KEY, bytes), .launches = 1};
+  const limit_shape_t shape = gate_copy(bytes);
   rawhal_status_t status = limit_admit_one(*lease, &shape, RAWHAL_FOREVER, grant, error);
   if (status == RAWHAL_OK)
     grant->admitted_at = deadline_now();

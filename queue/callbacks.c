@@ -1,4 +1,4 @@
-#include "queue/limited.h"
+#include "queue/internal.h"
 #include "queue/transfer.h"
 
 #include "base/error.h"
@@ -140,7 +140,7 @@ static bool outcome(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *resu
   int64_t target;
   *result = (rawhal_error_t){.status = RAWHAL_OK, .offset = RAWHAL_NO_OFFSET};
   queue_progress_t progress = queue_progress(queue, ticket, &target, result);
-  if (progress == QUEUE_FINISHED && (queue->lease || transfers_to_deliver(queue)))
+  if (progress == QUEUE_FINISHED && (queue->gate.lease || transfers_to_deliver(queue)))
     queue_drain(queue);
   if (progress == QUEUE_FINISHED)
     (void)!queue_check_transfer(queue, ticket, result);

@@ -10,10 +10,9 @@
 #include "base/allocate.h"
 #include "queue/callbacks.h"
 #include "queue/cu_mask.h"
-#include "queue/gate/scratch.h"
+#include "queue/gate/gate.h"
 #include "queue/hsa_table.h"
 #include "queue/kernel.h"
-#include "queue/limit/admission.h"
 #include "queue/occupancy.h"
 #include "queue/ring.h"
 
@@ -80,14 +79,13 @@ typedef enum queue_health {
   QUEUE_FORKED, /* the parent's, seen by a child of fork(): nothing of it may be touched */
 } queue_health_t;
 
-typedef struct queue_grant queue_grant_t; /* limited.c */
+/* The grant of the ticket a slot holds: a cache line. */
+typedef struct queue_grant {
+  _Alignas(64) _Atomic uint64_t ticket; /* 0: none, or settled */
+  limit_grant_t grant;
+} queue_grant_t;
 
-/* What a queue takes of the device's memory, where that has a quota; limited.c. */
-typedef struct queue_memory {
-  uint64_t rings; /* bytes */
-  scratch_queue_t scratch;
-  _Atomic uint32_t lane_bytes; /* of scratch, that it is known to be charged for */
-} queue_memory_t;
+_Static_assert(sizeof(queue_grant_t) == 64, "a submission should touch one line of grants");
 
 /* Host memory that a transfer has until it has finished, when its bytes are the program's; NULL:
  * none. Pinning the program's own memory instead would need an end at once: what is pinned is known
@@ -139,9 +137,9 @@ struct rawhal_queue {
   hsa_signal_t *times;     /* of each packet, for its dispatch's time; NULL: not asked for */
   _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet of several; queue_kernel() */
   rawhal_launch_t launch; /* what all launches have in common, for hidden arguments */
-  limit_lease_t *lease;   /* NULL: no limits */
-  queue_grant_t *grants;  /* of the slots' tickets */
-  queue_memory_t memory;
+  gate_t gate;
+  queue_grant_t *grants;  /* of the slots' tickets; with limits */
+  uint64_t own_bytes;     /* of the device's memory, where that has a quota */
   uint32_t compute_units; /* that it may use */
   queue_room_t room;
   queue_transfers_t transfers;
@@ -234,10 +232,10 @@ RAWHAL_CHECKED rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t 
                                                 hsa_signal_t *signal, int64_t *target,
                                                 rawhal_error_t *error);
 
-/* wishes.c: tells the device what it is to do for the queue, which has its HSA queue. */
-RAWHAL_CHECKED rawhal_status_t queue_wish(rawhal_queue_t *queue,
-                                          const rawhal_queue_options_t *options,
-                                          rawhal_error_t *error);
+/* hardware.c: tells the device what it is to do for the queue, which has its HSA queue. */
+RAWHAL_CHECKED rawhal_status_t hardware_configure(rawhal_queue_t *queue,
+                                                  const rawhal_queue_options_t *options,
+                                                  rawhal_error_t *error);
 
 /* occupancy.c */
 RAWHAL_CHECKED rawhal_status_t kernel_occupancy(const rawhal_device_kernel_t *kernel,

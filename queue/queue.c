@@ -1,5 +1,5 @@
 /* Creating and destroying queues. */
-#include "queue/limited.h"
+#include "queue/charge.h"
 #include "queue/shared.h"
 #include "queue/transfer.h"
 
@@ -245,9 +245,9 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
   if (status == RAWHAL_OK)
     status = create_hsa_queue(queue, taken.hsa_queue, sizes.packets, error);
   if (status == RAWHAL_OK)
-    status = queue_wish(queue, &taken, error);
+    status = hardware_configure(queue, &taken, error);
   if (status == RAWHAL_OK)
-    status = limited_create(queue, taken.share_ppm, error);
+    status = charge_open(queue, taken.share_ppm, error);
   if (status != RAWHAL_OK) {
     rawhal_queue_destroy(queue);
     return status;
@@ -275,14 +275,14 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   queue->hsa_queue = NULL;
   queue_list_remove(queue);
   transfers_end(queue);
-  limited_destroy(queue);
+  charge_close(queue);
   callbacks_finish(queue);
   transfers_free(queue);
   if (ended)
     destroy_signals(queue);
   if (queue->kernargs && ended)
     (void)hsa->hsa_amd_memory_pool_free(queue->kernargs);
-  limited_give_back(queue);
+  charge_give_back(queue);
   pthread_mutex_destroy(&queue->room.lock);
   pthread_cond_destroy(&queue->room.moved);
   pthread_mutex_destroy(&queue->sleep_lock);

@@ -1,6 +1,6 @@
 /* Recordings: packets and images made once, by the same checks and the same writer as a batch's,
  * and copied into the rings for each replay. */
-#include "queue/limited.h"
+#include "queue/submit.h"
 
 #include "base/error.h"
 #include "kernarg/layout.h"
@@ -22,7 +22,8 @@ struct rawhal_recording {
   uint32_t count, signaller; /* the first packet that signals */
   uint32_t blocks;           /* to reserve: the images', and what aligning the first may take */
   uint32_t alignment;        /* in blocks: the strictest of the kernels' */
-  limited_shape_t shape;     /* what a replay takes */
+  limit_shape_t shape;       /* what a replay takes */
+  uint32_t lane_bytes;       /* of scratch, at most */
   bool takes_blob;           /* of one dispatch, which had one: */
   size_t blob_size;          /* of that size */
   size_t blob_bytes;         /* of which so many are arguments that the caller gives */
@@ -92,6 +93,18 @@ static void note_blob(rawhal_recording_t *recording, const rawhal_dispatch_t *di
   recording->blob_size = dispatch->blob_size;
 }
 
+/* Of the recording as a whole. */
+static void note_shape(rawhal_recording_t *recording, const batch_t *batch)
+{
+  for (size_t i = 0; i < batch->count; ++i) {
+    const rawhal_dispatch_t *dispatch = batch_at(batch, i);
+    const uint32_t bytes = dispatch->kernel->info.private_segment_size;
+    const limit_shape_t one = dispatch_shape(dispatch);
+    gate_whole_add(&recording->shape, &one);
+    recording->lane_bytes = bytes > recording->lane_bytes ? bytes : recording->lane_bytes;
+  }
+}
+
 rawhal_status_t rawhal_recording_create_sized(rawhal_queue_t *queue,
                                               const rawhal_dispatch_t *dispatches,
                                               size_t dispatch_size, size_t count,
@@ -118,7 +131,7 @@ rawhal_status_t rawhal_recording_create_sized(rawhal_queue_t *queue,
     recording->allocator = *allocator;
   recording->unpinned = queue->device->unpinned;
   recording->count = (uint32_t)count;
-  recording->shape = limited_shape(&batch);
+  note_shape(recording, &batch);
   recording->signaller = (uint32_t)submit_first_signaller(&batch);
   note_blob(recording, batch.first);
   recording->dispatches = allocate_zeroed(allocator, count, sizeof(*recording->dispatches));
@@ -218,12 +231,17 @@ static rawhal_status_t submit_recording(rawhal_queue_t *queue, const rawhal_reco
   if (recording->queue != queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the recording was made for another queue");
   ring_reservation_t reserved;
+  limit_grant_t grant;
   uint32_t packets = recording->count + closing_packets(queue);
   rawhal_status_t status = queue_check(queue, error);
+  const bool limited = __builtin_expect(queue->gate.lease != NULL, 0);
+  if (status == RAWHAL_OK && limited)
+    status = gate_admit_one(&queue->gate, &recording->shape, recording->lane_bytes, deadline,
+                            &grant, error);
   if (status == RAWHAL_OK)
-    status = __builtin_expect(queue->lease != NULL, 0)
-                 ? limited_reserve_shape(queue, &recording->shape, packets, recording->blocks,
-                                         deadline, &reserved, error)
+    status = limited
+                 ? submit_reserve_admitted(queue, &grant, packets, recording->blocks, deadline,
+                                           &reserved, error)
                  : submit_reserve(queue, packets, recording->blocks, deadline, &reserved, error);
   if (status != RAWHAL_OK)
     return status;

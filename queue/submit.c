@@ -1,6 +1,6 @@
 /* Submission: check everything, reserve everything at once, write images and packet bodies, publish
  * headers, ring the doorbell. Nothing can fail after the reservation, and no slot stays invalid. */
-#include "queue/limited.h"
+#include "queue/submit.h"
 
 #include "base/error.h"
 #include "kernarg/layout.h"
@@ -127,6 +127,51 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, 
   return status;
 }
 
+rawhal_status_t submit_reserve_admitted(rawhal_queue_t *queue, const limit_grant_t *grant,
+                                        uint32_t packets, uint32_t blocks, uint64_t deadline,
+                                        ring_reservation_t *reserved, rawhal_error_t *error)
+{
+  rawhal_status_t status = submit_reserve(queue, packets, blocks, deadline, reserved, error);
+  if (status == RAWHAL_OK)
+    charge_keep(queue, grant, reserved->ticket);
+  else
+    limit_cancel(queue->gate.lease, grant);
+  return status;
+}
+
+static rawhal_status_t admit(rawhal_queue_t *queue, const batch_t *batch, uint64_t deadline,
+                             limit_grant_t *grant, rawhal_error_t *error)
+{
+  gate_batch_t all;
+  if (batch->count == 1) {
+    const limit_shape_t shape = dispatch_shape(batch->first);
+    return gate_admit_one(&queue->gate, &shape, batch->first->kernel->info.private_segment_size,
+                          deadline, grant, error);
+  }
+  gate_batch_begin(&all);
+  for (size_t i = 0; i < batch->count; ++i) {
+    const rawhal_dispatch_t *dispatch = batch_at(batch, i);
+    const limit_shape_t shape = dispatch_shape(dispatch);
+    gate_batch_add(&all, &shape, gate_expects(&queue->gate, &shape),
+                   dispatch->kernel->info.private_segment_size);
+  }
+  return gate_admit(&queue->gate, &all, deadline, grant, error);
+}
+
+/* Admission, then room for what has passed the checks. */
+static rawhal_status_t reserve_limited(rawhal_queue_t *queue, const batch_t *batch, uint32_t blocks,
+                                       uint64_t deadline, ring_reservation_t *reserved,
+                                       rawhal_error_t *error)
+{
+  limit_grant_t grant;
+  rawhal_status_t status = admit(queue, batch, deadline, &grant, error);
+  return status == RAWHAL_OK
+             ? submit_reserve_admitted(queue, &grant,
+                                       (uint32_t)batch->count + closing_packets(queue), blocks,
+                                       deadline, reserved, error)
+             : status;
+}
+
 rawhal_status_t rawhal_queue_submit_sized(rawhal_queue_t *queue,
                                           const rawhal_dispatch_t *dispatches, size_t dispatch_size,
                                           size_t count, uint64_t deadline, rawhal_ticket_t *ticket,
@@ -143,8 +188,8 @@ rawhal_status_t rawhal_queue_submit_sized(rawhal_queue_t *queue,
   if (status == RAWHAL_OK)
     status = submit_check(queue, &batch, &blocks, error);
   if (status == RAWHAL_OK)
-    status = __builtin_expect(queue->lease != NULL, 0)
-                 ? limited_reserve(queue, &batch, blocks, deadline, &reserved, error)
+    status = __builtin_expect(queue->gate.lease != NULL, 0)
+                 ? reserve_limited(queue, &batch, blocks, deadline, &reserved, error)
                  : submit_reserve(queue, (uint32_t)count + closing_packets(queue), blocks, deadline,
                                   &reserved, error);
   if (status != RAWHAL_OK)

@@ -7,7 +7,7 @@
 #define RAWHAL_QUEUE_SUBMIT_H
 
 #include "kernarg/layout.h"
-#include "queue/internal.h"
+#include "queue/charge.h"
 #include "queue/packet.h"
 
 /* The caller's dispatches, each of the size that its header gives them: at least ours. */
@@ -21,6 +21,15 @@ static inline const rawhal_dispatch_t *batch_at(const batch_t *batch, size_t i)
   return (const void *)((const char *)batch->first + i * batch->stride);
 }
 
+/* What a dispatch takes of limits. */
+static inline limit_shape_t dispatch_shape(const rawhal_dispatch_t *dispatch)
+{
+  const rawhal_device_kernel_t *kernel = dispatch->kernel;
+  return gate_dispatch(kernel->info.kernel_object,
+                       gate_workgroups(dispatch->work_items, dispatch->workgroup),
+                       (uint64_t)kernel->block_count * KERNARG_BLOCK_BYTES);
+}
+
 /* check.c: checks a batch, all of it, and counts its kernarg blocks. */
 RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch,
                                             uint32_t *blocks, rawhal_error_t *error);
@@ -30,6 +39,14 @@ RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue, const b
 RAWHAL_CHECKED rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets,
                                               uint32_t blocks, uint64_t deadline,
                                               ring_reservation_t *reserved, rawhal_error_t *error);
+
+/* submit_reserve() for what has been admitted, whose grant is kept with the ticket, or given back.
+ */
+RAWHAL_CHECKED rawhal_status_t submit_reserve_admitted(rawhal_queue_t *queue,
+                                                       const limit_grant_t *grant, uint32_t packets,
+                                                       uint32_t blocks, uint64_t deadline,
+                                                       ring_reservation_t *reserved,
+                                                       rawhal_error_t *error);
 
 /* Sleeps until there may be room: something has finished, or a moment has passed; or until the
  * deadline. */

@@ -1,6 +1,6 @@
 #include "queue/transfer.h"
 
-#include "queue/limited.h"
+#include "queue/submit.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -179,8 +179,8 @@ static rawhal_status_t place(rawhal_queue_t *queue, const queue_transfer_t *want
   pthread_mutex_lock(&engine_lock);
   rawhal_status_t status = submit_reserve(queue, PACKETS, 0, 0, reserved, error);
   *placed = status == RAWHAL_OK;
-  if (*placed && queue->lease)
-    limited_keep(queue, grant, reserved->ticket);
+  if (*placed && queue->gate.lease)
+    charge_keep(queue, grant, reserved->ticket);
   if (*placed)
     status = submit(queue, wanted, reserved, error);
   pthread_mutex_unlock(&engine_lock);
@@ -209,19 +209,18 @@ rawhal_status_t queue_transfer(rawhal_queue_t *queue, const queue_transfer_t *tr
   ring_reservation_t reserved;
   limit_grant_t grant = {0};
   transfer_staging_t staging = transfer->staging;
-  limited_shape_t shape = {
-      .cost = {.key = limit_key(LIMIT_COPY_KEY, transfer->size), .launches = 1}};
+  const limit_shape_t shape = gate_copy(transfer->size);
   if (ticket)
     *ticket = 0;
   if (staging.deliver)
     atomic_fetch_add(&queue->transfers.undelivered, 1);
   rawhal_status_t status = queue_check(queue, error);
-  if (status == RAWHAL_OK && queue->lease)
-    status = limited_admit(queue, &shape, deadline, &grant, error);
+  if (status == RAWHAL_OK && queue->gate.lease)
+    status = gate_admit_one(&queue->gate, &shape, 0, deadline, &grant, error);
   if (status == RAWHAL_OK) {
     status = place_until(queue, transfer, &grant, deadline, &reserved, &placed, error);
-    if (!placed && queue->lease)
-      limit_cancel(queue->lease, &grant);
+    if (!placed && queue->gate.lease)
+      limit_cancel(queue->gate.lease, &grant);
   }
   if (!placed)
     give_back(queue, &staging);

@@ -1,5 +1,5 @@
 /* Deadlines, waiting, and giving back the room of what has finished. */
-#include "queue/limited.h"
+#include "queue/submit.h"
 #include "queue/transfer.h"
 
 #include "base/cancel.h"
@@ -98,17 +98,17 @@ static bool drain_some(rawhal_queue_t *queue)
 {
   const uint64_t first = ring_finished(&queue->ring) + 1;
   uint64_t end = first;
-  while (end < first + LIMITED_AT_ONCE && is_finished(queue, queue_slot(queue, end), end))
+  while (end < first + CHARGE_AT_ONCE && is_finished(queue, queue_slot(queue, end), end))
     ++end;
-  if (queue->lease)
-    limited_complete(queue, first, end);
+  if (queue->gate.lease)
+    charge_finished(queue, first, end);
   for (uint64_t ticket = first; ticket < end; ++ticket) {
     const queue_slot_t *slot = queue_slot(queue, ticket);
     if (__builtin_expect(slot->transfers, 0))
       transfer_finish(queue, slot);
     ring_release(&queue->ring, slot->packets, slot->blocks);
   }
-  return end == first + LIMITED_AT_ONCE;
+  return end == first + CHARGE_AT_ONCE;
 }
 
 void queue_drain(rawhal_queue_t *queue)
@@ -206,7 +206,7 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
     int64_t target;
     switch (queue_progress(queue, ticket, &target, error)) {
     case QUEUE_FINISHED:
-      if (queue->lease || transfers_to_deliver(queue)) /* charged as soon as a thread knows */
+      if (queue->gate.lease || transfers_to_deliver(queue)) /* charged as soon as a thread knows */
         queue_drain(queue);
       return queue_check_transfer(queue, ticket, error);
     case QUEUE_FAILED:

@@ -34,7 +34,7 @@ FLOORS = {
 }
 # Folders within one: what they may include, who may include them, and what of them.
 KNOWS = {"queue/limit": {"base", "queue/limit", "queue/limit.h"},
-         "queue/gate": {"base", "queue/limit", "queue/gate"},
+         "queue/gate": {"base", "hsaco", "kernarg", "queue/limit", "queue/gate"},
          "hal/services": {"base", "hal", "hal/services"},
          **{"library/" + room: {"base", "hsaco", "library", "library/" + room} for room in ("process", "tensile", "triton")}}
 KNOWN_TO = {"queue/gate": {"queue", "hal", "front"}}

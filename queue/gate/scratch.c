@@ -3,6 +3,7 @@
 #include "base/allocate.h"
 #include "base/error.h"
 
+#include <hsa/amd_hsa_queue.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,13 +53,14 @@ static uint32_t granule_of(const char *processor)
   return later ? GRANULE_GFX11 : GRANULE;
 }
 
-void scratch_begin(scratch_queue_t *queue, rawhal_limiter_t *limiter, uint64_t device,
-                   uint64_t owner, uint64_t compute_units, const scratch_chip_t *chip)
+void scratch_begin(scratch_queue_t *queue, rawhal_limiter_t *limiter, hsa_agent_t agent,
+                   const hsa_queue_t *real, bool owned, const scratch_chip_t *chip)
 {
+  const uint64_t compute_units = (uint64_t)((const amd_queue_t *)(const void *)real)->max_cu_id + 1;
   const uint64_t engines = chip->engines ? chip->engines : 1;
   *queue = (scratch_queue_t){.limiter = limiter,
-                             .device = device,
-                             .owner = owner,
+                             .device = agent.handle,
+                             .owner = owned ? (uintptr_t)real : 0,
                              .slots = (compute_units + engines - 1) / engines * engines * WAVES,
                              .granule = granule_of(chip->processor)};
 }
@@ -107,9 +109,9 @@ static rawhal_status_t grow(scratch_queue_t *queue, uint32_t lane_bytes, bool th
                             rawhal_error_t *error)
 {
   const uint64_t bytes = bytes_of(queue, lane_bytes);
-  if (lane_bytes <= queue->lane_bytes)
+  if (scratch_is_reserved(queue, lane_bytes))
     return RAWHAL_OK;
-  if (bytes != bytes_of(queue, queue->lane_bytes)) {
+  if (bytes != bytes_of(queue, atomic_load(&queue->lane_bytes))) {
     scratch_block_t *block = take_kept(queue, bytes);
     rawhal_status_t status = block ? RAWHAL_OK : reserve(queue, bytes, there, &block, error);
     if (status != RAWHAL_OK)
@@ -117,7 +119,7 @@ static rawhal_status_t grow(scratch_queue_t *queue, uint32_t lane_bytes, bool th
     *block = (scratch_block_t){queue->device, queue->owner, bytes, queue->blocks};
     queue->blocks = block;
   }
-  queue->lane_bytes = lane_bytes;
+  atomic_store(&queue->lane_bytes, lane_bytes);
   return RAWHAL_OK;
 }
 
@@ -146,7 +148,7 @@ void scratch_keep(scratch_queue_t *queue)
     kept = block;
   }
   pthread_mutex_unlock(&lock);
-  queue->lane_bytes = 0;
+  atomic_store(&queue->lane_bytes, 0);
 }
 
 void scratch_resume(rawhal_limiter_t *limiter, uint64_t device)

@@ -25,6 +25,8 @@
 
 #include "queue/limit/admission.h"
 
+#include <hsa/hsa.h>
+
 /* What the size of a queue's depends on, besides its compute units. */
 typedef struct scratch_chip {
   uint32_t engines;      /* shader engines; 0: not known */
@@ -42,23 +44,34 @@ uint64_t scratch_most(void);
 
 /* A queue's. Made by scratch_begin(), ended by scratch_keep(). */
 typedef struct scratch_queue {
+  _Atomic uint32_t lane_bytes; /* that it is charged for: only grows until then */
+  uint32_t granule;
   rawhal_limiter_t *limiter;
-  uint64_t device; /* the agent's handle */
-  uint64_t owner;  /* 0, or of a queue that others may make an account of once more: its address */
-  uint64_t slots;  /* waves that the device can run */
-  uint32_t granule, lane_bytes;
+  uint64_t device;         /* the agent's handle */
+  uint64_t owner;          /* 0, or of a queue that lives on after scratch_keep(): its address */
+  uint64_t slots;          /* waves that the device can run */
   scratch_block_t *blocks; /* each size that it ever had */
 } scratch_queue_t;
 
-/* `compute_units`: as the runtime's queue says, amd_queue_t.max_cu_id + 1. `owner`: 0, unless the
- * queue lives on after scratch_keep(): nobody else gets what it has then. */
-void scratch_begin(scratch_queue_t *queue, rawhal_limiter_t *limiter, uint64_t device,
-                   uint64_t owner, uint64_t compute_units, const scratch_chip_t *chip);
-/* Before the device may see a dispatch that asks for so much a lane. A caller may remember that it
- * was granted: it stays the queue's. On failure nothing has changed. Any thread, several at once.
- */
+/* `real`: the runtime's queue, while the program cannot write what that wrote of it. `owned`: it
+ * lives on after scratch_keep(), and nobody else gets what it has then. */
+void scratch_begin(scratch_queue_t *queue, rawhal_limiter_t *limiter, hsa_agent_t agent,
+                   const hsa_queue_t *real, bool owned, const scratch_chip_t *chip);
 RAWHAL_CHECKED rawhal_status_t scratch_grow(scratch_queue_t *queue, uint32_t lane_bytes,
                                             rawhal_error_t *error);
+static inline bool scratch_is_reserved(const scratch_queue_t *queue, uint32_t lane_bytes)
+{
+  return lane_bytes <= atomic_load_explicit(&queue->lane_bytes, memory_order_relaxed);
+}
+/* Before the device may see a dispatch that asks for so much a lane. On failure nothing has
+ * changed. Any thread, several at once. */
+RAWHAL_CHECKED static inline rawhal_status_t
+scratch_reserve(scratch_queue_t *queue, uint32_t lane_bytes, rawhal_error_t *error)
+{
+  return __builtin_expect(scratch_is_reserved(queue, lane_bytes), 1)
+             ? RAWHAL_OK
+             : scratch_grow(queue, lane_bytes, error);
+}
 /* What the runtime has given a queue already counts, though it does not fit. */
 void scratch_found(scratch_queue_t *queue, uint32_t lane_bytes);
 /* The runtime has taken the queue's for the next that asks. */

@@ -1,6 +1,6 @@
 /* What a device itself does for a queue: compute units and priority, as its creator wishes and as
  * the device's limits allow. */
-#include "queue/limited.h"
+#include "queue/internal.h"
 
 #include "base/error.h"
 
@@ -65,8 +65,8 @@ static uint32_t count_units(const rawhal_queue_t *queue, const cu_mask_t *mask)
   return count && count < device->units.compute_units ? count : device->units.compute_units;
 }
 
-rawhal_status_t queue_wish(rawhal_queue_t *queue, const rawhal_queue_options_t *options,
-                           rawhal_error_t *error)
+rawhal_status_t hardware_configure(rawhal_queue_t *queue, const rawhal_queue_options_t *options,
+                                   rawhal_error_t *error)
 {
   const queue_device_t *device = queue->device;
   cu_mask_t mask;

@@ -1,0 +1,37 @@
+/* What limits mean to a queue: grants that are kept until what they are for has ended, and is
+ * charged. Internal. A queue without limits has no lease and never comes here. */
+#ifndef RAWHAL_QUEUE_CHARGE_H
+#define RAWHAL_QUEUE_CHARGE_H
+
+#include "queue/internal.h"
+
+/* After everything else of the queue has been made. Where other processes may wait for what it has
+ * in flight, its service thread watches that from now on. `share`: see rawhal_queue_options_t. */
+RAWHAL_CHECKED rawhal_status_t charge_open(rawhal_queue_t *queue, uint64_t share,
+                                           rawhal_error_t *error);
+/* When the device is done with the queue, and before its signals are destroyed. */
+void charge_close(rawhal_queue_t *queue);
+/* After all of it that is on the device has been. */
+void charge_give_back(rawhal_queue_t *queue);
+
+static inline queue_grant_t *charge_grant(const rawhal_queue_t *queue, uint64_t ticket)
+{
+  return &queue->grants[ticket & (queue->ring.tickets - 1)];
+}
+
+/* A thread that sees the slot's ticket, which is published later, sees this. */
+static inline void charge_keep(rawhal_queue_t *queue, const limit_grant_t *grant, uint64_t ticket)
+{
+  queue_grant_t *kept = charge_grant(queue, ticket);
+  kept->grant = *grant;
+  atomic_store_explicit(&kept->ticket, ticket, memory_order_release);
+}
+
+enum { CHARGE_AT_ONCE = 32 };
+/* The tickets from `first` on, and before `end`, have finished: CHARGE_AT_ONCE at most. The caller
+ * holds drain_lock. */
+void charge_finished(rawhal_queue_t *queue, uint64_t first, uint64_t end);
+/* The queue has died: whatever was in flight is charged up to then. */
+void charge_dead(rawhal_queue_t *queue);
+
+#endif
