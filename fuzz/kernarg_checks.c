@@ -153,9 +153,9 @@ static void check_pointers(const scene_t *scene, const rawhal_kernarg_layout_t *
   free(other);
 }
 
-/* ---- The HAL projection ---- */
+/* ---- Bindings ---- */
 
-/* Is this argument a binding, a constant, or what makes the kernel unfit for the projection? */
+/* Is this argument a binding, a constant, or what makes the kernel one without bindings? */
 static bool is_binding(const rawhal_argument_t *argument)
 {
   return argument->value_kind == RAWHAL_VALUE_GLOBAL_BUFFER && argument->size == 8;
@@ -184,15 +184,15 @@ static const rawhal_argument_t *nth(const scene_t *scene, bool binding, size_t i
 }
 
 /* All bytes of a packed blob: the bindings, the constants, and zeros between them. */
-static void check_packed(const scene_t *scene, const rawhal_hal_layout_t *hal,
+static void check_packed(const scene_t *scene, const rawhal_bindings_t *hal,
                          const uint64_t *bindings, const uint8_t *blob, size_t length)
 {
   uint8_t *expected = exactly(length, 0);
-  const rawhal_hal_layout_info_t *info = rawhal_hal_layout_info(hal);
+  const rawhal_bindings_info_t *info = rawhal_bindings_info(hal);
   for (size_t kind = 0; kind < 2; ++kind)
     for (size_t i = 0; i < (kind ? info->constant_count : info->binding_count); ++i) {
-      const rawhal_hal_slot_t *slot =
-          kind ? rawhal_hal_layout_constant(hal, i) : rawhal_hal_layout_binding(hal, i);
+      const rawhal_binding_slot_t *slot =
+          kind ? rawhal_bindings_constant(hal, i) : rawhal_bindings_binding(hal, i);
       uint32_t at;
       const rawhal_argument_t *argument = nth(scene, !kind, i, &at);
       REQUIRE(slot && argument && slot->argument == at && slot->size == argument->size);
@@ -208,41 +208,41 @@ static void check_packed(const scene_t *scene, const rawhal_hal_layout_t *hal,
 
 static void check_hal(const scene_t *scene, const rawhal_kernarg_layout_t *layout)
 {
-  rawhal_hal_layout_t *hal;
+  rawhal_bindings_t *hal;
   rawhal_error_t error = {.status = RAWHAL_OK};
-  rawhal_status_t status = rawhal_hal_layout_create(layout, &hal, &error);
+  rawhal_status_t status = rawhal_bindings_create(layout, &hal, &error);
   REQUIRE(fits_hal(scene) ? status == RAWHAL_OK || status == RAWHAL_CAP_EXCEEDED
                           : status == RAWHAL_UNSUPPORTED);
   REQUIRE((status == RAWHAL_OK) == !!hal && status == error.status);
   if (status != RAWHAL_OK)
     return;
-  const rawhal_hal_layout_info_t *info = rawhal_hal_layout_info(hal);
+  const rawhal_bindings_info_t *info = rawhal_bindings_info(hal);
   uint64_t bindings[CHECKS_MOST_ARGUMENTS];
   for (size_t i = 0; i < CHECKS_MOST_ARGUMENTS; ++i)
     bindings[i] = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
-  REQUIRE(!rawhal_hal_layout_binding(hal, info->binding_count));
-  REQUIRE(!rawhal_hal_layout_constant(hal, info->constant_count));
+  REQUIRE(!rawhal_bindings_binding(hal, info->binding_count));
+  REQUIRE(!rawhal_bindings_constant(hal, info->constant_count));
   uint64_t end = scene->naive.explicit_end;
   for (uint64_t length = end;
        length <= end + 20 && info->constant_bytes <= sizeof(scene->values) && length <= CHECKS_ROOM;
        length += 10) {
     uint8_t *blob = exactly(length, UNTOUCHED);
-    REQUIRE(!rawhal_hal_layout_pack(hal, bindings, info->binding_count, scene->values,
-                                    info->constant_bytes, blob, length, NULL));
+    REQUIRE(!rawhal_bindings_pack(hal, bindings, info->binding_count, scene->values,
+                                  info->constant_bytes, blob, length, NULL));
     check_packed(scene, hal, bindings, blob, length);
-    REQUIRE(rawhal_hal_layout_pack(hal, bindings, info->binding_count + 1, scene->values,
-                                   info->constant_bytes, blob, length,
-                                   NULL) == RAWHAL_INVALID_ARGUMENT);
-    REQUIRE(rawhal_hal_layout_pack(hal, bindings, info->binding_count, scene->values,
-                                   info->constant_bytes + 1, blob, length,
-                                   NULL) == RAWHAL_INVALID_ARGUMENT);
+    REQUIRE(rawhal_bindings_pack(hal, bindings, info->binding_count + 1, scene->values,
+                                 info->constant_bytes, blob, length,
+                                 NULL) == RAWHAL_INVALID_ARGUMENT);
+    REQUIRE(rawhal_bindings_pack(hal, bindings, info->binding_count, scene->values,
+                                 info->constant_bytes + 1, blob, length,
+                                 NULL) == RAWHAL_INVALID_ARGUMENT);
     if (length == end && end)
-      REQUIRE(rawhal_hal_layout_pack(hal, bindings, info->binding_count, scene->values,
-                                     info->constant_bytes, blob, end - 1,
-                                     NULL) == RAWHAL_OUT_OF_RANGE);
+      REQUIRE(rawhal_bindings_pack(hal, bindings, info->binding_count, scene->values,
+                                   info->constant_bytes, blob, end - 1,
+                                   NULL) == RAWHAL_OUT_OF_RANGE);
     free(blob);
   }
-  rawhal_hal_layout_destroy(hal);
+  rawhal_bindings_destroy(hal);
 }
 
 /* ---- Geometry ---- */

@@ -223,54 +223,53 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_get_named(
 RAWHAL_API size_t rawhal_kernarg_format(const rawhal_kernarg_layout_t *layout, size_t index,
                                         const void *image, size_t length, char *text, size_t size);
 
-/* ---- The HAL projection ----
+/* ---- Bindings ----
  *
  * HAL-style callers see a kernel as bindings (global buffers, in order) and one dense stream of
  * constants (by-value arguments, in order, each at its natural alignment of min(size, 8) rounded
- * down to a power of two). It is a different type on purpose: neither projection can be passed
- * where the other belongs. */
+ * down to a power of two). It is a different type than the layout on purpose:
+ * neither can be passed where the other belongs. */
 
-/* The projection of a native layout; immutable. */
-typedef struct rawhal_hal_layout rawhal_hal_layout_t;
+/* Made from a native layout; immutable. */
+typedef struct rawhal_bindings rawhal_bindings_t;
 
 /* What a blob is packed from. */
-typedef struct rawhal_hal_layout_info {
+typedef struct rawhal_bindings_info {
   uint32_t binding_count;
   uint32_t constant_bytes; /* length of the constant stream */
   uint32_t constant_count; /* by-value arguments in it */
-} rawhal_hal_layout_info_t;
+} rawhal_bindings_info_t;
 
 /* Where one binding or constant comes from and goes to. */
-typedef struct rawhal_hal_slot {
+typedef struct rawhal_binding_slot {
   uint32_t argument;      /* index in the native layout, metadata order */
   uint32_t source;        /* binding number, or byte offset in the constant stream */
   uint32_t native_offset; /* in the kernarg segment */
   uint32_t size;          /* bytes */
-} rawhal_hal_slot_t;
+} rawhal_binding_slot_t;
 
-/* Projects a native layout. Keeps nothing of `native` but its allocator. UNSUPPORTED when a visible
+/* Keeps nothing of `native` but its allocator. UNSUPPORTED when a visible
  * argument is neither a global buffer of 8 bytes nor by value, or the arguments are not known.
  * CAP_EXCEEDED: more than 4 GiB of constants. OUT_OF_MEMORY. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hal_layout_create(
-    const rawhal_kernarg_layout_t *native, rawhal_hal_layout_t **layout, rawhal_error_t *error);
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_bindings_create(
+    const rawhal_kernarg_layout_t *native, rawhal_bindings_t **layout, rawhal_error_t *error);
 /* NULL is allowed. */
-RAWHAL_API void rawhal_hal_layout_destroy(rawhal_hal_layout_t *layout);
+RAWHAL_API void rawhal_bindings_destroy(rawhal_bindings_t *layout);
 /* Owned by the layout, which must not be NULL. */
-RAWHAL_API const rawhal_hal_layout_info_t *
-rawhal_hal_layout_info(const rawhal_hal_layout_t *layout);
+RAWHAL_API const rawhal_bindings_info_t *rawhal_bindings_info(const rawhal_bindings_t *layout);
 
 /* In metadata order. Owned by the layout. NULL when index >= binding_count / constant_count. */
-RAWHAL_API const rawhal_hal_slot_t *rawhal_hal_layout_binding(const rawhal_hal_layout_t *layout,
-                                                              size_t index);
-RAWHAL_API const rawhal_hal_slot_t *rawhal_hal_layout_constant(const rawhal_hal_layout_t *layout,
-                                                               size_t index);
+RAWHAL_API const rawhal_binding_slot_t *rawhal_bindings_binding(const rawhal_bindings_t *layout,
+                                                                size_t index);
+RAWHAL_API const rawhal_binding_slot_t *rawhal_bindings_constant(const rawhal_bindings_t *layout,
+                                                                 size_t index);
 
 /* Builds the native blob from device addresses and constants: all `length` bytes are written, zeros
  * between the arguments. `length` must be at least the native explicit_end; optional arguments are
  * written as far as it covers them completely. INVALID_ARGUMENT: other counts than the layout's, or
  * NULL. OUT_OF_RANGE: the blob is too short. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hal_layout_pack(
-    const rawhal_hal_layout_t *layout, const uint64_t *bindings, size_t binding_count,
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_bindings_pack(
+    const rawhal_bindings_t *layout, const uint64_t *bindings, size_t binding_count,
     const void *constants, size_t constant_bytes, void *blob, size_t length, rawhal_error_t *error);
 
 RAWHAL_END

@@ -17,12 +17,12 @@ TEST(Allocation, EveryFailureIsReported)
   for (long allowed = 0;; ++allowed) {
     ASSERT_LT(allowed, 20);
     rawhal_kernarg_layout_t *layout = nullptr;
-    rawhal_hal_layout_t *hal = nullptr;
+    rawhal_bindings_t *hal = nullptr;
     rawhal_error_t error = {};
     allocations_left = allowed;
     rawhal_status_t status = rawhal_kernarg_layout_create(facts, 0, &layout, &error);
     if (status == RAWHAL_OK)
-      status = rawhal_hal_layout_create(layout, &hal, &error);
+      status = rawhal_bindings_create(layout, &hal, &error);
     allocations_left = -1;
     bool done = status == RAWHAL_OK;
     if (!done) {
@@ -31,10 +31,10 @@ TEST(Allocation, EveryFailureIsReported)
       EXPECT_EQ(RAWHAL_OUT_OF_MEMORY, error.status);
       EXPECT_EQ(nullptr, hal);
     }
-    rawhal_hal_layout_destroy(hal);
+    rawhal_bindings_destroy(hal);
     rawhal_kernarg_layout_destroy(layout);
     if (done)
       break;
   }
-  EXPECT_EQ(3, refused); // the layout, the order of its arguments, the projection
+  EXPECT_EQ(3, refused); // the layout, the order of its arguments, the bindings
 }

@@ -35,22 +35,22 @@ TEST(OwnAllocator, OfLayoutsIsTheObjectsAndOutlivesIt)
   ASSERT_NE(nullptr, hsaco);
   size_t objects = own.live(), kernels = rawhal_hsaco_info(hsaco)->kernel_count;
   std::vector<rawhal_kernarg_layout_t *> layouts(kernels);
-  std::vector<rawhal_hal_layout_t *> projections;
+  std::vector<rawhal_bindings_t *> all_bindings;
   for (size_t i = 0; i < kernels; ++i) {
-    rawhal_hal_layout_t *projection = nullptr;
+    rawhal_bindings_t *bindings = nullptr;
     ASSERT_EQ(RAWHAL_OK,
               rawhal_kernarg_layout_create(rawhal_hsaco_kernel(hsaco, i), 0, &layouts[i], nullptr));
-    if (rawhal_hal_layout_create(layouts[i], &projection, nullptr) == RAWHAL_OK)
-      projections.push_back(projection);
+    if (rawhal_bindings_create(layouts[i], &bindings, nullptr) == RAWHAL_OK)
+      all_bindings.push_back(bindings);
   }
-  EXPECT_GT(projections.size(), 0u);
-  EXPECT_EQ(objects + kernels + projections.size(), own.live());
+  EXPECT_GT(all_bindings.size(), 0u);
+  EXPECT_EQ(objects + kernels + all_bindings.size(), own.live());
   rawhal_hsaco_close(hsaco);
-  EXPECT_EQ(kernels + projections.size(), own.live());
+  EXPECT_EQ(kernels + all_bindings.size(), own.live());
   for (rawhal_kernarg_layout_t *layout : layouts)
     rawhal_kernarg_layout_destroy(layout);
-  for (rawhal_hal_layout_t *projection : projections)
-    rawhal_hal_layout_destroy(projection);
+  for (rawhal_bindings_t *bindings : all_bindings)
+    rawhal_bindings_destroy(bindings);
   EXPECT_EQ(0u, own.live());
 }
 
@@ -69,22 +69,22 @@ TEST(OwnAllocator, OfLayoutsMayFail)
   int refused = 0;
   for (long allowed = 0; allowed < 10; ++allowed) {
     rawhal_kernarg_layout_t *layout = nullptr;
-    rawhal_hal_layout_t *projection = nullptr;
+    rawhal_bindings_t *bindings = nullptr;
     rawhal_error_t error = {};
     own.left = allowed;
     rawhal_status_t status = rawhal_kernarg_layout_create(facts, 0, &layout, &error);
     if (status == RAWHAL_OK)
-      status = rawhal_hal_layout_create(layout, &projection, &error);
+      status = rawhal_bindings_create(layout, &bindings, &error);
     own.left = -1;
-    EXPECT_EQ(projection != nullptr, status == RAWHAL_OK);
+    EXPECT_EQ(bindings != nullptr, status == RAWHAL_OK);
     if (status != RAWHAL_OK) {
       EXPECT_EQ(RAWHAL_OUT_OF_MEMORY, error.status);
       ++refused;
     }
-    rawhal_hal_layout_destroy(projection);
+    rawhal_bindings_destroy(bindings);
     rawhal_kernarg_layout_destroy(layout);
     EXPECT_EQ(before, own.live());
   }
-  EXPECT_EQ(3, refused); // the layout, the order of its arguments, the projection
+  EXPECT_EQ(3, refused); // the layout, the order of its arguments, the bindings
   rawhal_hsaco_close(hsaco);
 }

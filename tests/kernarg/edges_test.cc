@@ -57,16 +57,16 @@ TEST(Edges, AnArgumentIsSetByJustAsManyBytes)
 }
 
 struct HalDeleter {
-  void operator()(rawhal_hal_layout_t *layout) const { rawhal_hal_layout_destroy(layout); }
+  void operator()(rawhal_bindings_t *layout) const { rawhal_bindings_destroy(layout); }
 };
-using HalLayout = std::unique_ptr<rawhal_hal_layout_t, HalDeleter>;
+using HalLayout = std::unique_ptr<rawhal_bindings_t, HalDeleter>;
 
 HalLayout Project(Kernel &kernel, rawhal_status_t *status)
 {
   Layout native = Compile(kernel);
   EXPECT_NE(native, nullptr);
-  rawhal_hal_layout_t *layout = nullptr;
-  *status = rawhal_hal_layout_create(native.get(), &layout, nullptr);
+  rawhal_bindings_t *layout = nullptr;
+  *status = rawhal_bindings_create(native.get(), &layout, nullptr);
   return HalLayout(layout);
 }
 
@@ -81,8 +81,8 @@ TEST(Edges, BindingsAndConstantsAreCounted)
   char blob[32];
   for (size_t count = 0; count <= 8; ++count)
     for (size_t bytes = 0; bytes <= 8; ++bytes)
-      EXPECT_EQ(rawhal_hal_layout_pack(layout.get(), bindings, count, bindings, bytes, blob,
-                                       sizeof(blob), nullptr),
+      EXPECT_EQ(rawhal_bindings_pack(layout.get(), bindings, count, bindings, bytes, blob,
+                                     sizeof(blob), nullptr),
                 count == 3 && bytes == 4 ? RAWHAL_OK : RAWHAL_INVALID_ARGUMENT)
           << count << ", " << bytes;
 }
@@ -97,7 +97,7 @@ TEST(Edges, ConstantsBeyond32Bits)
     HalLayout layout = Project(kernel, &status);
     EXPECT_EQ(status, shorter ? RAWHAL_OK : RAWHAL_CAP_EXCEEDED);
     if (layout) {
-      EXPECT_EQ(rawhal_hal_layout_info(layout.get())->constant_bytes, UINT32_MAX - shorter + 1);
+      EXPECT_EQ(rawhal_bindings_info(layout.get())->constant_bytes, UINT32_MAX - shorter + 1);
     }
   }
 }

@@ -1,4 +1,4 @@
-// The HAL projection.
+// Bindings.
 #include <gtest/gtest.h>
 
 #include "kernel_builder.h"
@@ -7,24 +7,24 @@ using namespace kernarg_test;
 
 namespace {
 
-struct HalDeleter {
-  void operator()(rawhal_hal_layout_t *layout) const { rawhal_hal_layout_destroy(layout); }
+struct BindingsDeleter {
+  void operator()(rawhal_bindings_t *layout) const { rawhal_bindings_destroy(layout); }
 };
-using HalLayout = std::unique_ptr<rawhal_hal_layout_t, HalDeleter>;
+using Bindings = std::unique_ptr<rawhal_bindings_t, BindingsDeleter>;
 
-HalLayout Project(Kernel &kernel, rawhal_status_t expected = RAWHAL_OK,
-                  rawhal_error_t *error = nullptr)
+Bindings Project(Kernel &kernel, rawhal_status_t expected = RAWHAL_OK,
+                 rawhal_error_t *error = nullptr)
 {
   Layout native = Compile(kernel);
-  rawhal_hal_layout_t *layout = nullptr;
-  EXPECT_EQ(expected, rawhal_hal_layout_create(native.get(), &layout, error));
-  return HalLayout(layout); // outlives the native layout
+  rawhal_bindings_t *layout = nullptr;
+  EXPECT_EQ(expected, rawhal_bindings_create(native.get(), &layout, error));
+  return Bindings(layout); // outlives the native layout
 }
 
 } // namespace
 
 // Constants: flag u8 at 0, half u16 at 2, s 12 bytes at 8 (aligned to 8), n u32 at 20 -> 24 bytes.
-TEST(Hal, BindingsAndDenseConstants)
+TEST(Bindings, BindingsAndDenseConstants)
 {
   Kernel kernel(64);
   kernel.Arg("flag", 0, 1)
@@ -34,28 +34,28 @@ TEST(Hal, BindingsAndDenseConstants)
       .Arg("s", 28, 12)
       .Arg("n", 48, 4)
       .Hidden(RAWHAL_VALUE_HIDDEN_BLOCK_COUNT_X, 56, 4);
-  HalLayout layout = Project(kernel);
+  Bindings layout = Project(kernel);
   ASSERT_TRUE(layout);
-  const rawhal_hal_layout_info_t *info = rawhal_hal_layout_info(layout.get());
+  const rawhal_bindings_info_t *info = rawhal_bindings_info(layout.get());
   EXPECT_EQ(2u, info->binding_count);
   EXPECT_EQ(4u, info->constant_count);
   EXPECT_EQ(24u, info->constant_bytes);
 
-  const rawhal_hal_slot_t *in = rawhal_hal_layout_binding(layout.get(), 1);
+  const rawhal_binding_slot_t *in = rawhal_bindings_binding(layout.get(), 1);
   ASSERT_NE(nullptr, in);
   EXPECT_EQ(3u, in->argument);
   EXPECT_EQ(1u, in->source);
   EXPECT_EQ(20u, in->native_offset);
   const uint32_t sources[] = {0, 2, 8, 20}, natives[] = {0, 16, 28, 48}, sizes[] = {1, 2, 12, 4};
   for (size_t i = 0; i < 4; ++i) {
-    const rawhal_hal_slot_t *slot = rawhal_hal_layout_constant(layout.get(), i);
+    const rawhal_binding_slot_t *slot = rawhal_bindings_constant(layout.get(), i);
     ASSERT_NE(nullptr, slot);
     EXPECT_EQ(sources[i], slot->source);
     EXPECT_EQ(natives[i], slot->native_offset);
     EXPECT_EQ(sizes[i], slot->size);
   }
-  EXPECT_EQ(nullptr, rawhal_hal_layout_binding(layout.get(), 2));
-  EXPECT_EQ(nullptr, rawhal_hal_layout_constant(layout.get(), 4));
+  EXPECT_EQ(nullptr, rawhal_bindings_binding(layout.get(), 2));
+  EXPECT_EQ(nullptr, rawhal_bindings_constant(layout.get(), 4));
 
   const uint64_t bindings[] = {0x1111111111111111, 0x2222222222222222};
   unsigned char constants[24], blob[53], expected[53] = {};
@@ -63,7 +63,7 @@ TEST(Hal, BindingsAndDenseConstants)
     constants[i] = static_cast<unsigned char>(0x80 + i);
   memset(blob, 0xFD, sizeof(blob));
   ASSERT_EQ(RAWHAL_OK,
-            rawhal_hal_layout_pack(layout.get(), bindings, 2, constants, 24, blob, 52, nullptr));
+            rawhal_bindings_pack(layout.get(), bindings, 2, constants, 24, blob, 52, nullptr));
   expected[0] = 0x80;
   memset(expected + 8, 0x11, 8);
   memcpy(expected + 16, constants + 2, 2);
@@ -74,11 +74,11 @@ TEST(Hal, BindingsAndDenseConstants)
   EXPECT_EQ(0, memcmp(expected, blob, sizeof(blob)));
 }
 
-TEST(Hal, PackRefusals)
+TEST(Bindings, PackRefusals)
 {
   Kernel kernel(12);
   kernel.Pointer("out", 0).Arg("n", 8, 4).Arg("past", 12, 4);
-  HalLayout layout = Project(kernel);
+  Bindings layout = Project(kernel);
   ASSERT_TRUE(layout);
   const uint64_t binding = 5;
   const uint32_t constants[] = {6, 7};
@@ -86,7 +86,7 @@ TEST(Hal, PackRefusals)
   memset(blob, 0xFD, sizeof(blob));
   rawhal_error_t error = {};
   auto pack = [&](const uint64_t *b, size_t count, const void *c, size_t bytes, size_t length) {
-    return rawhal_hal_layout_pack(layout.get(), b, count, c, bytes, blob, length, &error);
+    return rawhal_bindings_pack(layout.get(), b, count, c, bytes, blob, length, &error);
   };
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, pack(&binding, 2, constants, 8, 16));
   EXPECT_STREQ("2 bindings given, the kernel has 1", error.message);
@@ -111,7 +111,7 @@ TEST(Hal, PackRefusals)
   EXPECT_EQ(7u, words[3]);
 }
 
-TEST(Hal, WhatDoesNotFitIsUnsupported)
+TEST(Bindings, WhatDoesNotFitIsUnsupported)
 {
   rawhal_error_t error = {};
   Kernel local(16);
@@ -126,18 +126,18 @@ TEST(Hal, WhatDoesNotFitIsUnsupported)
   Kernel sized(16);
   sized.NoArguments();
   EXPECT_EQ(nullptr, Project(sized, RAWHAL_UNSUPPORTED, &error));
-  rawhal_hal_layout_t *layout = nullptr;
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_hal_layout_create(nullptr, &layout, &error));
-  rawhal_hal_layout_destroy(nullptr);
+  rawhal_bindings_t *layout = nullptr;
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_bindings_create(nullptr, &layout, &error));
+  rawhal_bindings_destroy(nullptr);
 }
 
-TEST(Hal, NoArgumentsAtAll)
+TEST(Bindings, NoArgumentsAtAll)
 {
   Kernel kernel(0);
-  HalLayout layout = Project(kernel);
+  Bindings layout = Project(kernel);
   ASSERT_TRUE(layout);
   unsigned char blob = 0xFD;
   EXPECT_EQ(RAWHAL_OK,
-            rawhal_hal_layout_pack(layout.get(), nullptr, 0, nullptr, 0, &blob, 0, nullptr));
+            rawhal_bindings_pack(layout.get(), nullptr, 0, nullptr, 0, &blob, 0, nullptr));
   EXPECT_EQ(0xFD, blob);
 }

@@ -1,4 +1,4 @@
-/* The HAL projection: bindings and one dense stream of constants. */
+/* Bindings and one dense stream of constants. */
 #include "kernarg/layout.h"
 
 #include "base/checked.h"
@@ -6,12 +6,12 @@
 
 #include <string.h>
 
-struct rawhal_hal_layout {
+struct rawhal_bindings {
   allocator_t allocator; /* whose the layout is */
-  rawhal_hal_layout_info_t info;
-  uint32_t explicit_end;       /* of the native layout */
-  rawhal_hal_slot_t *bindings; /* both in one array after the struct */
-  rawhal_hal_slot_t *constants;
+  rawhal_bindings_info_t info;
+  uint32_t explicit_end;           /* of the native layout */
+  rawhal_binding_slot_t *bindings; /* both in one array after the struct */
+  rawhal_binding_slot_t *constants;
 };
 
 /* min(size, 8) rounded down to a power of two; 1 for constants of no bytes. */
@@ -25,9 +25,9 @@ static bool is_binding(const rawhal_kernarg_argument_t *argument)
   return argument->value_kind == RAWHAL_VALUE_GLOBAL_BUFFER && argument->size == 8;
 }
 
-/* Counts, and refuses what does not fit the projection. */
+/* Counts, and refuses what is neither. */
 static rawhal_status_t count_slots(const rawhal_kernarg_layout_t *native,
-                                   rawhal_hal_layout_info_t *info, rawhal_error_t *error)
+                                   rawhal_bindings_info_t *info, rawhal_error_t *error)
 {
   if (native->info.knowledge != RAWHAL_KERNARG_ARGUMENTS)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
@@ -56,13 +56,13 @@ static rawhal_status_t count_slots(const rawhal_kernarg_layout_t *native,
   return RAWHAL_OK;
 }
 
-static void fill_slots(const rawhal_kernarg_layout_t *native, rawhal_hal_layout_t *layout)
+static void fill_slots(const rawhal_kernarg_layout_t *native, rawhal_bindings_t *layout)
 {
   uint32_t bindings = 0, constants = 0, stream = 0;
   for (uint32_t k = 0; k < native->info.visible_count; ++k) {
     uint32_t index = native->visible[k];
     const rawhal_kernarg_argument_t *argument = &native->arguments[index];
-    rawhal_hal_slot_t slot = {
+    rawhal_binding_slot_t slot = {
         .argument = index, .native_offset = argument->offset, .size = argument->size};
     if (is_binding(argument)) {
       slot.source = bindings;
@@ -76,75 +76,75 @@ static void fill_slots(const rawhal_kernarg_layout_t *native, rawhal_hal_layout_
   }
 }
 
-rawhal_status_t rawhal_hal_layout_create(const rawhal_kernarg_layout_t *native,
-                                         rawhal_hal_layout_t **layout, rawhal_error_t *error)
+rawhal_status_t rawhal_bindings_create(const rawhal_kernarg_layout_t *native,
+                                       rawhal_bindings_t **layout, rawhal_error_t *error)
 {
   if (!layout)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "layout is NULL");
   *layout = NULL;
   if (!native)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "native layout is NULL");
-  rawhal_hal_layout_info_t info = {0};
+  rawhal_bindings_info_t info = {0};
   rawhal_status_t status = count_slots(native, &info, error);
   if (status != RAWHAL_OK)
     return status;
   size_t slots = (size_t)info.binding_count + info.constant_count;
-  rawhal_hal_layout_t *made =
-      allocate(&native->allocator, sizeof(*made) + slots * sizeof(rawhal_hal_slot_t));
+  rawhal_bindings_t *made =
+      allocate(&native->allocator, sizeof(*made) + slots * sizeof(rawhal_binding_slot_t));
   if (!made)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bindings and constants",
                        slots);
   made->allocator = native->allocator;
   made->info = info;
   made->explicit_end = native->info.explicit_end;
-  made->bindings = (rawhal_hal_slot_t *)(made + 1);
+  made->bindings = (rawhal_binding_slot_t *)(made + 1);
   made->constants = made->bindings + info.binding_count;
   fill_slots(native, made);
   *layout = made;
   return RAWHAL_OK;
 }
 
-void rawhal_hal_layout_destroy(rawhal_hal_layout_t *layout)
+void rawhal_bindings_destroy(rawhal_bindings_t *layout)
 {
   if (layout)
     allocate_free(&layout->allocator, layout);
 }
 
-const rawhal_hal_layout_info_t *rawhal_hal_layout_info(const rawhal_hal_layout_t *layout)
+const rawhal_bindings_info_t *rawhal_bindings_info(const rawhal_bindings_t *layout)
 {
   return &layout->info;
 }
 
-const rawhal_hal_slot_t *rawhal_hal_layout_binding(const rawhal_hal_layout_t *layout, size_t index)
+const rawhal_binding_slot_t *rawhal_bindings_binding(const rawhal_bindings_t *layout, size_t index)
 {
   return index < layout->info.binding_count ? &layout->bindings[index] : NULL;
 }
 
-const rawhal_hal_slot_t *rawhal_hal_layout_constant(const rawhal_hal_layout_t *layout, size_t index)
+const rawhal_binding_slot_t *rawhal_bindings_constant(const rawhal_bindings_t *layout, size_t index)
 {
   return index < layout->info.constant_count ? &layout->constants[index] : NULL;
 }
 
 /* Copies each slot's bytes from `source`, whose slots are `stride` bytes apart per source unit. */
-static void scatter(const rawhal_hal_slot_t *slots, uint32_t count, const void *source,
+static void scatter(const rawhal_binding_slot_t *slots, uint32_t count, const void *source,
                     size_t stride, unsigned char *blob, size_t length)
 {
   for (uint32_t i = 0; i < count; ++i) {
-    const rawhal_hal_slot_t *slot = &slots[i];
+    const rawhal_binding_slot_t *slot = &slots[i];
     if (slot->size && range_within(slot->native_offset, slot->size, length))
       memcpy(blob + slot->native_offset,
              (const unsigned char *)source + (size_t)slot->source * stride, slot->size);
   }
 }
 
-rawhal_status_t rawhal_hal_layout_pack(const rawhal_hal_layout_t *layout, const uint64_t *bindings,
-                                       size_t binding_count, const void *constants,
-                                       size_t constant_bytes, void *blob, size_t length,
-                                       rawhal_error_t *error)
+rawhal_status_t rawhal_bindings_pack(const rawhal_bindings_t *layout, const uint64_t *bindings,
+                                     size_t binding_count, const void *constants,
+                                     size_t constant_bytes, void *blob, size_t length,
+                                     rawhal_error_t *error)
 {
   if (!layout || !blob)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", layout ? "blob" : "layout");
-  const rawhal_hal_layout_info_t *info = &layout->info;
+  const rawhal_bindings_info_t *info = &layout->info;
   if (binding_count != info->binding_count)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu bindings given, the kernel has %u",
                        binding_count, info->binding_count);
