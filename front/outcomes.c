@@ -2,7 +2,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "base/quiet.h"
+#include "base/file_signals.h"
 #include "hsaco/content.h"
 
 #include <errno.h>
@@ -159,7 +159,7 @@ static bool update(const outcome_key_t *key, change_fn *change, const char *reas
   outcome_text_t text;
   read_file(key, &name, &outcome); /* another may have been faster */
   size_t size = change(&outcome, reason) ? write_text(key, &outcome, &text) : 0;
-  if (!size || ftruncate(fd, 0) != 0 || !quiet_write(fd, text.text, size) ||
+  if (!size || ftruncate(fd, 0) != 0 || !write_without_signals(fd, text.text, size) ||
       renameat(folder_fd, name.beside, folder_fd, name.text) != 0)
     (void)unlinkat(folder_fd, name.beside, 0);
   (void)close(fd);

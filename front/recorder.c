@@ -161,7 +161,7 @@ static bool write_after(recorder_capture_t *recording, rawhal_error_t *error)
 {
   recording_keep_results(recording);
   if (recording->beside || atomic_load(&begun) != recording->others)
-    recording_note(recording, RECORD_NOTE_BESIDE, 0, 0);
+    recording_note(recording, RECORD_NOTE_CONCURRENT, 0, 0);
   return record_writer_buffers(writer, recording->dispatch, RECORD_AFTER, &recording->list,
                                recording_read_after, recording, error) == RAWHAL_OK &&
          recording_write_notes(recording, writer, error) == RAWHAL_OK;

@@ -1,7 +1,7 @@
 #include "front/recording.h"
 
 #include "front/host_view.h"
-#include "record/words.h"
+#include "record/pointers.h"
 
 #include "base/error.h"
 #include "base/list.h"
@@ -217,7 +217,7 @@ static void find_from_kernargs(recorder_capture_t *recording, rawhal_bytes_t ker
        ++i)
     take_argument(&look, argument);
   if (look.bytes)
-    record_find_words(look.image, look.bytes, look.size, take_word, &look);
+    record_find_pointers(look.image, look.bytes, look.size, take_word, &look);
   free(look.bytes);
 }
 
@@ -305,7 +305,7 @@ static bool see_word(void *context, uint64_t offset, uint64_t word)
       follow(recording, at, word, kind, &range,
              (recording_fact_t){.depth = depth == DEPTH_WORD ? depth : depth + 1});
   if (followed && depth != DEPTH_ROOT)
-    recording_note(recording, RECORD_NOTE_WORDS, at, word);
+    recording_note(recording, RECORD_NOTE_POINTERS, at, word);
   return followed;
 }
 

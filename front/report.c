@@ -2,7 +2,7 @@
 #include "front/output.h"
 
 #include "base/cancel.h"
-#include "base/quiet.h"
+#include "base/file_signals.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ void front_report(const char *format, ...)
       if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
         line[i] = '?';
     line[length++] = '\n';
-    (void)quiet_write(fd, line, length); /* if this fails there is no one else to tell */
+    (void)write_without_signals(fd, line, length); /* if this fails there is no one else to tell */
   }
   if (opened)
     (void)close(fd);

@@ -3,7 +3,7 @@
 #include "front/output.h"
 
 #include "base/error.h"
-#include "base/quiet.h"
+#include "base/file_signals.h"
 #include "queue/limit/parse.h"
 
 #include <errno.h>
@@ -254,7 +254,7 @@ rawhal_status_t rules_check(const substitute_rule_t *rules, rawhal_error_t *erro
 static void save(const rule_extra_t *extra)
 {
   int fd = output_make(extra->save, 0666);
-  if (extra->bytes && (fd < 0 || !quiet_write(fd, extra->memory, extra->bytes)))
+  if (extra->bytes && (fd < 0 || !write_without_signals(fd, extra->memory, extra->bytes)))
     front_report("substitute: '%.300s' could not be written: %s", extra->save, strerror(errno));
   if (fd >= 0)
     (void)close(fd);

@@ -3,8 +3,8 @@
 #include "front/output.h"
 
 #include "base/error.h"
+#include "base/file_signals.h"
 #include "base/own_file.h"
-#include "base/quiet.h"
 #include "hsaco/json.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static void flush_buffer(void)
 {
   if (trace.open && trace.used &&
       !(own_file_is_open(&trace.file) &&
-        quiet_write(trace.file.descriptor, trace.buffer, trace.used))) {
+        write_without_signals(trace.file.descriptor, trace.buffer, trace.used))) {
     front_report("the trace ends here: %s", strerror(errno));
     trace.open = false;
   }

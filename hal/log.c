@@ -4,7 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
-#include "base/quiet.h"
+#include "base/file_signals.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -88,7 +88,8 @@ static void to_stderr(rawhal_severity_t severity, const char *message)
   if ((int)severity < atomic_load(&least))
     return;
   snprintf(line, sizeof(line), "rawhal: %s: %s\n", names[severity], message);
-  (void)quiet_write(STDERR_FILENO, line, strlen(line)); /* at once: other threads write, too */
+  (void)write_without_signals(STDERR_FILENO, line,
+                              strlen(line)); /* at once: other threads write, too */
 }
 
 void hal_log(rawhal_severity_t severity, const char *format, ...)

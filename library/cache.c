@@ -1,6 +1,6 @@
 #include "library/cache.h"
 
-#include "base/quiet.h"
+#include "base/file_signals.h"
 #include "hsaco/content.h"
 
 #include <dirent.h>
@@ -158,7 +158,7 @@ static bool write_in(int folder, const char *name, const image_t *image)
   int file = openat(folder, unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0)
     return false;
-  bool whole = quiet_write(file, bytes.data, bytes.size);
+  bool whole = write_without_signals(file, bytes.data, bytes.size);
   whole = close(file) == 0 && whole; /* some filesystems say only here that there was no room */
   whole = whole && renameat(folder, unfinished, folder, name) == 0;
   if (!whole)

@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "base/quiet.h"
+#include "base/file_signals.h"
 #include "record/sum.h"
 
 /* ---- The file ---- */
@@ -28,10 +28,10 @@ bool append_raw(const own_file_t *file, uint64_t offset, struct iovec *parts, si
   if (!own_file_is_open(file))
     return false;
   while (count) {
-    quiet_t quiet;
-    quiet_begin(&quiet);
+    file_signals_t signals;
+    file_signals_block(&signals);
     ssize_t wrote = TEMP_FAILURE_RETRY(pwritev(file->descriptor, parts, (int)count, (off_t)offset));
-    quiet_end(&quiet);
+    file_signals_restore(&signals);
     if (wrote <= 0) {
       errno = wrote ? errno : ENOSPC;
       return false;

@@ -57,14 +57,14 @@ WORDS(stack,
       note->count, note->value)
 WORDS(clock, "its code reads a clock, or on which hardware it runs")
 WORDS(atomics, "its code has atomics whose outcome depends on the order of work-items")
-WORDS(beside, "other dispatches ran at the same time: what they wrote is not told from its own")
+WORDS(concurrent, "other dispatches ran at the same time: what they wrote is not told from its own")
 WORDS(freed, "the memory at 0x%" PRIx64 " was freed while it ran: how it was then is not recorded",
       note->value)
 WORDS(values,
       "words of arguments by value that are taken for pointers: %" PRIu64
       ", the first at offset %" PRIu64 ", 0x%" PRIx64,
       note->count, note->at, note->value)
-WORDS(words,
+WORDS(pointers,
       "words of buffers that are taken for pointers: %" PRIu64 ", the first at 0x%" PRIx64
       ", 0x%" PRIx64,
       note->count, note->at, note->value)
@@ -116,10 +116,10 @@ static const struct {
     [RECORD_NOTE_STACK] = {"stack", write_stack},
     [RECORD_NOTE_CLOCK] = {"clock", write_clock},
     [RECORD_NOTE_ATOMICS] = {"atomics", write_atomics},
-    [RECORD_NOTE_BESIDE] = {"beside", write_beside},
+    [RECORD_NOTE_CONCURRENT] = {"concurrent", write_concurrent},
     [RECORD_NOTE_FREED] = {"freed", write_freed},
     [RECORD_NOTE_VALUES] = {"values", write_values},
-    [RECORD_NOTE_WORDS] = {"words", write_words},
+    [RECORD_NOTE_POINTERS] = {"pointers", write_pointers},
     [RECORD_NOTE_QUEUE] = {"queue", write_queue},
     [RECORD_NOTE_SYNC] = {"sync", write_sync},
 };

@@ -27,13 +27,13 @@ typedef enum record_note_kind {
   RECORD_NOTE_STACK = 15, /* likewise, of private memory */
   RECORD_NOTE_CLOCK = 16,
   RECORD_NOTE_ATOMICS = 17,
-  RECORD_NOTE_BESIDE = 18,
+  RECORD_NOTE_CONCURRENT = 18,
   RECORD_NOTE_FREED = 19,
-  RECORD_NOTE_VALUES = 20, /* words of arguments by value that are taken for pointers */
-  RECORD_NOTE_WORDS = 21,  /* words of buffers, likewise; at: the address of the first */
-  RECORD_NOTE_QUEUE = 22,  /* the kernel is given its queue, or the number of its packet */
-  RECORD_NOTE_SYNC = 23,   /* the code waits for all waves of the grid by the device's own means */
-  RECORD_NOTE_KINDS,       /* one more than the last */
+  RECORD_NOTE_VALUES = 20,   /* words of arguments by value that are taken for pointers */
+  RECORD_NOTE_POINTERS = 21, /* words of buffers, likewise; at: the address of the first */
+  RECORD_NOTE_QUEUE = 22,    /* the kernel is given its queue, or the number of its packet */
+  RECORD_NOTE_SYNC = 23, /* the code waits for all waves of the grid by the device's own means */
+  RECORD_NOTE_KINDS,     /* one more than the last */
 } record_note_kind_t;
 
 typedef struct record_note {

@@ -4,8 +4,8 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/file_signals.h"
 #include "base/memfd.h"
-#include "base/quiet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -365,10 +365,10 @@ static rawhal_status_t seal(int fd, const char *path, rawhal_error_t *error)
  * file. */
 static rawhal_status_t prepare(region_t *region, const char *path, rawhal_error_t *error)
 {
-  quiet_t quiet;
-  quiet_begin(&quiet);
+  file_signals_t signals;
+  file_signals_block(&signals);
   rawhal_status_t status = make_room(region->fd, path, error);
-  quiet_end(&quiet);
+  file_signals_restore(&signals);
   void *memory = NULL;
   if (status == RAWHAL_OK)
     status = seal(region->fd, path, error);

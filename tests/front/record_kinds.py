@@ -24,11 +24,11 @@ KINDS = {
     "variables": ([], SAME),
     "variables again": ([], SAME),
     "by_variable": ([], SAME),
-    "indirect": (["words"], SAME),
+    "indirect": (["pointers"], SAME),
     "keeps": ([], SAME),
-    "a variable's address": (["words"], SAME),  # of the one before
+    "a variable's address": (["pointers"], SAME),  # of the one before
     "kernargs of the device": ([], SAME),
-    "twice": (["words", "deep"], CANNOT),
+    "twice": (["pointers", "deep"], CANNOT),
     "objects": (["objects"], CANNOT),
     "clock_of": (["clock"], DIFFERENT),
     "order_of": (["atomics"], SAME),  # here work-items come in order
@@ -42,9 +42,9 @@ KINDS = {
     "layout": (["layout", "values"], SAME),
     "unreadable": (["unreadable"], SAME),
     "shared": (["shared"], SAME),
-    "many": (["words", "many"], None),
-    "waits": (["words", "beside", "freed"], CANNOT),
-    "beside": (["beside"], SAME),
+    "many": (["pointers", "many"], None),
+    "waits": (["pointers", "concurrent", "freed"], CANNOT),
+    "beside": (["concurrent"], SAME),
 }
 
 

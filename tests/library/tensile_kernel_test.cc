@@ -40,14 +40,14 @@ protected:
     return rawhal_tensile_kernel(tensile, number, library, &kernel, &error);
   }
 
-  // Of hipBLASLt's protocol, version 2: where rawhal_tensile_words() says the kernel has them.
+  // Of hipBLASLt's protocol, version 2: where rawhal_tensile_split_arguments() says the kernel has them.
   void expect_words_first(const rawhal_tensile_solution_t *solution)
   {
     if (!solution->arguments.known)
       return;
-    uint32_t words[RAWHAL_TENSILE_WORDS], count = 0;
+    uint32_t words[RAWHAL_TENSILE_SPLIT_ARGUMENTS], count = 0;
     EXPECT_EQ(solution->arguments.version, 2);
-    ASSERT_OK(rawhal_tensile_words(solution, 1, 104, words, &count, &error));
+    ASSERT_OK(rawhal_tensile_split_arguments(solution, 1, 104, words, &count, &error));
     ASSERT_EQ(count, 4u);
     const char *const names[] = {"Gemm info", "kernel info0", "kernel info1", "numWG"};
     for (uint32_t i = 0; i < count; ++i) {

@@ -170,8 +170,8 @@ TEST_F(Tensile, TellsAKernelHowItsWorkIsShared)
     solution.arguments.workgroup_mapping = each.mapping;
     solution.arguments.stagger_u = each.stagger;
     solution.arguments.universal = each.universal;
-    uint32_t words[RAWHAL_TENSILE_WORDS], count = 99;
-    ASSERT_OK(rawhal_tensile_words(&solution, 300, 304, words, &count, &error));
+    uint32_t words[RAWHAL_TENSILE_SPLIT_ARGUMENTS], count = 99;
+    ASSERT_OK(rawhal_tensile_split_arguments(&solution, 300, 304, words, &count, &error));
     EXPECT_EQ(Words(words, words + count), each.words) << &each - cases;
   }
 }
@@ -179,23 +179,28 @@ TEST_F(Tensile, TellsAKernelHowItsWorkIsShared)
 TEST_F(Tensile, TellsNothingThatIsNotKnown)
 {
   rawhal_tensile_solution_t solution = {};
-  uint32_t words[RAWHAL_TENSILE_WORDS], count = 99;
-  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, words, &count, &error), RAWHAL_UNSUPPORTED);
+  uint32_t words[RAWHAL_TENSILE_SPLIT_ARGUMENTS], count = 99;
+  EXPECT_EQ(rawhal_tensile_split_arguments(&solution, 1, 1, words, &count, &error),
+            RAWHAL_UNSUPPORTED);
   EXPECT_EQ(count, 0u);
   solution.arguments = {true, 2, true, true, true, true};
-  EXPECT_OK(rawhal_tensile_words(&solution, 1, 0, words, &count, &error));
+  EXPECT_OK(rawhal_tensile_split_arguments(&solution, 1, 0, words, &count, &error));
   for (int64_t version : {INT64_C(-1), INT64_C(3), INT64_MIN, INT64_MAX}) {
     solution.arguments.version = version;
-    EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, words, &count, &error), RAWHAL_UNSUPPORTED);
+    EXPECT_EQ(rawhal_tensile_split_arguments(&solution, 1, 1, words, &count, &error),
+              RAWHAL_UNSUPPORTED);
   }
   solution.arguments.version = 2;
   solution.sizes.xcc = 2;
   solution.sizes.xcc_group = -1;
-  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 0, words, &count, &error), RAWHAL_INVALID_ARGUMENT);
-  EXPECT_EQ(rawhal_tensile_words(nullptr, 1, 1, words, &count, &error), RAWHAL_INVALID_ARGUMENT);
-  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, nullptr, &count, &error),
+  EXPECT_EQ(rawhal_tensile_split_arguments(&solution, 1, 0, words, &count, &error),
             RAWHAL_INVALID_ARGUMENT);
-  EXPECT_EQ(rawhal_tensile_words(&solution, 1, 1, words, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_tensile_split_arguments(nullptr, 1, 1, words, &count, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_tensile_split_arguments(&solution, 1, 1, nullptr, &count, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_tensile_split_arguments(&solution, 1, 1, words, nullptr, &error),
+            RAWHAL_INVALID_ARGUMENT);
 }
 
 TEST_F(Tensile, NamesCodeObjectsAsTensileDoes)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/pointers.h"
 #include "record/scan.h"
-#include "record/words.h"
 #include "tools/replay/replay.h"
 #include "tools/shared/tool.h"
 
@@ -289,8 +289,8 @@ bool replay_relocate(replay_t *replay)
     done = relocate_argument(&relocation);
   }
   if (done)
-    record_find_words(replay->image, relocation.bytes, replay->image_size, relocate_value,
-                      &relocation);
+    record_find_pointers(replay->image, relocation.bytes, replay->image_size, relocate_value,
+                         &relocation);
   free(relocation.bytes);
   return done;
 }

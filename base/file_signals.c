@@ -1,4 +1,4 @@
-#include "base/quiet.h"
+#include "base/file_signals.h"
 
 #include "base/cancel.h"
 #include "base/whole.h"
@@ -24,35 +24,35 @@ static void take_back(const sigset_t *pending)
   (void)TEMP_FAILURE_RETRY(sigtimedwait(&sent, NULL, &at_once));
 }
 
-void quiet_begin(quiet_t *quiet)
+void file_signals_block(file_signals_t *signals)
 {
   sigset_t blocked;
   bool any = false;
   (void)sigemptyset(&blocked);
-  (void)sigemptyset(&quiet->pending);
+  (void)sigemptyset(&signals->pending);
   for (int i = 0; i < OURS; ++i)
     (void)sigaddset(&blocked, ours[i]);
-  (void)pthread_sigmask(SIG_BLOCK, &blocked, &quiet->before);
+  (void)pthread_sigmask(SIG_BLOCK, &blocked, &signals->before);
   for (int i = 0; i < OURS; ++i)
-    any |= sigismember(&quiet->before, ours[i]);
+    any |= sigismember(&signals->before, ours[i]);
   if (any) /* else none can be */
-    (void)sigpending(&quiet->pending);
+    (void)sigpending(&signals->pending);
 }
 
-void quiet_end(const quiet_t *quiet)
+void file_signals_restore(const file_signals_t *signals)
 {
   const int code = errno;
-  take_back(&quiet->pending);
-  (void)pthread_sigmask(SIG_SETMASK, &quiet->before, NULL);
+  take_back(&signals->pending);
+  (void)pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
   errno = code;
 }
 
-bool quiet_write(int fd, const void *bytes, size_t size)
+bool write_without_signals(int fd, const void *bytes, size_t size)
 {
-  quiet_t quiet;
+  file_signals_t signals;
   WITHOUT_CANCELLATION();
-  quiet_begin(&quiet);
+  file_signals_block(&signals);
   const bool whole = write_whole(fd, bytes, size);
-  quiet_end(&quiet);
+  file_signals_restore(&signals);
   return whole;
 }

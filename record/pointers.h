@@ -3,8 +3,8 @@
  * Pointers that are declared so are where they are. In all other bytes that the program wrote, any
  * 8 that lead into memory may be one: in a structure, aligned or not, or in two arguments of 4
  * bytes. Recorder and replay ask the same, so that each finds what the other did. */
-#ifndef RAWHAL_RECORD_WORDS_H
-#define RAWHAL_RECORD_WORDS_H
+#ifndef RAWHAL_RECORD_POINTERS_H
+#define RAWHAL_RECORD_POINTERS_H
 
 #include "record/record.h"
 
@@ -31,11 +31,11 @@ enum { RECORD_WORD = 8 };
 
 /* Asked for each word that may be a pointer, at its offset: true if it is one, and none of its
  * bytes is then part of another. */
-typedef bool record_word_fn(void *context, size_t offset, uint64_t word);
+typedef bool record_pointer_fn(void *context, size_t offset, uint64_t word);
 
 /* `bytes`: record_byte_t of each byte of the segment. Words at multiples of 8 come first, then
  * those at multiples of 4, then all others. */
-void record_find_words(const void *segment, unsigned char *bytes, size_t size, record_word_fn *is,
-                       void *context);
+void record_find_pointers(const void *segment, unsigned char *bytes, size_t size,
+                          record_pointer_fn *is, void *context);
 
 #endif

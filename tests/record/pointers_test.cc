@@ -7,8 +7,8 @@
 
 extern "C" {
 #include "record/code.h"
+#include "record/pointers.h"
 #include "record/scan.h"
-#include "record/words.h"
 }
 
 namespace {
@@ -45,7 +45,7 @@ Found find(const std::string &segment, const std::string &what)
   std::vector<unsigned char> bytes(what.begin(), what.end());
   for (unsigned char &byte : bytes)
     byte = byte == 'p' ? RECORD_BYTE_POINTER : byte == 'h' ? RECORD_BYTE_HIDDEN : RECORD_BYTE_VALUE;
-  record_find_words(segment.data(), bytes.data(), segment.size(), take, &found);
+  record_find_pointers(segment.data(), bytes.data(), segment.size(), take, &found);
   return found;
 }
 
@@ -82,7 +82,7 @@ TEST(Words, NoByteIsOfTwo)
     }
   } all;
   std::vector<unsigned char> bytes(24);
-  record_find_words(std::string(24, 'x').data(), bytes.data(), 24, all.any, &all.found);
+  record_find_pointers(std::string(24, 'x').data(), bytes.data(), 24, all.any, &all.found);
   EXPECT_EQ(3u, all.found.size());
   EXPECT_TRUE(all.found.count(0) && all.found.count(8) && all.found.count(16));
 }

@@ -1,4 +1,4 @@
-#include "record/words.h"
+#include "record/pointers.h"
 
 #include <string.h>
 
@@ -22,7 +22,7 @@ record_argument_t record_argument_of(uint8_t kind, uint32_t size, bool hidden)
 
 static const unsigned char all_values[RECORD_WORD];
 
-static void look(const void *segment, unsigned char *bytes, size_t at, record_word_fn *is,
+static void look(const void *segment, unsigned char *bytes, size_t at, record_pointer_fn *is,
                  void *context)
 {
   uint64_t word;
@@ -33,8 +33,8 @@ static void look(const void *segment, unsigned char *bytes, size_t at, record_wo
     memset(bytes + at, RECORD_BYTE_POINTER, RECORD_WORD);
 }
 
-void record_find_words(const void *segment, unsigned char *bytes, size_t size, record_word_fn *is,
-                       void *context)
+void record_find_pointers(const void *segment, unsigned char *bytes, size_t size,
+                          record_pointer_fn *is, void *context)
 {
   static const size_t steps[] = {8, 4, 1};
   for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); ++i)

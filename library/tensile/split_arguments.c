@@ -47,9 +47,10 @@ static uint32_t mapping_word(const rawhal_tensile_solution_t *solution, uint32_t
   return group << 22 | low(sizes->xcc, UINT32_MAX) << 16 | low(sizes->workgroup_mapping, 0xffff);
 }
 
-rawhal_status_t rawhal_tensile_words(const rawhal_tensile_solution_t *solution, uint32_t workgroups,
-                                     uint32_t compute_units, uint32_t words[RAWHAL_TENSILE_WORDS],
-                                     uint32_t *count, rawhal_error_t *error)
+rawhal_status_t rawhal_tensile_split_arguments(const rawhal_tensile_solution_t *solution,
+                                               uint32_t workgroups, uint32_t compute_units,
+                                               uint32_t words[RAWHAL_TENSILE_SPLIT_ARGUMENTS],
+                                               uint32_t *count, rawhal_error_t *error)
 {
   if (count)
     *count = 0;
