@@ -14,7 +14,7 @@ import tempfile
 RUNNER, RAWHAL, PROGRAM, FIXTURES = sys.argv[1:]
 
 # What the program calls a dispatch: the notes that it must have, and how its replay ends.
-SAME, DIFFERENT, CANNOT = 0, 1, 2
+SAME, DIFFERENT, CANNOT = 0, 1, 3
 KINDS = {
     "plain": ([], SAME),
     "halves": (["values"], SAME),

@@ -10,5 +10,5 @@ head -c 12 /dev/zero >"$work/blob"
   --kernarg-size 12 "blob:$work/blob" 2>"$work/said"
 status=$?
 grep -q '^rawhal run: FAULT: kernel bare_unsized failed' "$work/said" || { cat "$work/said"; exit 1; }
-[ $status -eq 1 ] || { echo "status $status"; exit 1; }
+[ $status -eq 3 ] || { echo "status $status"; exit 1; }
 "$rawhal" replay --list "$work/recording" | grep '^1: bare_unsized: .*, 0 bytes of kernargs'
