@@ -5,14 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* __hipRegisterFatBinary()'s wrapper (clang, CGCUDANV.cpp, "__fatBinC_Wrapper_t"). */
-typedef struct wrapper {
-  uint32_t magic, version;
-  const void *binary;
-  const void *unused;
-} wrapper_t;
-
-enum { WRAPPER_MAGIC = 0x48495046, WRAPPER_KPACK = 0x4b504948 }; /* HIPF, HIPK */
+#include <rawhal/process.h>
 
 typedef struct variable {
   struct variable *next; /* of the module */
@@ -26,9 +19,9 @@ typedef struct variable {
 /* A fat binary of the program, on all devices that ask for it; or a module, on one. */
 struct ihipModule_t {
   struct ihipModule_t *next;
-  const wrapper_t *wrapper; /* NULL: a module */
-  device_t *device;         /* of a module */
-  image_t **images;         /* by the device's ordinal; NULL before the first */
+  const void *wrapper; /* NULL: a module */
+  device_t *device;    /* of a module */
+  image_t **images;    /* by the device's ordinal; NULL before the first */
   struct ihipModuleSymbol_t *functions;
   variable_t *variables;
 };
@@ -68,15 +61,17 @@ static int compare_variables(const void *left, const void *right)
 
 /* ---- Loading ---- */
 
-static hipError_t check_wrapper(const wrapper_t *wrapper)
+/* What hipcc's wrapper points to. */
+static hipError_t open_wrapped(device_t *device, const void *wrapper, image_t **image)
 {
-  if (wrapper->magic == WRAPPER_KPACK)
+  rawhal_process_fatbin_t fatbin;
+  rawhal_error_t error;
+  if (rawhal_process_wrapper(wrapper, &fatbin, &error))
+    return fail_rawhal(&error, "the program's code");
+  if (fatbin.kpack)
     return fail(hipErrorNotSupported,
                 "the program's code is in kpack archives (HIPK), which are not read here");
-  if (wrapper->magic != WRAPPER_MAGIC || wrapper->version != 1 || !wrapper->binary)
-    return fail(hipErrorInvalidImage, "a fat binary's wrapper of magic 0x%x and version %u",
-                wrapper->magic, wrapper->version);
-  return hipSuccess;
+  return image_open(device, fatbin.image.data, NULL, image);
 }
 
 /* The device's __managed__ variables are pointers to their memory. */
@@ -113,9 +108,7 @@ static hipError_t image_on(struct ihipModule_t *module, device_t *device, image_
     return fail(hipErrorInvalidHandle, "the module is loaded on device %d, not on %d",
                 module->device->ordinal, device->ordinal);
   if (!*place) {
-    status = check_wrapper(module->wrapper);
-    if (status == hipSuccess)
-      status = image_open(device, module->wrapper->binary, NULL, image);
+    status = open_wrapped(device, module->wrapper, image);
     if (status == hipSuccess && (status = set_managed(module, *image)))
       image_close(*image);
     *place = status ? NULL : *image;
@@ -176,7 +169,7 @@ hipError_t registry_variable(const void *host, device_t *device, allocation_t *v
 
 /* ---- Modules ---- */
 
-static struct ihipModule_t *add_module(const wrapper_t *wrapper)
+static struct ihipModule_t *add_module(const void *wrapper)
 {
   struct ihipModule_t *module = calloc(1, sizeof(*module));
   if (!module)

@@ -64,8 +64,6 @@ static rawhal_status_t measure(const rawhal_process_t *process, rawhal_process_f
                                uint64_t readable, rawhal_error_t *error)
 {
   const void *image = fatbin->image.data;
-  if (!image)
-    return rawhal_fail(error, RAWHAL_MALFORMED, "the wrapper points nowhere");
   if (!readable)
     return rawhal_fail(error, RAWHAL_MALFORMED,
                        "the wrapper points to %p, where nothing can be read", image);
@@ -80,6 +78,27 @@ static rawhal_status_t measure(const rawhal_process_t *process, rawhal_process_f
 }
 
 /* ---- Wrappers ---- */
+
+rawhal_status_t rawhal_process_wrapper(const void *wrapper, rawhal_process_fatbin_t *fatbin,
+                                       rawhal_error_t *error)
+{
+  if (!wrapper || !fatbin)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no wrapper, or no place for what it says");
+  const uint64_t address = (uintptr_t)wrapper, first = word_at(address);
+  const uint32_t magic = (uint32_t)first, version = (uint32_t)(first >> 32);
+  *fatbin = (rawhal_process_fatbin_t){
+      .wrapper = wrapper,
+      .image = {(const void *)(uintptr_t)word_at(address + 8), 0},
+      .kpack = magic == MAGIC_HIPK,
+  };
+  if (magic != MAGIC_HIPF && magic != MAGIC_HIPK)
+    return rawhal_fail(error, RAWHAL_MALFORMED, "no wrapper has the magic 0x%x", magic);
+  if (version != VERSION)
+    return rawhal_fail(error, RAWHAL_MALFORMED, "a wrapper of version %u, not %d", version,
+                       VERSION);
+  return fatbin->image.data ? RAWHAL_OK
+                            : rawhal_fail(error, RAWHAL_MALFORMED, "the wrapper points nowhere");
+}
 
 static rawhal_status_t keep(rawhal_process_t *process, rawhal_process_fatbin_t fatbin,
                             const char *why_not, rawhal_error_t *error)
@@ -102,24 +121,15 @@ static rawhal_status_t keep(rawhal_process_t *process, rawhal_process_fatbin_t f
 static rawhal_status_t read_wrapper(rawhal_process_t *process, uint64_t address, bool certain,
                                     rawhal_error_t *error)
 {
-  uint64_t first = word_at(address), pointer = word_at(address + 8);
-  uint32_t version = (uint32_t)(first >> 32);
-  if (!certain && version != VERSION)
-    return RAWHAL_OK;
-  rawhal_process_fatbin_t fatbin = {
-      .module = process->module_count, /* which is added when it has any */
-      .wrapper = (const void *)(uintptr_t)address,
-      .image = {(const void *)(uintptr_t)pointer, 0},
-      .kpack = (uint32_t)first == MAGIC_HIPK,
-  };
-  uint64_t readable = space_readable(&process->space, pointer);
-  if (!certain && !is_known(fatbin.image.data, readable, fatbin.kpack))
-    return RAWHAL_OK;
+  rawhal_process_fatbin_t fatbin;
   rawhal_error_t why = {0};
-  rawhal_status_t status = version == VERSION
-                               ? measure(process, &fatbin, readable, &why)
-                               : rawhal_fail(&why, RAWHAL_UNSUPPORTED,
-                                             "a wrapper of version %u, not %d", version, VERSION);
+  rawhal_status_t status = rawhal_process_wrapper((const void *)(uintptr_t)address, &fatbin, &why);
+  uint64_t readable = space_readable(&process->space, (uintptr_t)fatbin.image.data);
+  if (!certain && (status != RAWHAL_OK || !is_known(fatbin.image.data, readable, fatbin.kpack)))
+    return RAWHAL_OK;
+  fatbin.module = process->module_count; /* which is added when it has any */
+  if (status == RAWHAL_OK)
+    status = measure(process, &fatbin, readable, &why);
   if (status == RAWHAL_OUT_OF_MEMORY) {
     if (error)
       *error = why;

@@ -90,6 +90,14 @@ typedef struct rawhal_process_fatbin {
   rawhal_string_t why_not;
 } rawhal_process_fatbin_t;
 
+/* What one wrapper says, as programs hand them to __hipRegisterFatBinary(): 24 bytes that can be
+ * read. `fatbin` gets what the wrapper points to, of no known size, and whether that is kpack.
+ * INVALID_ARGUMENT: NULL; MALFORMED: no wrapper, another version than 1, or it points nowhere. Any
+ * thread. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_process_wrapper(const void *wrapper,
+                                                                 rawhal_process_fatbin_t *fatbin,
+                                                                 rawhal_error_t *error);
+
 /* By module, then address. */
 RAWHAL_API size_t rawhal_process_fatbin_count(const rawhal_process_t *process);
 RAWHAL_API const rawhal_process_fatbin_t *rawhal_process_fatbin(const rawhal_process_t *process,

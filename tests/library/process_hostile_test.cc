@@ -131,6 +131,30 @@ TEST_P(Hostile, OtherVersionsAndMagics)
 }
 
 // One bad wrapper takes nothing from the others, wherever it is.
+// As a program's constructors hand it over.
+TEST(Wrapper, SaysWhatItPointsToOrWhyNot)
+{
+  const uint32_t hipf = 0x48495046, hipk = 0x4b504948;
+  const struct {
+    uint32_t magic, version;
+    const void *image;
+    rawhal_status_t status;
+  } rows[] = {{hipf, 1, &hipf, RAWHAL_OK},
+              {hipk, 1, &hipf, RAWHAL_OK},
+              {hipf, 2, &hipf, RAWHAL_MALFORMED},
+              {hipk + 1, 1, &hipf, RAWHAL_MALFORMED},
+              {hipf, 1, nullptr, RAWHAL_MALFORMED}};
+  rawhal_process_fatbin_t fatbin;
+  rawhal_error_t error;
+  for (const auto &row : rows) {
+    const Wrapper wrapper = {row.magic, row.version, row.image, nullptr};
+    EXPECT_EQ(row.status, rawhal_process_wrapper(&wrapper, &fatbin, &error)) << row.magic;
+    EXPECT_EQ(row.image, fatbin.image.data);
+    EXPECT_EQ(row.magic == hipk, fatbin.kpack);
+  }
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_process_wrapper(nullptr, &fatbin, &error));
+}
+
 TEST_P(Hostile, GoodOnesBetweenBadOnes)
 {
   static const std::string co = fixture("vector_add-gfx90a-v5.co");
