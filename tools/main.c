@@ -22,24 +22,24 @@ const size_t tool_command_count = sizeof(tool_commands) / sizeof(*tool_commands)
 static void print_help(FILE *out)
 {
   fputs("usage: rawhal COMMAND [OPTIONS]\n\n"
-        "Looks into raw AMDGPU code objects (HSACO files, fat libraries) and runs their\n"
-        "kernels.\n\n"
+        "Inspects AMDGPU code objects (HSACO, fat binaries) and runs their kernels.\n\n"
         "commands:\n",
         out);
   for (size_t i = 0; i < tool_command_count; ++i)
     fprintf(out, "  %-10s %s\n", tool_commands[i]->name, tool_commands[i]->summary);
   fputs("\n"
-        "  rawhal COMMAND --help   all options of a command\n"
-        "  rawhal --version        the version\n\n"
+        "  rawhal COMMAND --help   show the options of a command\n"
+        "  rawhal --version        show the version\n"
+        "\n"
         "exit status:\n"
         "  0   success\n"
         "  1   the answer is no: diff or replay found a difference, find no such kernel,\n"
-        "      coverage an instruction that softgpu cannot run, doctor a problem; check\n"
-        "      did not accept the blob\n"
+        "      coverage an instruction that softgpu cannot execute, doctor a problem, or\n"
+        "      check a blob that a launch refuses\n"
         "  2   the command line is wrong\n"
         "  3   failure, such as a damaged file, a missing device, a kernel that faulted,\n"
         "      or output that cannot be written; standard error says why\n"
-        "exec and record return the exit status of the program they run.\n",
+        "exec and record return the exit status of the program that they run.\n",
         out);
 }
 

@@ -134,7 +134,7 @@ BROKEN = [
 
 def check_broken(folder):
     expect(run(folder, [], "quota", environment={"RAWHAL_POLICY": "other.json"}),
-           said="--policy: RAWHAL_POLICY names 'other.json' already", status=2)
+           said="--policy conflicts with RAWHAL_POLICY='other.json'", status=2)
     for text, said in BROKEN:
         expect(run(folder, None, "quota", text=text), said=f"^rawhal exec: .*RAWHAL_POLICY, '.*': .*{said}.*\n$", status=2)
     fifo = os.path.join(folder, "fifo")

@@ -50,6 +50,6 @@ with tempfile.TemporaryDirectory() as scratch:
             wrong += 1
             print(f"dispatch {number}: {replayed.stdout}{replayed.stderr}")
     again = run("record", "-o", path, "--", *PROGRAM)
-    if again.returncode != 2 or "there already" not in again.stderr:
+    if again.returncode != 2 or "already exists" not in again.stderr:
         sys.exit(f"what is there was recorded over: {again.returncode} {again.stderr}")
     sys.exit(f"{wrong} of {count} differ" if wrong else 0)

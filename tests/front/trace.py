@@ -118,7 +118,7 @@ def one_after_another(path):
     check(len(found) == 2 and os.path.exists(path), found)
     check(all(of_kind(json.load(open(f)), "X", "dispatch") for f in found), found)
     again = subprocess.run(command, capture_output=True, text=True, timeout=240)
-    check(again.returncode == 2 and "is there already" in again.stderr, again)
+    check(again.returncode == 2 and "already exists" in again.stderr, again)
 
 
 with tempfile.TemporaryDirectory() as scratch:

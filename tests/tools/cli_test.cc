@@ -24,7 +24,7 @@ TEST(Help, WrongCommandLinesAreStatus2)
   EXPECT_EQ(2, run({tool}).status);
   expect_refusal(run({tool, "frobnicate"}), 2, "unknown command 'frobnicate'");
   expect_refusal(run({tool, "inspect"}), 2, "expected at least one PATH");
-  expect_refusal(run({tool, "inspect", "--brief", "a", "b"}), 2, "--brief is for one FILE");
+  expect_refusal(run({tool, "inspect", "--brief", "a", "b"}), 2, "--brief takes one FILE");
   expect_refusal(run({tool, "inspect", "--frob", "x"}), 2, "--frob");
   expect_refusal(run({tool, "inspect", "--target", "gfx9999", "x"}), 2, "gfx9999");
   expect_refusal(run({tool, "run", "x.co", "--grid", "1", "--block", "1"}), 2, "--kernel");
@@ -68,7 +68,7 @@ TEST(Inspect, TargetsLeaveOpenWhatTheyDoNotName)
     const bool shown = contains(got.out, "vector_add");
     EXPECT_EQ(shown ? 0 : 3, got.status) << got.err;
     EXPECT_EQ(!shown, contains(got.err, "NOT_FOUND: no code object runs on ")) << got.err;
-    EXPECT_EQ(!shown, contains(got.err, "; there are: gfx90a:xnack+")) << got.err;
+    EXPECT_EQ(!shown, contains(got.err, "; available: gfx90a:xnack+")) << got.err;
     EXPECT_TRUE(shown || got.out.empty()) << got.out;
     return shown;
   };
@@ -87,7 +87,7 @@ TEST(Inspect, TargetsThatThereAreAreNamedOnceEach)
   spit(scratch / "all.a",
        build::ar_archive({{"a.co", on}, {"b.co", open}, {"c.co", on}, {"d.co", open}}));
   expect_refusal(run({tool, "inspect", "--target", "gfx1100", scratch / "all.a"}), 3,
-                 "there are: gfx90a:xnack+, gfx90a\n");
+                 "available: gfx90a:xnack+, gfx90a\n");
 }
 
 TEST(Inspect, JsonIsVersionedAndExact)

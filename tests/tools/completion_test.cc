@@ -146,7 +146,7 @@ TEST_F(Completion, ZshAndFishHaveTheSame)
   EXPECT_TRUE(contains(zsh, "compadd -- --help --version;"));
   EXPECT_TRUE(contains(zsh, "    exec)\n      if (( program < CURRENT )); then\n        shift "
                             "$program words\n")); // a command line of its own
-  EXPECT_TRUE(contains(zsh, "'--kernel=[the kernel'\\''s name or symbol, exactly]:value: '"));
+  EXPECT_TRUE(contains(zsh, "'--kernel=[the kernel'\\''s exact name or symbol]:value: '"));
 }
 
 // What fish offers for a line, without what it says of each.

@@ -152,9 +152,9 @@ TEST_F(Disassemble, TheNewestIsTaken)
   EXPECT_EQ("plain\n", third(run({tool, "inspect", "--disassemble", v5}, {path})));
   unlink((scratch / "llvm-objdump").c_str());
   expect_refusal(run({tool, "inspect", "--disassemble", v5}, {path}), 3,
-                 "Debian's package llvm-19 has one");
+                 "install it (Debian's package llvm-19)");
   expect_refusal(run({tool, "inspect", "--disassemble", v5}, {path, "RAWHAL_OBJDUMP=none"}), 3,
-                 "RAWHAL_OBJDUMP: there is no program 'none'");
+                 "RAWHAL_OBJDUMP: program 'none' not found");
 }
 
 TEST_F(Disassemble, IsLookedForAsShellsDo)
@@ -178,7 +178,7 @@ TEST_F(Disassemble, IsLookedForAsShellsDo)
   expect_refusal(with_path(rest), 3, "there is no llvm-objdump");
   expect_refusal(run({tool, "inspect", "--disassemble", v5},
                      {"RAWHAL_OBJDUMP=" + (other / "llvm-objdump-19")}),
-                 3, "there is no program '");
+                 3, "RAWHAL_OBJDUMP: program '");
 }
 
 // What is refused is not given to a reader that trusts it.
@@ -188,9 +188,9 @@ TEST_F(Disassemble, NotWhatIsRefused)
   Outcome got = with("touch " + scratch.root + "/run", {scratch / "cut.co"});
   expect_refusal(got, 3, "MALFORMED");
   EXPECT_NE(0, access((scratch / "run").c_str(), F_OK));
-  expect_refusal(with("", {v5, "--json"}), 2, "go with no other form");
-  expect_refusal(with("", {v5, "--html"}), 2, "go with no other form");
-  expect_refusal(with("", {v5, v5}), 2, "for one FILE");
+  expect_refusal(with("", {v5, "--json"}), 2, "cannot be combined");
+  expect_refusal(with("", {v5, "--html"}), 2, "cannot be combined");
+  expect_refusal(with("", {v5, v5}), 2, "take one FILE");
   got = run({"/bin/sh", "-c",
              "RAWHAL_OBJDUMP='" + program("yes") + "' " + tool + " inspect --disassemble " + v5 +
                  " >/dev/full"});

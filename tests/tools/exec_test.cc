@@ -13,8 +13,7 @@ TEST(Exec, WhatIsOfARecordingWantsOne)
       more.insert(more.begin(), words.begin(), words.end());
       return more;
     };
-    expect_refusal(run(with({"--", "/bin/true"})), 2,
-                   option[0] + " is of a recording, and there is none");
+    expect_refusal(run(with({"--", "/bin/true"})), 2, option[0] + " requires --record FILE");
     EXPECT_EQ(0, run(with({"--record", file, "--", "/bin/true"})).status); // in whichever order
     EXPECT_EQ(0, run(with({"--", "/bin/true"}), {"RAWHAL_RECORD=" + file}).status);
     expect_refusal(run(with({"--", "/bin/true"}), {"RAWHAL_RECORD="}), 2, option[0]);
@@ -32,7 +31,7 @@ TEST(Exec, LooksBeforeItStarts)
     std::string said;
   } cases[] = {
       {{"--trace", scratch / "no/trace"}, {}, "the trace '" + (scratch / "no/trace")},
-      {{"--trace", file}, {}, "is there already"},
+      {{"--trace", file}, {}, "already exists"},
       {{"--record", scratch / "no/recording"}, {}, "the recording '"},
       {{"--policy", file}, {}, "RAWHAL_POLICY, '" + file},
       {{"--policy", scratch / "none"}, {}, "No such file"},
@@ -41,8 +40,8 @@ TEST(Exec, LooksBeforeItStarts)
       {{"--region", scratch / "no/region"}, {}, "opening the region"},
       {{"--region", file},
        {"RAWHAL_LIMIT_REGION=/other"},
-       "RAWHAL_LIMIT_REGION is '/other' already"},
-      {{"--tenant", "a"}, {"RAWHAL_TENANT=b"}, "RAWHAL_TENANT is 'b' already"},
+       "conflicts with RAWHAL_LIMIT_REGION='/other'"},
+      {{"--tenant", "a"}, {"RAWHAL_TENANT=b"}, "'a' conflicts with RAWHAL_TENANT='b'"},
       {{"--guard", "end"}, {}, "--guard: expected off, warn, report or refuse, got 'end'"},
       {{"--check=loud"}, {}, "--check: expected off, warn, report or refuse, got 'loud'"},
       {{}, {"RAWHAL_GPU_SHAR=30%"}, "the nearest is RAWHAL_GPU_SHARE"},
@@ -100,5 +99,5 @@ TEST(Exec, EndsAsTheProgramDoes)
   EXPECT_EQ(7, run({tool, "exec", "--gpu-share", "9%", "--", "/bin/sh", "-c", "exit 7"}).status);
   EXPECT_EQ(127, run({tool, "exec", "--gpu-share", "9%", "--", "/nonexistent/program"}).status);
   EXPECT_EQ(126, run({tool, "exec", "--gpu-share", "9%", "--", "/etc/passwd"}).status);
-  expect_refusal(run({tool, "exec"}), 2, "no program is named");
+  expect_refusal(run({tool, "exec"}), 2, "expected PROGRAM");
 }

@@ -94,11 +94,12 @@ TEST_F(Input, ShellsWritePipesAsFiles)
 
 TEST_F(Input, IsReadOnce)
 {
-  expect_refusal(shell(tool + " diff - - <" + v5), 3, "standard input was read already");
+  expect_refusal(shell(tool + " diff - - <" + v5), 3,
+                 "only one of the files can be standard input");
   Outcome got = shell(tool + " inspect - - <" + v5);
   EXPECT_EQ(3, got.status);
   EXPECT_EQ(1u, lines(got.out)) << got.out;
-  EXPECT_TRUE(contains(got.err, "standard input was read already")) << got.err;
+  EXPECT_TRUE(contains(got.err, "only one of the files can be standard input")) << got.err;
 }
 
 TEST_F(Input, NothingAndNonsenseAreRefused)
@@ -134,7 +135,7 @@ TEST_F(Input, AFileCanBeCalledSo)
   got = shell("cd " + scratch.root + " && " + tool + " inspect --html - -o - <-");
   EXPECT_EQ(0, got.status) << got.err;
   got = shell("cd " + scratch.root + " && " + tool + " inspect --html - -o ./- <-");
-  expect_refusal(got, 3, "it would be lost");
+  expect_refusal(got, 3, "would be overwritten");
   EXPECT_EQ(slurp(v5), slurp(scratch / "-"));
 }
 
@@ -157,7 +158,7 @@ TEST_F(Input, UnpackSeveral)
   spit(scratch / "vector_add.bundle", slurp(bundle));
   got =
       shell("cd " + scratch.root + " && " + tool + " unpack --force ./vector_add.bundle " + bundle);
-  expect_refusal(got, 2, "are both 'vector_add.bundle'");
+  expect_refusal(got, 2, "have the same name 'vector_add.bundle'");
 }
 
 /* ---- header ---- */

@@ -44,7 +44,7 @@ TEST(Limits, WhatIsNotUnderstoodIsNamed)
   expect_refusal(run({tool, "limits", "--index", "x"}), 2, "--index");
   for (const char *kind : {"--device=1", "--device=hsa"})
     expect_refusal(run({tool, "limits", kind}), 2, "'--device': --index N selects a device");
-  expect_refusal(run({tool, "limits", "x"}), 2, "options only");
+  expect_refusal(run({tool, "limits", "x"}), 2, "unexpected argument");
 }
 
 TEST(Limits, WhatIsNotHonouredIsListed)
@@ -204,7 +204,7 @@ TEST(Top, WhatIsNoRegionIsRefused)
 {
   expect_refusal(run({tool, "top", "/no/such/file"}), 3, "NOT_FOUND");
   expect_refusal(run({tool, "top", fixtures + "README.md"}), 3, "UNSUPPORTED");
-  expect_refusal(run({tool, "top"}), 2, "no REGION");
+  expect_refusal(run({tool, "top"}), 2, "expected REGION");
   expect_refusal(run({tool, "top", "a", "b"}), 2, "one REGION");
   expect_refusal(run({tool, "top", "--frob"}), 2, "--frob");
 }

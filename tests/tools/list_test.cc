@@ -126,7 +126,7 @@ TEST_F(List, WhatIsAskedFor)
   EXPECT_EQ(2u, json_array_size(objects(list({scratch / "lib", "--target", "gfx942"}))));
   EXPECT_EQ(4u, json_array_size(objects(list({scratch / "lib", "--kernel", "vector"}))));
   EXPECT_EQ(0u, json_array_size(objects(list({scratch / "lib", "--kernel", "nobody"}, 3))));
-  expect_refusal(run({tool, "inspect", scratch / "lib", "--brief"}), 2, "--brief is for one FILE");
+  expect_refusal(run({tool, "inspect", scratch / "lib", "--brief"}), 2, "--brief takes one FILE");
 }
 
 TEST_F(List, WhatIsRefusedIsSaidAndTheRestIsListed)
@@ -145,7 +145,8 @@ TEST_F(List, WhatIsRefusedIsSaidAndTheRestIsListed)
   EXPECT_EQ(1u, lines(got.err)) << got.err;
   EXPECT_TRUE(contains(got.err, "missing: No such file or directory")) << got.err;
   mkdir((scratch / "empty").c_str(), 0755);
-  expect_refusal(run({tool, "inspect", scratch / "empty"}), 3, "no such code object in 0 files");
+  expect_refusal(run({tool, "inspect", scratch / "empty"}), 3,
+                 "no matching code object in 0 files");
 }
 
 // A library of many compressed bundles, as XLA and hipBLASLt have them: extended, 2.2 GiB and 4,500 objects. Memory is

@@ -255,8 +255,8 @@ TEST(Page, DoesNotReplaceWhatIsRead)
   const std::string path = scratch / "a.co", link = scratch / "b.co", bytes = slurp(v5);
   spit(path, bytes);
   ASSERT_EQ(0, ::link(path.c_str(), link.c_str()));
-  expect_refusal(run({tool, "inspect", path, "--html", "-o", link}), 3, "it would be lost");
-  expect_refusal(run({tool, "diff", v5, path, "--html", "-o", path}), 3, "it would be lost");
+  expect_refusal(run({tool, "inspect", path, "--html", "-o", link}), 3, "would be overwritten");
+  expect_refusal(run({tool, "diff", v5, path, "--html", "-o", path}), 3, "would be overwritten");
   EXPECT_EQ(bytes, slurp(path));
 }
 
@@ -314,12 +314,12 @@ TEST(Page, OfADamagedFileSaysSo)
 
 TEST(Page, WhatItDoesNotGoWith)
 {
-  expect_refusal(run({tool, "inspect", v5, "--html", "--json"}), 2, "go with no other form");
-  expect_refusal(run({tool, "inspect", v5, "--html", "--brief"}), 2, "go with no other form");
-  expect_refusal(run({tool, "inspect", v5, v5, "--html"}), 2, "are for one FILE");
-  expect_refusal(run({tool, "inspect", fixtures, "--html"}), 2, "are for one FILE");
-  expect_refusal(run({tool, "inspect", v5, "-o", "/tmp/none"}), 2, "--output is for --html");
-  expect_refusal(run({tool, "diff", v5, v5, "-o", "/tmp/none"}), 2, "--output is for --html");
+  expect_refusal(run({tool, "inspect", v5, "--html", "--json"}), 2, "cannot be combined");
+  expect_refusal(run({tool, "inspect", v5, "--html", "--brief"}), 2, "cannot be combined");
+  expect_refusal(run({tool, "inspect", v5, v5, "--html"}), 2, "take one FILE");
+  expect_refusal(run({tool, "inspect", fixtures, "--html"}), 2, "take one FILE");
+  expect_refusal(run({tool, "inspect", v5, "-o", "/tmp/none"}), 2, "--output requires --html");
+  expect_refusal(run({tool, "diff", v5, v5, "-o", "/tmp/none"}), 2, "--output requires --html");
   expect_refusal(run({tool, "diff", v5, v5, "--html", "--json"}), 2,
-                 "--html does not go with --json");
+                 "--html and --json cannot be combined");
 }

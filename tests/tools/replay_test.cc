@@ -343,7 +343,7 @@ TEST_F(Replay, PointersInBuffersAreFollowedAndNoted)
   end();
   Outcome got = replay({"--timeout", "20"});
   EXPECT_TRUE(
-      contains(got.out, "has 3 words that lead into what was recorded, the first at offset 0"))
+      contains(got.out, "has 3 words that point into recorded memory, the first at offset 0"))
       << got.out;
   EXPECT_EQ(0, got.status) << got.err << got.out; // the kernel follows them
 }
@@ -415,10 +415,10 @@ TEST_F(Replay, WhatCannotBe)
   recorded.push_back(recorded[0]);
   dispatch = dispatch_of(add, 64, 64, blob);
   end();
-  expect_cannot(replay({}), "there are 5 dispatches: --kernel says which");
+  expect_cannot(replay({}), "there are 5 dispatches: choose one with --kernel");
   expect_cannot(replay({"--kernel", "1"}), "nothing to compare with");
   expect_cannot(replay({"--kernel", "2"}),
-                "does not have all buffers as they were before dispatch 2");
+                "does not have the contents of all buffers before dispatch 2");
   expect_cannot(replay({"--kernel", "3"}), "argument 1 'a' is 0x");
   expect_cannot(replay({"--kernel", "4"}), "4096 bytes of private memory");
   Outcome got = replay({"--kernel", "5"});
@@ -427,11 +427,11 @@ TEST_F(Replay, WhatCannotBe)
   expect_cannot(replay({"--kernel", "0"}), "there is no dispatch 0 of 5");
   expect_cannot(replay({"--kernel", "6"}), "there is no dispatch 6 of 5");
   expect_cannot(replay({"--kernel", "vector_sub"}),
-                "none of 5 dispatches is of a kernel 'vector_sub'");
+                "none of 5 dispatches is of kernel 'vector_sub'");
   Json document = parse(replay({"--kernel", "3", "--json"}).out);
   EXPECT_EQ("cannot", text_of(document.get(), "result"));
   EXPECT_EQ("UNSUPPORTED", text_of(document.get(), "status"));
-  EXPECT_TRUE(contains(text_of(document.get(), "message"), "leads into no recorded buffer"));
+  EXPECT_TRUE(contains(text_of(document.get(), "message"), "points into no recorded buffer"));
 }
 
 TEST_F(Replay, BuffersThatWereLeftOutOrOverlap)
@@ -553,9 +553,9 @@ TEST_F(Replay, FullOnes)
   EXPECT_EQ(RAWHAL_CAP_EXCEEDED, record_writer_close(full, &error));
   Outcome got = replay({"--list"});
   EXPECT_EQ(0, got.status);
-  EXPECT_TRUE(contains(got.out, "full: it ends at its bound of 10000 bytes")) << got.out;
+  EXPECT_TRUE(contains(got.out, "full: it reached its limit of 10000 bytes")) << got.out;
   EXPECT_TRUE(contains(replay({"--list", "--json"}).out, "\"end\": \"full\""));
-  expect_cannot(replay({}), "it has no dispatch");
+  expect_cannot(replay({}), "the recording has no dispatch");
 }
 
 TEST_F(Replay, Damage)
@@ -577,7 +577,7 @@ TEST_F(Replay, Damage)
   EXPECT_EQ(136, number_of(refused.get(), "offset"));
   EXPECT_EQ(0, number_of(refused.get(), "dispatch"));
   spit(path, bytes.substr(0, 500)); // torn in the object
-  expect_cannot(replay({}), "it has no dispatch");
+  expect_cannot(replay({}), "the recording has no dispatch");
   expect_cannot(::run({tool, "replay", scratch / "none"}), "NOT_FOUND");
   expect_cannot(::run({tool, "replay", fixtures + kVectorAdd}),
                 "this is not a recording of dispatches (at offset 0)");

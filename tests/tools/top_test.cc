@@ -179,7 +179,8 @@ TEST_F(Region, WhatCannotBeChangedIsSaid)
   expect_refusal(Limits({"set", path_, "blue", "memory=25%"}), 2, "size is not known");
   expect_refusal(Limits({"set", path_, "blue", "--frob"}), 2, "--frob");
   // One that is wrong, and none is set.
-  expect_refusal(Limits({"set", path_, "blue", "share=30%", "weight=7"}), 2, "each process's own");
+  expect_refusal(Limits({"set", path_, "blue", "share=30%", "weight=7"}), 2,
+                 "is set for each process");
   expect_refusal(Limits({"set", path_, "blue", "share=30%", "burst=forever"}), 2, "'forever'");
   EXPECT_EQ(RAWHAL_UNLIMITED, rawhal_limiter_get(blue, RAWHAL_LIMIT_GPU_SHARE));
 }
@@ -400,8 +401,8 @@ TEST_F(Region, OutputThatCannotBeWrittenIsAnErrorInEachForm)
 
 TEST_F(Region, OneFormAtATime)
 {
-  expect_refusal(run({tool, "top", "--json", "--log", path_}), 2, "one of");
-  expect_refusal(run({tool, "top", "--prometheus", "--json", path_}), 2, "one of");
+  expect_refusal(run({tool, "top", "--json", "--log", path_}), 2, "cannot be combined");
+  expect_refusal(run({tool, "top", "--prometheus", "--json", path_}), 2, "cannot be combined");
 }
 
 } // namespace

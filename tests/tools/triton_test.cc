@@ -72,20 +72,20 @@ TEST_F(TritonEntry, RunsByEitherFileAsItsJsonSays)
 
 TEST_F(TritonEntry, WhatItsJsonDecidesIsNotSaidTwice)
 {
-  const char *const usage = "work-group and group memory are their .json's";
+  const char *const usage = "an entry of Triton's cache requires --grid";
   expect_refused(2, launch(json, {}), usage);
   expect_refused(2, launch(json, {"--grid", "4", "--block", "64"}), usage);
   expect_refused(2, launch(json, {"--items", "4"}), usage);
   expect_refused(2, launch(json, {"--grid", "4", "--dynamic-lds", "0"}), usage);
   expect_refused(2, launch(hsaco, {"--grid", "4", "--dynamic-lds", "0"}), usage);
   expect_refused(3, launch(json, {"--grid", "4", "--kernel", "other"}),
-                 "is of kernel 'vector_add', not 'other'");
+                 "describes kernel 'vector_add', not 'other'");
   expect_refused(3, launch(json, {"--grid", "4294967296"}), "--grid is 4294967296 in dimension x");
   expect_refused(3, launch(json, {"--grid", "0"}), "no programs in dimension x");
   // With a block, it is an object like others.
   EXPECT_EQ(0, launch(hsaco, {"--grid", "16", "--block", "64", "--kernel", "vector_add"}).status);
   std::remove(json.c_str());
-  expect_refused(2, launch(hsaco, {"--grid", "4"}), "--block are needed");
+  expect_refused(2, launch(hsaco, {"--grid", "4"}), "--block are required");
   expect_refused(3, launch(json, {"--grid", "4"}), "there is no '");
   spit(json, "{}");
   expect_refused(3, launch(json, {"--grid", "4"}), "k.json: there is no 'name'");

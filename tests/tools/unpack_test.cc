@@ -72,8 +72,8 @@ TEST_F(Unpack, OnlyWhatIsAskedFor)
   Outcome target = unpack({"--target", "gfx90a"});
   EXPECT_EQ(scratch / "out/all.a-0-gfx90a.co" + "\n", target.out) << target.err;
   expect_refusal(unpack({"--target", "gfx1030"}), 3,
-                 "none of the file's 3 objects is asked for (1 cannot be read)");
-  expect_refusal(unpack({"--object", "2"}), 3, "is asked for");
+                 "none of the file's 3 objects is selected (1 cannot be read)");
+  expect_refusal(unpack({"--object", "2"}), 3, "is selected");
 }
 
 // What is there stays, also behind a link; and nothing is half written.

@@ -142,7 +142,7 @@ static int run(int argc, char **argv)
   if (argc - optind != 1)
     return tool_usage("check", "expected one FILE, got %d", argc - optind);
   if (!request.select.kernel || !request.blob_path)
-    return tool_usage("check", "--kernel and --blob are needed");
+    return tool_usage("check", "--kernel and --blob are required");
   request.select.path = argv[optind];
   return check_file(&request);
 }
@@ -150,30 +150,30 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal check FILE --kernel NAME --blob BLOB [OPTIONS]\n\n"
-         "Explains the file BLOB, a prepacked kernarg segment, byte by byte against the\n"
-         "kernel's layout: which argument each range is and its value, padding, what the\n"
-         "launch will write (hidden arguments), what is missing or too much. Then says\n"
-         "whether a launch takes it. FILE may be anything 'rawhal inspect' reads, - is\n"
-         "standard input; where several objects in it have the kernel, they must agree on\n"
-         "its layout.\n\n"
+         "Explains the file BLOB, a prepacked kernarg segment, byte by byte: which\n"
+         "argument of the kernel each range belongs to and its value, padding, what the\n"
+         "launch will write (hidden arguments), and what is missing or in excess. Then\n"
+         "says whether a launch accepts it. FILE can be anything that 'rawhal inspect'\n"
+         "reads; - is standard input. If several objects in FILE have the kernel, they\n"
+         "must agree on its layout.\n\n"
          "options:\n"
-         "  --kernel NAME         the kernel's name or symbol, exactly\n"
-         "  --blob BLOB           the file with the blob\n"
+         "  --kernel NAME         the kernel's exact name or symbol\n"
+         "  --blob BLOB           the file to explain\n"
          "  --target ID           only objects that run on ID, such as gfx90a or\n"
          "                        gfx90a:xnack-\n"
-         "  --object NUMBER       only this object of FILE, by its number in 'rawhal\n"
+         "  --object NUMBER       only this object of FILE, as numbered by 'rawhal\n"
          "                        inspect'\n"
-         "  --kernarg-size BYTES  kernarg segment size of a kernel whose file does not\n"
-         "                        tell\n"
-         "  --clamp               ignore what a blob has beyond the segment\n"
+         "  --kernarg-size BYTES  size of the kernarg segment, for a kernel whose file\n"
+         "                        does not state it\n"
+         "  --clamp               ignore the part of BLOB beyond the segment\n"
          "                        (RAWHAL_KERNARG_CLAMP)\n"
-         "  --keep-hidden         the blob's bytes win over the launch's where they cover\n"
-         "                        a hidden argument completely\n"
+         "  --keep-hidden         keep hidden arguments that BLOB covers completely\n"
+         "                        instead of writing the launch's\n"
          "                        (RAWHAL_KERNARG_KEEP_HIDDEN)\n"
-         "  --help                this text\n\n"
+         "  --help                show this text\n\n"
          "exit status:\n"
-         "  0   a launch accepts the blob\n"
-         "  1   it does not; standard error says why\n"
+         "  0   a launch accepts BLOB\n"
+         "  1   a launch refuses BLOB; standard error says why\n"
          "  2   the command line is wrong\n"
          "  3   FILE or BLOB cannot be read, or the kernel cannot be launched; standard\n"
          "      error says why\n";

@@ -293,15 +293,15 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal completion SHELL\n\n"
-         "Prints a script by which SHELL (bash, zsh or fish) completes rawhal's commands,\n"
-         "options, their values, and files. An installed rawhal has them where shells\n"
-         "look; without that, for this user:\n\n"
+         "Prints a script that makes SHELL (bash, zsh or fish) complete rawhal's commands,\n"
+         "options, values and files. An installed rawhal has put the scripts where shells\n"
+         "look for them. Without installation, for one user:\n\n"
          "  bash   rawhal completion bash \\\n"
          "           >~/.local/share/bash-completion/completions/rawhal\n"
          "  zsh    rawhal completion zsh >FOLDER/_rawhal, in a FOLDER of $fpath\n"
          "  fish   rawhal completion fish >~/.config/fish/completions/rawhal.fish\n\n"
          "options:\n"
-         "  --help    this text\n\n"
+         "  --help    show this text\n\n"
          "exit status:\n"
          "  0   success\n"
          "  2   the command line is wrong\n"
@@ -310,7 +310,7 @@ static const char *help(void)
 
 const tool_command_t completion_command = {
     .name = "completion",
-    .summary = "print completions for a shell",
+    .summary = "print shell completions",
     .help = help,
     .run = run,
     .options = no_options,

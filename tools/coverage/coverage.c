@@ -262,16 +262,16 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal coverage FILE [OPTIONS]\n\n"
-         "Lists the instructions in FILE's code objects that softgpu, the GPU in software,\n"
-         "cannot run: by mnemonic, with how many there are and where the first one is.\n"
-         "Nothing is run. Code is read from its first byte to its last, so that data\n"
-         "between functions shows as unknown instructions. Objects for processors that\n"
-         "softgpu does not execute are counted only. A FILE of - is standard input.\n\n"
+         "Lists the instructions in FILE that softgpu, the GPU in software, cannot\n"
+         "execute: by mnemonic, with their number and the place of the first. Runs\n"
+         "nothing. Code is decoded from its first byte to its last, so data between\n"
+         "functions appears as unknown instructions. Objects for processors that softgpu\n"
+         "does not execute are only counted. A FILE of - is standard input.\n\n"
          "options:\n"
-         "  --json           one JSON document (schema \"rawhal-coverage-1\") instead of\n"
-         "                   text\n"
+         "  --json           print one JSON document (schema \"rawhal-coverage-1\") instead\n"
+         "                   of text\n"
          "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
-         "  --help           this text\n\n"
+         "  --help           show this text\n\n"
          "exit status:\n"
          "  0   softgpu executes every instruction\n"
          "  1   it does not; standard output lists those it cannot execute\n"
@@ -282,7 +282,7 @@ static const char *help(void)
 
 const tool_command_t coverage_command = {
     .name = "coverage",
-    .summary = "list the instructions of a file that softgpu cannot run",
+    .summary = "list the instructions that softgpu cannot execute",
     .help = help,
     .run = run,
     .options = long_options,

@@ -206,7 +206,7 @@ static int run(int argc, char **argv)
       return tool_option_usage("devices", argv);
     }
   if (argc != optind)
-    return tool_usage("devices", "expected options only, got '%s'", argv[optind]);
+    return tool_usage("devices", "unexpected argument '%s'", argv[optind]);
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
   rawhal_instance_t *instance;
   if (rawhal_instance_create(&options, &instance, &error) != RAWHAL_OK)
@@ -219,24 +219,24 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal devices [--device KIND] [--json]\n\n"
-         "Lists the devices that programs see from this environment, with their place in\n"
-         "the machine and whose memory each can be given. Without a GPU that is softgpu, a\n"
-         "GPU in software.\n\n"
+         "Lists the devices available to programs in this environment, with their location\n"
+         "in the machine and the devices whose memory each can access. Without a GPU, the\n"
+         "device is softgpu, a GPU in software.\n\n"
          "options:\n"
-         "  --device KIND    softgpu or hsa (hardware); default: hardware if there is any\n"
-         "  --json           one JSON document (schema \"rawhal-devices-1\") instead of\n"
-         "                   text, with more of each device\n"
-         "  --help           this text\n\n"
+         "  --device KIND    softgpu or hsa (hardware); default: hardware if present\n"
+         "  --json           print one JSON document (schema \"rawhal-devices-1\") instead\n"
+         "                   of text, with more about each device\n"
+         "  --help           show this text\n\n"
          "exit status:\n"
          "  0   success\n"
          "  2   the command line is wrong\n"
-         "  3   there is no runtime or no device, or an environment variable has a value\n"
-         "      that is not valid; standard error says why\n";
+         "  3   there is no runtime or no device, or an environment variable is not valid;\n"
+         "      standard error says why\n";
 }
 
 const tool_command_t devices_command = {
     .name = "devices",
-    .summary = "list devices and where they sit",
+    .summary = "list devices and their location",
     .help = help,
     .run = run,
     .options = long_options,

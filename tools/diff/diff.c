@@ -202,9 +202,9 @@ static int run(int argc, char **argv)
   if (argc - optind != 2)
     return tool_usage("diff", "expected two files, A and B, got %d", argc - optind);
   if (request.output && !request.html)
-    return tool_usage("diff", "--output is for --html");
+    return tool_usage("diff", "--output requires --html");
   if (request.html && request.json)
-    return tool_usage("diff", "--html does not go with --json");
+    return tool_usage("diff", "--html and --json cannot be combined");
   request.paths[0] = argv[optind];
   request.paths[1] = argv[optind + 1];
   return compare(&request);
@@ -213,33 +213,33 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal diff A B [OPTIONS]\n\n"
-         "Compares the ABI of the kernels in two files, as callers and launches depend on\n"
-         "it: kernels removed and added, each argument's offset, size, kind and type, the\n"
-         "segment, hidden arguments, required and largest work-group, wavefront size.\n"
-         "Changes of resources (registers, LDS, scratch) and notes (names, hints) are\n"
-         "listed, but change no ABI. Arguments that were swapped are seen where they have\n"
-         "names; where they look alike and have none, it says that it cannot see that. A\n"
-         "and B may be anything 'rawhal inspect' reads, one of them - for standard input.\n"
-         "Kernels are compared target by target; two files for one target each are\n"
-         "compared whatever those targets are.\n\n"
+         "Compares the ABI of the kernels in two files, as far as callers and launches\n"
+         "depend on it: kernels removed and added, the offset, size, kind and type of each\n"
+         "argument, the segment, hidden arguments, the required and the largest\n"
+         "work-group, the wavefront size. Also lists changes of resources (registers, LDS,\n"
+         "scratch) and notes (names, hints), which do not change the ABI. Swapped\n"
+         "arguments are detected by their names; if they have none and look alike, a note\n"
+         "says that a swap cannot be detected. A and B can be anything that 'rawhal\n"
+         "inspect' reads; one of them can be - for standard input. Kernels are compared by\n"
+         "target. Two files with one target each are compared even if the targets differ.\n\n"
          "options:\n"
-         "  --demangle         C++ names of kernels as they were written, also where\n"
-         "                     standard output is not a terminal; --no-demangle: nowhere.\n"
-         "                     JSON has the exact names\n"
-         "  --html             one page for browsers instead of text: both segments of\n"
-         "                     each kernel that differs as maps of bytes, with what\n"
-         "                     changed in them\n"
-         "  --json             one JSON document (schema \"rawhal-diff-1\") instead of text\n"
-         "  --kernel NAME      only this kernel (its name or symbol, exactly)\n"
-         "  -o, --output FILE  write the page of --html there, not to standard output\n"
+         "  --demangle         print C++ names of kernels as in the source, which is the\n"
+         "                     default on a terminal; --no-demangle: never. JSON always\n"
+         "                     has the mangled names\n"
+         "  --html             write one HTML page instead of text, with both segments of\n"
+         "                     each changed kernel as maps of bytes\n"
+         "  --json             print one JSON document (schema \"rawhal-diff-1\") instead of\n"
+         "                     text\n"
+         "  --kernel NAME      only the kernel with this exact name or symbol\n"
+         "  -o, --output FILE  write the page of --html to FILE, not to standard output\n"
          "  --target ID        only objects that run on ID, such as gfx90a or\n"
          "                     gfx90a:xnack-\n"
-         "  --resources        changes of resources count: with them alone the exit\n"
-         "                     status is 1, too\n"
-         "  --help             this text\n\n"
+         "  --resources        exit with 1 if resources changed, even if the ABIs are\n"
+         "                     equal\n"
+         "  --help             show this text\n\n"
          "exit status:\n"
          "  0   the ABIs are equal\n"
-         "  1   they differ\n"
+         "  1   the ABIs differ\n"
          "  2   the command line is wrong\n"
          "  3   a file cannot be read, or neither has the kernel or the target; standard\n"
          "      error says why, and so do \"status\", \"message\" and \"offset\" of the\n"
@@ -248,7 +248,7 @@ static const char *help(void)
 
 const tool_command_t diff_command = {
     .name = "diff",
-    .summary = "compare the ABI of two files",
+    .summary = "compare the kernel ABI of two files",
     .help = help,
     .run = run,
     .options = long_options,

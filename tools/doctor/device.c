@@ -22,11 +22,11 @@ static void take_line(void *context, rawhal_severity_t severity, const char *mes
 static const char *fix_of(const rawhal_error_t *error)
 {
   if (error->status == RAWHAL_INVALID_ARGUMENT)
-    return "the environment is not understood: change or unset what is named";
+    return "correct or unset the variable";
   if (error->status == RAWHAL_NOT_FOUND)
-    return "what is named is not there: see the fixes of the other rows";
-  return "see the other rows and the kernel's log (dmesg); HSAKMT_DEBUG_LEVEL=7 rawhal devices has "
-         "the runtime say more; RAWHAL_DEVICE=softgpu needs no driver";
+    return "see the fixes of the other rows";
+  return "see the other rows and the kernel log (dmesg); 'HSAKMT_DEBUG_LEVEL=7 rawhal devices' "
+         "shows more messages of the runtime; RAWHAL_DEVICE=softgpu needs no driver";
 }
 
 /* Its version, once it runs. */
@@ -62,8 +62,7 @@ static bool works(rawhal_device_t *device, rawhal_error_t *error)
       !rawhal_buffer_read(buffer, 0, back, sizeof(back), error);
   if (done && memcmp(there, back, sizeof(there)) != 0) {
     *error = (rawhal_error_t){.status = RAWHAL_FAULT, .offset = RAWHAL_NO_OFFSET};
-    snprintf(error->message, sizeof(error->message),
-             "what was written to its memory is not what is read from there");
+    snprintf(error->message, sizeof(error->message), "memory does not read back as written");
     done = false;
   }
   done = done && !rawhal_queue_create(device, &options, &queue, error) &&
@@ -83,7 +82,7 @@ static void say_device(const doctor_t *doctor, const rawhal_instance_t *instance
   rawhal_target_format(&info->target, target, sizeof(target));
   if (works(device, &error))
     doctor_say(doctor, DOCTOR_OK, NULL,
-               "device %zu: %s, %" PRIu64 " MiB, copies and answers; %.200s", index, target,
+               "device %zu: %s, %" PRIu64 " MiB, copies data and responds; %.200s", index, target,
                info->memory_bytes >> 20, info->description);
   else
     doctor_say(doctor, DOCTOR_PROBLEM, fix_of(&error), "device %zu: %s does not work: %.600s",
@@ -109,8 +108,8 @@ void doctor_devices(const doctor_t *doctor)
     say_device(doctor, instance, i);
   if (!count)
     doctor_say(doctor, DOCTOR_PROBLEM,
-               shown ? "unset ROCR_VISIBLE_DEVICES, or let it name devices that are there"
-                     : "see what the kernel's log (dmesg) has on amdgpu",
+               shown ? "unset ROCR_VISIBLE_DEVICES, or set it to devices that exist"
+                     : "look for amdgpu in the kernel log (dmesg)",
                "the runtime shows no device%s", shown ? " that ROCR_VISIBLE_DEVICES allows" : "");
   rawhal_instance_destroy(instance);
 }

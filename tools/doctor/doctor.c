@@ -93,7 +93,7 @@ static void print_text(const doctor_rows_t *rows)
   if (problems)
     printf("\n%zu problem%s", problems, problems == 1 ? "" : "s");
   else
-    fputs("\nnothing that is needed is missing", stdout);
+    fputs("\nno problems", stdout);
   printf("; %zu note%s\n", notes, notes == 1 ? "" : "s");
 }
 
@@ -154,7 +154,7 @@ static int run(int argc, char **argv)
       return tool_option_usage("doctor", argv);
     }
   if (argc != optind)
-    return tool_usage("doctor", "expected options only, got '%s'", argv[optind]);
+    return tool_usage("doctor", "unexpected argument '%s'", argv[optind]);
   choose(&doctor);
   doctor_rows_t rows = {0};
   rawhal_error_t error;
@@ -172,18 +172,18 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal doctor [--device KIND] [--timeout SECONDS] [--json]\n\n"
-         "Says what works here and what does not, with a fix: the driver and who may use\n"
-         "it, the HSA runtime, devices, softgpu, the front of 'rawhal exec', llvm-objdump,\n"
-         "shared memory, limits of processes, and variables that change what programs do.\n"
-         "Each check runs in a process of its own, so that a driver or runtime that hangs\n"
-         "or crashes is a line here, too.\n\n"
+         "Checks what works on this machine, and says how to fix what does not: the driver\n"
+         "and access to it, the HSA runtime, devices, softgpu, the library of 'rawhal\n"
+         "exec', llvm-objdump, shared memory, process limits, and environment variables\n"
+         "that affect programs. Each check runs in its own process, so that a driver or\n"
+         "runtime that hangs or crashes is reported like any other problem.\n\n"
          "options:\n"
-         "  --device KIND      what is to work: softgpu or hsa (hardware); default:\n"
-         "                     hardware if there is any\n"
-         "  --timeout SECONDS  for each check (default 20)\n"
-         "  --json             one JSON document (schema \"rawhal-doctor-1\")\n"
-         "  --help             this text\n\n"
-         "Each line begins with ok, note (good to know) or problem.\n\n"
+         "  --device KIND      the kind of device to check for: softgpu or hsa (hardware);\n"
+         "                     default: hardware if present\n"
+         "  --timeout SECONDS  time limit of each check; default: 20\n"
+         "  --json             print one JSON document (schema \"rawhal-doctor-1\")\n"
+         "  --help             show this text\n\n"
+         "Each line begins with ok, note (worth knowing) or problem.\n\n"
          "exit status:\n"
          "  0   there is no problem\n"
          "  1   there is a problem\n"
@@ -193,7 +193,7 @@ static const char *help(void)
 
 const tool_command_t doctor_command = {
     .name = "doctor",
-    .summary = "say what works here, and what to do about the rest",
+    .summary = "check what works here, and how to fix the rest",
     .help = help,
     .run = run,
     .options = long_options,

@@ -57,8 +57,8 @@ void doctor_fix_access(const struct stat *facts, const char *subsystem, const ch
              subsystem, name, usual, subsystem, subsystem, usual, user ? user->pw_name : "$USER");
   else if (process_has_group(facts->st_gid))
     snprintf(fix, size,
-             "the group is right: look at its access list (getfacl), and in a container start it "
-             "with --device=/dev/kfd --device=/dev/dri");
+             "the process is in the group: check the access control list (getfacl); start a "
+             "container with --device=/dev/kfd --device=/dev/dri");
   else if (user_has_group(user, facts->st_gid))
     snprintf(fix, size, "log in again (or: newgrp %s): you were added to the group since",
              group ? group->gr_name : "render");
@@ -94,11 +94,11 @@ static void say_refused(const doctor_t *doctor, const char *path, const char *su
   if (why == EACCES && !stat(path, &facts)) {
     const struct group *group = getgrgid(facts.st_gid);
     doctor_fix_access(&facts, subsystem, name, fix, sizeof(fix));
-    doctor_say(doctor, state, fix, "%.300s is not yours to read and write: mode %04o, group %s",
+    doctor_say(doctor, state, fix, "no permission to read and write %.300s: mode %04o, group %s",
                path, (unsigned)(facts.st_mode & 07777), group ? group->gr_name : "without a name");
   } else if (why == EPERM) {
-    doctor_say(doctor, state, no_driver, "%.300s is there, but this container may not use it",
-               path);
+    doctor_say(doctor, state, no_driver,
+               "%.300s exists, but this container is not allowed to use it", path);
   } else {
     doctor_say(doctor, state, no_driver, "%.300s cannot be opened: %s", path, strerror(why));
   }
@@ -114,11 +114,11 @@ void doctor_look_at_driver(const doctor_t *doctor, const char *path)
   else if (why != ENOENT)
     say_refused(doctor, path, "kfd", "kfd", why);
   else if (doctor->backend == RAWHAL_BACKEND_SOFTGPU)
-    doctor_say(doctor, DOCTOR_OK, NULL, "there is no %.300s; softgpu needs none", path);
+    doctor_say(doctor, DOCTOR_OK, NULL, "there is no %.300s; softgpu does not need it", path);
   else if (doctor->backend == RAWHAL_BACKEND_HSA)
     doctor_say(doctor, DOCTOR_PROBLEM, no_driver,
-               "there is no %.300s, and hardware is asked for: no AMD GPU, or its driver is not "
-               "loaded",
+               "there is no %.300s, but hardware was requested: there is no AMD GPU, or its driver "
+               "is not loaded",
                path);
   else
     doctor_say(doctor, DOCTOR_NOTE, no_driver,
@@ -146,10 +146,10 @@ void doctor_look_at_nodes(const doctor_t *doctor, const char *folder)
   }
   if (!found.gl_pathc && doctor->expected == RAWHAL_BACKEND_HSA)
     doctor_say(doctor, DOCTOR_PROBLEM, no_driver,
-               "there is no %s: the runtime reaches the memory of a GPU by its render node",
+               "there is no %s: the runtime accesses the memory of a GPU through its render node",
                pattern);
   else if (!found.gl_pathc)
-    doctor_say(doctor, DOCTOR_OK, NULL, "there is no %s; softgpu needs none", pattern);
+    doctor_say(doctor, DOCTOR_OK, NULL, "there is no %s; softgpu does not need it", pattern);
   if (good)
     doctor_say(doctor, DOCTOR_OK, NULL, "%zu render node%s can be read and written", good,
                good == 1 ? "" : "s");

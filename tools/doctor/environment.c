@@ -31,38 +31,39 @@ static const struct variable {
     {"GPU_DEVICE_ORDINAL", VALUE_ANY, "HIP and OpenCL show only these devices"},
     {"HIP_VISIBLE_DEVICES", VALUE_ANY, "HIP shows only these devices"},
     {"HSA_CU_MASK", VALUE_ANY, "kernels run on these compute units only"},
-    {"HSA_ENABLE_DTIF", VALUE_ANY, "1: newer runtimes use libdtif.so in the place of the driver"},
-    {"HSA_ENABLE_INTERRUPT", VALUE_ANY, "0: who waits polls, and takes a processor"},
-    {"HSA_ENABLE_SDMA", VALUE_ANY, "0: copies are made by kernels"},
+    {"HSA_ENABLE_DTIF", VALUE_ANY, "1: newer runtimes use libdtif.so instead of the driver"},
+    {"HSA_ENABLE_INTERRUPT", VALUE_ANY, "0: waiting threads poll, and keep a CPU busy"},
+    {"HSA_ENABLE_SDMA", VALUE_ANY, "0: kernels do the copies"},
     {"HSA_OVERRIDE_GFX_VERSION", VALUE_ANY,
-     "the runtime takes the device for this chip, and loads code objects of it"},
+     "the runtime treats the device as this chip, and loads code objects for it"},
     {"HSA_TOOLS_LIB", VALUE_LIBRARIES, "the runtime loads these tools into each program"},
     {"HSA_TOOLS_ROCPROFILER_V1_TOOLS", VALUE_ANY,
-     "1: newer runtimes load HSA_TOOLS_LIB beside rocprofiler-sdk"},
-    {"HSA_XNACK", VALUE_ANY, "whether page faults of kernels are answered"},
-    {"LD_PRELOAD", VALUE_ANY, "these libraries come before all others, of every program"},
-    {"RAWHAL_CACHE", VALUE_ANY, "indexes of libraries of kernels are kept there"},
-    {"RAWHAL_CHECK", VALUE_ANY, "the front checks what is dispatched"},
+     "1: newer runtimes load HSA_TOOLS_LIB in addition to rocprofiler-sdk"},
+    {"HSA_XNACK", VALUE_ANY, "whether page faults of kernels are retried"},
+    {"LD_PRELOAD", VALUE_ANY, "every program loads these libraries before all others"},
+    {"RAWHAL_CACHE", VALUE_ANY, "the folder for indexes of kernel libraries"},
+    {"RAWHAL_CHECK", VALUE_ANY, "the front checks dispatches"},
     {"RAWHAL_CU_MASK", VALUE_ANY, "kernels run on these compute units only"},
-    {"RAWHAL_DEVICE", VALUE_ANY, "hardware or softgpu, where a program does not say"},
+    {"RAWHAL_DEVICE", VALUE_ANY, "the kind of device, unless a program chooses one"},
     {"RAWHAL_FRONT_LIBRARY", VALUE_FILE, "the front of rawhal exec and record"},
-    {"RAWHAL_FRONT_REPORT", VALUE_ANY, "where the front reports to"},
-    {"RAWHAL_HIPLAUNCH_POINTERS", VALUE_ANY, "what librawhal-hiplaunch takes for a pointer"},
+    {"RAWHAL_FRONT_REPORT", VALUE_ANY, "where the front writes its messages"},
+    {"RAWHAL_HIPLAUNCH_POINTERS", VALUE_ANY, "what librawhal-hiplaunch treats as a pointer"},
     {"RAWHAL_LIMITS_FILE", VALUE_FILE, "the operator's limits"},
     {"RAWHAL_LIMITS_PINNED", VALUE_ANY, "limits that no program may change"},
-    {"RAWHAL_LIMIT_REGION", VALUE_ANY, "processes share their limits by this file"},
-    {"RAWHAL_LOG", VALUE_ANY, "the library writes lines of that severity to standard error"},
+    {"RAWHAL_LIMIT_REGION", VALUE_ANY, "the file through which processes share limits"},
+    {"RAWHAL_LOG", VALUE_ANY,
+     "the library writes messages of this severity and above to standard error"},
     {"RAWHAL_OBJDUMP", VALUE_ANY, "the llvm-objdump of rawhal inspect --disassemble"},
     {"RAWHAL_POLICY", VALUE_FILE, "the front's rules by program and kernel"},
-    {"RAWHAL_RECORD", VALUE_ANY, "the front records there what is dispatched"},
-    {"RAWHAL_RECORD_BUFFERS", VALUE_ANY, "recordings have the contents of buffers"},
-    {"RAWHAL_RECORD_BYTES", VALUE_ANY, "the most that a recording may have"},
+    {"RAWHAL_RECORD", VALUE_ANY, "the file in which the front records dispatches"},
+    {"RAWHAL_RECORD_BUFFERS", VALUE_ANY, "recordings include the contents of buffers"},
+    {"RAWHAL_RECORD_BYTES", VALUE_ANY, "the largest size of a recording"},
     {"RAWHAL_RUNTIME_LIBRARY", VALUE_LIBRARY, "the HSA runtime"},
     {"RAWHAL_SOFTGPU_LIBRARY", VALUE_LIBRARY, "softgpu's library"},
-    {"RAWHAL_SUBSTITUTE", VALUE_ANY, "the front puts other kernels in the place of these"},
-    {"RAWHAL_SUBSTITUTE_CACHE", VALUE_ANY, "what became of substitutes is remembered there"},
-    {"RAWHAL_TENANT", VALUE_ANY, "the tenant that limits are of"},
-    {"RAWHAL_TRACE", VALUE_ANY, "the front writes a trace there"},
+    {"RAWHAL_SUBSTITUTE", VALUE_ANY, "the front replaces these kernels"},
+    {"RAWHAL_SUBSTITUTE_CACHE", VALUE_ANY, "the folder that keeps the outcomes of substitutions"},
+    {"RAWHAL_TENANT", VALUE_ANY, "the tenant whose limits apply"},
+    {"RAWHAL_TRACE", VALUE_ANY, "the file to which the front writes a trace"},
     {"ROCP_TOOL_LIBRARIES", VALUE_ANY, "tools of rocprofiler-sdk"},
     {"ROCR_VISIBLE_DEVICES", VALUE_ANY, "the runtime shows only these devices"},
     {"RAWHAL_AITER_DIR", VALUE_TESTS, NULL},
@@ -129,9 +130,9 @@ static bool say_missing(const doctor_t *doctor, const struct variable *variable,
     if ((variable->kind != VALUE_FILE && !strchr(path, '/')) || size >= sizeof(path) ||
         can_be_read(path))
       continue;
-    snprintf(fix, sizeof(fix), "unset %s, or let it name a file that can be read", variable->name);
-    doctor_say(doctor, DOCTOR_PROBLEM, fix, "%s: there is no %s that can be read; it is for: %s",
-               variable->name, path, variable->meaning);
+    snprintf(fix, sizeof(fix), "unset %s, or set it to a file that can be read", variable->name);
+    doctor_say(doctor, DOCTOR_PROBLEM, fix, "%s: cannot read %s (%s)", variable->name, path,
+               variable->meaning);
     any = true;
   }
   return any;
@@ -170,9 +171,10 @@ static bool say_limits(const doctor_t *doctor)
   bool bad = rawhal_limit_config_create(&config, &error) != RAWHAL_OK ||
              rawhal_limit_config_environment(config, &device, &error) != RAWHAL_OK;
   if (bad)
-    doctor_say(doctor, DOCTOR_PROBLEM,
-               "correct or unset it: no program gets a device before; rawhal limits lists limits",
-               "%.900s", error.message);
+    doctor_say(
+        doctor, DOCTOR_PROBLEM,
+        "correct or unset it: programs get no device until then; 'rawhal limits' lists the limits",
+        "%.900s", error.message);
   rawhal_limit_config_destroy(config);
   return bad;
 }
@@ -190,5 +192,5 @@ void doctor_environment(const doctor_t *doctor)
     any |= say_variable(doctor, name, equals + 1);
   }
   if (!any)
-    doctor_say(doctor, DOCTOR_OK, NULL, "no variable is set that changes what programs do here");
+    doctor_say(doctor, DOCTOR_OK, NULL, "no variable that affects programs is set");
 }

@@ -56,7 +56,7 @@ static void say_linked(const doctor_t *doctor, const struct library *library)
   const char *version = version_of(library->version);
   const bool inside = !file || (realpath("/proc/self/exe", self) && strcmp(self, file) == 0);
   doctor_say(doctor, DOCTOR_OK, NULL, "%s%s%s, %.700s", library->name, version ? " " : "",
-             version ? version : "", inside ? "inside of this program or librawhal" : file);
+             version ? version : "", inside ? "part of this program or of librawhal" : file);
 }
 
 void doctor_libraries(const doctor_t *doctor)
@@ -68,12 +68,12 @@ void doctor_libraries(const doctor_t *doctor)
            RAWHAL_VERSION_PATCH);
   if (strcmp(there, built) != 0)
     doctor_say(doctor, DOCTOR_PROBLEM,
-               "install the command and the library of one version, or look at LD_LIBRARY_PATH",
-               "this command is %s and its librawhal %.40s, %.700s", built, there,
+               "install the same version of the command and the library, or check LD_LIBRARY_PATH",
+               "the command is version %s, but its librawhal is %.40s, %.700s", built, there,
                file ? file : "?");
   else
     doctor_say(doctor, DOCTOR_OK, NULL, "librawhal %s, %.700s", there,
-               file ? file : "inside of this program");
+               file ? file : "part of this program");
   for (size_t i = 0; i < sizeof(linked) / sizeof(*linked); ++i)
     say_linked(doctor, &linked[i]);
 }
@@ -96,15 +96,16 @@ void doctor_runtime(const doctor_t *doctor)
   if (!runtime) {
     const char *why = dlerror();
     doctor_say(doctor, DOCTOR_PROBLEM,
-               "sudo apt install libhsa-runtime64-1 (of ROCm's packages: hsa-rocr), or let "
-               "RAWHAL_RUNTIME_LIBRARY name it",
+               "sudo apt install libhsa-runtime64-1 (in ROCm's packages: hsa-rocr), or set "
+               "RAWHAL_RUNTIME_LIBRARY to its path",
                "the HSA runtime cannot be loaded: %.700s", why ? why : "?");
     return;
   }
   const void *init = dlsym(runtime, "hsa_init");
   const char *file = file_of(init, path);
   if (!init)
-    doctor_say(doctor, DOCTOR_PROBLEM, "unset RAWHAL_RUNTIME_LIBRARY, or let it name a runtime",
+    doctor_say(doctor, DOCTOR_PROBLEM,
+               "unset RAWHAL_RUNTIME_LIBRARY, or set it to the path of a runtime",
                "%.700s is not an HSA runtime: it has no hsa_init", runtime_name());
   else
     doctor_say(doctor, DOCTOR_OK, NULL, "%.700s", file ? file : runtime_name());
@@ -131,8 +132,8 @@ static bool find_wrapper(const char *library, char path[PATH_MAX])
 
 void doctor_softgpu(const doctor_t *doctor)
 {
-  static const char fix[] = "install rawhal whole: it belongs into rawhal/softgpu/ beside "
-                            "librawhal; RAWHAL_SOFTGPU_LIBRARY may name another place";
+  static const char fix[] = "install all of rawhal: softgpu belongs in rawhal/softgpu/ in the "
+                            "folder of librawhal; or set RAWHAL_SOFTGPU_LIBRARY to its path";
   const bool used = doctor->expected == RAWHAL_BACKEND_SOFTGPU;
   const doctor_state_t bad = used ? DOCTOR_PROBLEM : DOCTOR_NOTE;
   char path[PATH_MAX], real[PATH_MAX], wrapper[PATH_MAX];
@@ -151,35 +152,36 @@ void doctor_softgpu(const doctor_t *doctor)
     doctor_say(doctor, bad, fix, "%.700s is not libhsakmt: it has no hsaKmtOpenKFD", path);
     return;
   }
-  doctor_say(doctor, DOCTOR_OK, NULL, "%.700s%s", path, used ? ", which kernels run on" : "");
+  doctor_say(doctor, DOCTOR_OK, NULL, "%.700s%s", path, used ? ", which runs kernels" : "");
   if (find_wrapper(realpath(path, real) ? real : path, wrapper))
-    doctor_say(doctor, DOCTOR_OK, NULL, "programs of HSA and HIP run on it by %.700s", wrapper);
+    doctor_say(doctor, DOCTOR_OK, NULL, "HSA and HIP programs run on it with %.700s", wrapper);
   else
-    doctor_say(doctor, DOCTOR_NOTE, "install softgpu-run beside rawhal, or put it into PATH",
-               "there is no softgpu-run, by which programs of HSA and HIP run on it");
+    doctor_say(doctor, DOCTOR_NOTE, "install softgpu-run in the folder of rawhal, or in PATH",
+               "there is no softgpu-run, which runs HSA and HIP programs on it");
 }
 
 /* ---- The front ---- */
 
 void doctor_front(const doctor_t *doctor)
 {
-  static const char fix[] = "install rawhal whole: librawhal-front.so belongs beside librawhal; "
-                            "RAWHAL_FRONT_LIBRARY may name another place";
+  static const char fix[] = "install all of rawhal: librawhal-front.so belongs in the folder of "
+                            "librawhal; or set RAWHAL_FRONT_LIBRARY to its path";
   char path[PATH_MAX];
   rawhal_error_t error;
   if (!front_find(path, &error)) {
-    doctor_say(doctor, DOCTOR_PROBLEM, fix, "rawhal exec and record cannot work: %.700s",
+    doctor_say(doctor, DOCTOR_PROBLEM, fix, "'rawhal exec' and 'rawhal record' do not work: %.700s",
                error.message);
     return;
   }
   void *front = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (front && dlsym(front, "OnLoad")) {
-    doctor_say(doctor, DOCTOR_OK, NULL, "%.700s, for rawhal exec and record", path);
+    doctor_say(doctor, DOCTOR_OK, NULL, "%.700s, for 'rawhal exec' and 'rawhal record'", path);
     return;
   }
   const char *why = front ? "it is not a tools library: it has no OnLoad" : dlerror();
-  doctor_say(doctor, DOCTOR_PROBLEM, fix, "rawhal exec and record cannot work: %.200s: %.700s",
-             path, why ? why : "?");
+  doctor_say(doctor, DOCTOR_PROBLEM, fix,
+             "'rawhal exec' and 'rawhal record' do not work: %.200s: %.700s", path,
+             why ? why : "?");
 }
 
 /* ---- llvm-objdump ---- */
@@ -210,14 +212,15 @@ static bool ask_version(const char *path, char *text, size_t room)
 
 void doctor_disassembler(const doctor_t *doctor)
 {
-  static const char fix[] = "sudo apt install llvm-19, or let RAWHAL_OBJDUMP name one";
+  static const char fix[] =
+      "sudo apt install llvm-19, or set RAWHAL_OBJDUMP to the path of llvm-objdump";
   static char said[65536];
   char path[PATH_MAX];
   rawhal_error_t error;
   if (!program_find_objdump(path, &error)) {
     const char *named = getenv("RAWHAL_OBJDUMP");
     doctor_say(doctor, named && *named ? DOCTOR_PROBLEM : DOCTOR_NOTE, fix,
-               "rawhal inspect --disassemble cannot work: %.700s", error.message);
+               "'rawhal inspect --disassemble' does not work: %.700s", error.message);
     return;
   }
   const bool runs = ask_version(path, said, sizeof(said));
@@ -227,7 +230,7 @@ void doctor_disassembler(const doctor_t *doctor)
     doctor_say(doctor, DOCTOR_OK, NULL, "%.700s, LLVM %.*s", path, size < 100 ? size : 100,
                version ? version : "");
   } else {
-    doctor_say(doctor, DOCTOR_NOTE, fix, "rawhal inspect --disassemble cannot work: %.700s %s",
+    doctor_say(doctor, DOCTOR_NOTE, fix, "'rawhal inspect --disassemble' does not work: %.700s %s",
                path, runs ? "knows no AMD GPUs" : "does not run");
   }
 }

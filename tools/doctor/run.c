@@ -114,7 +114,7 @@ static bool wait_for(pid_t child, int64_t deadline, int *status)
 
 static bool say_lost(const doctor_t *doctor, doctor_rows_t *rows, const char *how)
 {
-  static const char fix[] = "see what the kernel's log (dmesg) has on amdgpu, and try "
+  static const char fix[] = "look for amdgpu in the kernel log (dmesg), and try "
                             "RAWHAL_DEVICE=softgpu, which needs no driver";
   doctor_row_t row = {.state = DOCTOR_PROBLEM};
   snprintf(row.check, sizeof(row.check), "%s", doctor->check);

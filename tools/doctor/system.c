@@ -22,21 +22,21 @@ void doctor_look_at_memory(const doctor_t *doctor, const char *folder)
   struct statvfs facts;
   if (statvfs(folder, &facts)) {
     doctor_say(doctor, DOCTOR_PROBLEM, "sudo mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
-               "%.300s: %s: processes cannot share limits there, nor the runtime its state", folder,
+               "%.300s: %s: neither limits nor the state of the runtime can be shared", folder,
                strerror(errno));
     return;
   }
   const uint64_t mib = (uint64_t)facts.f_bavail * facts.f_frsize >> 20;
   if (access(folder, W_OK | X_OK))
     doctor_say(doctor, DOCTOR_PROBLEM, "sudo chmod 1777 /dev/shm, or mount it writable",
-               "%.300s is not yours to write: %s", folder, strerror(errno));
+               "cannot write to %.300s: %s", folder, strerror(errno));
   else if (mib < REGION_MIB)
     doctor_say(doctor, DOCTOR_PROBLEM, room_fix,
-               "%.300s has %" PRIu64 " MiB free, and a region of limits needs %d", folder, mib,
+               "%.300s has %" PRIu64 " MiB free, but a region of limits needs %d", folder, mib,
                REGION_MIB);
   else if (mib < COMFORT_MIB)
     doctor_say(doctor, DOCTOR_NOTE, room_fix,
-               "%.300s has %" PRIu64 " MiB free: enough for regions, little for others", folder,
+               "%.300s has %" PRIu64 " MiB free: enough for regions, but for little else", folder,
                mib);
   else
     doctor_say(doctor, DOCTOR_OK, NULL, "%.300s can be written, %" PRIu64 " MiB free", folder, mib);
@@ -57,14 +57,14 @@ static const struct resource {
   const char *why;
 } resources[] = {
     {"memlock", "-l", RLIMIT_MEMLOCK, RLIM_INFINITY, true, true,
-     "network libraries pin buffers of the GPU, and fail beyond it"},
+     "network libraries pin GPU buffers, and fail beyond this limit"},
     {"nofile", "-n", RLIMIT_NOFILE, 1024, false, true,
-     "the runtime, libraries of kernels and traces hold files open"},
+     "the runtime, kernel libraries and traces keep files open"},
     {"as", "-v", RLIMIT_AS, RLIM_INFINITY, false, false,
-     "the runtime reserves addresses for all memory that devices have, and may not start"},
-    {"data", "-d", RLIMIT_DATA, RLIM_INFINITY, false, true, "buffers of the host count towards it"},
+     "the runtime reserves addresses for all device memory, and may fail to start"},
+    {"data", "-d", RLIMIT_DATA, RLIM_INFINITY, false, true, "host buffers count towards it"},
     {"nproc", "-u", RLIMIT_NPROC, 256, false, true,
-     "the runtime and softgpu start threads, one a processor and more"},
+     "the runtime and softgpu start at least one thread per CPU"},
 };
 
 static void format_bound(rlim_t bound, char text[24])

@@ -183,8 +183,7 @@ static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *er
     return false;
   if (before && rawhal_limit_parse(limit, before, NULL, &theirs, &why) != RAWHAL_OK) {
     snprintf(error->message, sizeof(error->message),
-             "%s is set, too, and which of the two is stricter cannot be said: %.200s", variable,
-             why.message);
+             "%s is also set, and the two cannot be compared: %.200s", variable, why.message);
     return false;
   }
   return theirs <= mine || set_variable(variable, text, error);
@@ -264,7 +263,7 @@ static bool set_output(const char *variable, const char *file, rawhal_error_t *e
 {
   struct stat there;
   if (lstat(file, &there) == 0 && (stat(file, &there) || S_ISREG(there.st_mode)))
-    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s is there already", file);
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s already exists", file);
   return set_file(variable, file, error);
 }
 
@@ -273,7 +272,7 @@ static bool set_account(const char *variable, const char *text, rawhal_error_t *
 {
   const char *named = getenv(variable);
   if (named && strcmp(named, text))
-    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "'%.100s': %s is '%.100s' already", text,
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "'%.100s' conflicts with %s='%.100s'", text,
                        variable, named);
   return set_variable(variable, text, error);
 }
@@ -286,7 +285,7 @@ static bool set_region(const char *file, rawhal_error_t *error)
               set_file("RAWHAL_LIMIT_REGION", file, error);
   if (done && before && strcmp(before, getenv("RAWHAL_LIMIT_REGION")))
     done = tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
-                       "'%.100s': RAWHAL_LIMIT_REGION is '%.100s' already", file, before);
+                       "'%.100s' conflicts with RAWHAL_LIMIT_REGION='%.100s'", file, before);
   free(before);
   return done;
 }
@@ -306,7 +305,7 @@ static bool set_policy(const char *file, rawhal_error_t *error)
   const char *named = getenv("RAWHAL_POLICY");
   if (named && *named)
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
-                       "--policy: RAWHAL_POLICY names '%.200s' already", named);
+                       "--policy conflicts with RAWHAL_POLICY='%.200s'", named);
   return set_file("RAWHAL_POLICY", file, error);
 }
 
@@ -318,7 +317,7 @@ static bool add_substitute(const char *text, rawhal_error_t *error)
   char folder[PATH_MAX] = "", *lines = NULL;
   if (!file || file == text || strchr(text, '\n'))
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
-                       "--substitute '%.100s': NAME=FILE[:KERNEL][,EXTRA...]", text);
+                       "--substitute: expected NAME=FILE[:KERNEL][,EXTRA...], got '%.100s'", text);
   if (*++file != '/' && !getcwd(folder, sizeof(folder)))
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s", file, strerror(errno));
   if (asprintf(&lines, "%s%s%.*s%s%s%s", before ? before : "", before ? "\n" : "",
@@ -451,8 +450,7 @@ static int start(const char *command, int argc, char **argv, const char *short_o
   optind = 1;
   for (int option; (option = getopt_long(argc, argv, short_options, options, NULL)) != -1;) {
     if (option == '?')
-      return tool_usage(command, "unknown option, or one without a value: '%s'",
-                        tool_bad_option(argv));
+      return tool_usage(command, "unknown or incomplete option '%s'", tool_bad_option(argv));
     if (option == GUARD && !check_mode_of(optarg, &guard))
       return tool_usage(command, "--guard: expected " CHECK_MODES ", got '%.40s'", optarg);
     if (option != GUARD && !set_option(option, optarg, &error))
@@ -461,13 +459,12 @@ static int start(const char *command, int argc, char **argv, const char *short_o
     buffers |= option == BUFFERS;
   }
   if (optind >= argc)
-    return tool_usage(command, "no program is named");
+    return tool_usage(command, "expected PROGRAM");
   const char *orphan = options == exec_options ? find_orphan(bytes, buffers) : NULL;
   if (orphan)
-    return tool_usage(command, "%s is of a recording, and there is none: --record FILE makes one",
-                      orphan);
+    return tool_usage(command, "%s requires --record FILE", orphan);
   if (options == record_options && !getenv("RAWHAL_RECORD"))
-    return tool_usage(command, "-o says which file");
+    return tool_usage(command, "-o FILE is required");
   return check_and_start(command, argv + optind, guard);
 }
 
@@ -483,7 +480,7 @@ static int run_record(int argc, char **argv)
 
 const tool_command_t exec_command = {
     .name = "exec",
-    .summary = "run any program under limits of the GPU, checked or traced",
+    .summary = "run a program with GPU limits, checks or traces",
     .help = help,
     .run = run,
     .options = exec_options,
@@ -492,7 +489,7 @@ const tool_command_t exec_command = {
 
 const tool_command_t record_command = {
     .name = "record",
-    .summary = "record what a program dispatches, for replay",
+    .summary = "record the dispatches of a program, for replay",
     .help = record_help,
     .run = run_record,
     .options = record_options,

@@ -71,8 +71,7 @@ static void on_found(void *context, pid_t pid, tree_sight_t sight)
   guard_t *guard = context;
   if (sight == TREE_HIDDEN) {
     if (!guard->hidden)
-      print_process(pid,
-                    "cannot be looked at, as another user's: whether it is limited is not known");
+      print_process(pid, "belongs to another user: whether limits apply to it cannot be checked");
     guard->hidden = true;
     return;
   }
@@ -251,8 +250,8 @@ int guard_run(char **argv, check_mode_t mode, int escaped, int *why, rawhal_erro
   *why = 0;
   if (!tree_exclude(&guard.tree)) {
     (void)tool_refuse(error, RAWHAL_UNSUPPORTED,
-                      "/proc cannot be read: whether the limits hold could not be seen "
-                      "(--guard=off does without)");
+                      "/proc cannot be read, so whether limits apply cannot be checked; "
+                      "--guard=off starts without the check");
     return -1;
   }
   (void)sigfillset(&all);

@@ -24,7 +24,8 @@ static int make_file(rawhal_bytes_t bytes, rawhal_error_t *error)
   const int file = memfd_create("rawhal-object", 0);
   if (file >= 0 && write_whole(file, bytes.data, bytes.size))
     return file;
-  tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no room for a copy of the object: %s", strerror(errno));
+  tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "cannot write a copy of the object: %s",
+              strerror(errno));
   if (file >= 0)
     close(file);
   return -1;

@@ -139,6 +139,7 @@ bool filter_program(const char *const words[], rawhal_error_t *error)
     return tool_refuse(error, RAWHAL_UNSUPPORTED, "cannot run '%.200s': %s", words[0],
                        strerror(why));
   if (TEMP_FAILURE_RETRY(waitpid(child, &status, 0)) < 0)
-    return tool_refuse(error, RAWHAL_UNSUPPORTED, "lost '%.200s': %s", words[0], strerror(errno));
+    return tool_refuse(error, RAWHAL_UNSUPPORTED, "cannot wait for '%.200s': %s", words[0],
+                       strerror(errno));
   return ferror(stdout) || judge(words[0], status, error);
 }

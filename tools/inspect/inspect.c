@@ -40,7 +40,7 @@ static bool refuse_target(const rawhal_container_t *container, const rawhal_targ
     if (object->readable && !is_listed(all, one) && size + strlen(one) + 3 < sizeof(all))
       (void)snprintf(all + size, sizeof(all) - size, "%s%s", size ? ", " : "", one);
   }
-  return tool_refuse(error, RAWHAL_NOT_FOUND, "no code object runs on %s; there are: %s", wanted,
+  return tool_refuse(error, RAWHAL_NOT_FOUND, "no code object runs on %s; available: %s", wanted,
                      *all ? all : "none that can be read");
 }
 
@@ -185,12 +185,12 @@ static const char *not_of_one_file(const inspect_request_t *request, const char 
   const inspect_options_t *options = &request->options;
   const bool of_one = request->html || request->disassemble;
   if (request->output && !request->html)
-    return "--output is for --html";
+    return "--output requires --html";
   if (request->html + request->disassemble + request->json + options->brief > 1 && of_one)
-    return "--html and --disassemble go with no other form";
+    return "--html and --disassemble cannot be combined with another form";
   if (of_one && (request->list || count > 1 || is_folder(path) || tool_is_triton_json(path) ||
                  inspect_is_tensile(path)))
-    return "--html and --disassemble are for one FILE with code objects";
+    return "--html and --disassemble take one FILE with code objects";
   return NULL;
 }
 
@@ -215,7 +215,7 @@ static int run(int argc, char **argv)
     return inspect_file(options, &inspect_disassembly_form);
   if (request.list || count > 1 || is_folder(options->path) || tool_is_triton_json(options->path)) {
     if (options->brief)
-      return tool_usage("inspect", "--brief is for one FILE");
+      return tool_usage("inspect", "--brief takes one FILE");
     return inspect_list(options, request.json, argv + optind, count);
   }
   if (inspect_is_tensile(options->path))
@@ -228,47 +228,46 @@ static const char *help(void)
   return "usage: rawhal inspect FILE [OPTIONS]\n"
          "       rawhal inspect PATH... [OPTIONS]\n\n"
          "Shows every code object in FILE: its target, its kernels, and the exact layout\n"
-         "of each kernel's arguments. FILE may be a bare ELF code object (HSACO, .co),\n"
-         "several of them back to back, a clang offload bundle, an offload binary, a\n"
-         "kpack archive, a host program, library or object with code objects in its\n"
-         "sections (.hip_fatbin, .llvm.offloading), or an ar archive of these. Bundles\n"
-         "and kpack archives may be compressed. - is standard input.\n\n"
-         "Of a solution library of Tensile (rocBLAS' and hipBLASLt's *.dat): its\n"
-         "solutions, with their kernels and the code objects that these are in, and the\n"
-         "libraries that it refers to.\n\n"
-         "Of several PATHs, or of a folder, everything below which is looked at, it lists\n"
-         "the code objects: a line each, with the file, the object's number, its offset\n"
-         "there, its target, how many kernels it has, whether it can be loaded, the first\n"
-         "thing that is odd, and what Triton's NAME.json beside a NAME.hsaco says of its\n"
-         "launch. Such a JSON may be a PATH. A solution library of Tensile has a line of\n"
-         "its own.\n\n"
+         "of each kernel's arguments. FILE can be an ELF code object (HSACO, .co), several\n"
+         "of them back to back, a clang offload bundle, an offload binary, a kpack\n"
+         "archive, a host program, library or object with code objects in its sections\n"
+         "(.hip_fatbin, .llvm.offloading), or an ar archive of these. Bundles and kpack\n"
+         "archives can be compressed. - is standard input.\n\n"
+         "If FILE is a solution library of Tensile (a .dat file of rocBLAS or hipBLASLt),\n"
+         "shows its solutions, their kernels and code objects, and the libraries that it\n"
+         "refers to.\n\n"
+         "With several PATHs or a folder, lists the code objects of all files,\n"
+         "recursively, one per line: the file, the object's number, its offset, its\n"
+         "target, the number of kernels, whether it can be loaded, the first diagnostic,\n"
+         "and the launch parameters that Triton's NAME.json states for a NAME.hsaco. A\n"
+         "PATH can also be such a JSON file. A solution library of Tensile has one line.\n\n"
          "options:\n"
-         "  --json            one JSON document (schema \"rawhal-inspect-1\", of a list\n"
-         "                    \"rawhal-list-1\", of a solution library \"rawhal-tensile-1\")\n"
-         "                    instead of text\n"
-         "  --html            one page for browsers instead of text: all kernels, to be\n"
-         "                    sorted and searched, and their arguments as maps of bytes\n"
-         "                    (of one FILE)\n"
-         "  -o, --output OUT  write the page of --html there, not to standard output\n"
-         "  --brief           one line a kernel (text of one FILE only)\n"
-         "  --disassemble     the instructions of FILE's objects, or of the kernels of\n"
-         "                    --kernel, by llvm-objdump: RAWHAL_OBJDUMP, or the newest\n"
-         "                    that there is\n"
-         "  --list            a list also of one FILE\n"
-         "  --demangle        C++ names of kernels as they were written, also where\n"
-         "                    standard output is not a terminal; --no-demangle: nowhere.\n"
-         "                    JSON has the exact names\n"
-         "  --kernel TEXT     only kernels whose name contains TEXT, and what is theirs\n"
+         "  --json            print one JSON document (schema \"rawhal-inspect-1\", of a\n"
+         "                    list \"rawhal-list-1\", of a solution library\n"
+         "                    \"rawhal-tensile-1\") instead of text\n"
+         "  --html            write one HTML page instead of text (of one FILE): a table\n"
+         "                    of kernels to sort and search, and arguments as maps of\n"
+         "                    bytes\n"
+         "  -o, --output OUT  write the page of --html to OUT, not to standard output\n"
+         "  --brief           print one line per kernel (text of one FILE only)\n"
+         "  --disassemble     print the instructions of FILE, or of the kernels that\n"
+         "                    --kernel selects, with llvm-objdump: the program that\n"
+         "                    RAWHAL_OBJDUMP names, or the newest that is installed\n"
+         "  --list            list the code objects even if there is only one FILE\n"
+         "  --demangle        print C++ names of kernels as in the source, which is the\n"
+         "                    default on a terminal; --no-demangle: never. JSON always has\n"
+         "                    the mangled names\n"
+         "  --kernel TEXT     only kernels whose name contains TEXT\n"
          "  --target ID       only objects that run on ID, such as gfx90a or\n"
          "                    gfx90a:xnack-\n"
-         "  --help            this text\n\n"
+         "  --help            show this text\n\n"
          "exit status:\n"
          "  0   everything was read\n"
          "  2   the command line is wrong\n"
          "  3   the file, or an object in it, cannot be read: standard error says why, and\n"
-         "      so do \"status\", \"message\" and \"offset\" of the document of --json; a\n"
-         "      list goes on with the others. No kernel's name contains TEXT, or no object\n"
-         "      runs on ID: there is no output. Or llvm-objdump is missing or failed\n";
+         "      so do \"status\", \"message\" and \"offset\" of the document of --json; a list\n"
+         "      continues with the others. Or no kernel's name contains TEXT, or no object\n"
+         "      runs on ID: then there is no output. Or llvm-objdump is missing or failed\n";
 }
 
 const tool_command_t inspect_command = {

@@ -258,13 +258,13 @@ int inspect_list(const inspect_options_t *options, bool json, char **paths, int 
   }
   fflush(stdout); /* before what standard error says */
   if (list.failed)
-    done = tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory for the names of what there is");
+    done = tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory for the list");
   if (!done)
     return tool_fail("inspect", &error);
   if (!list.objects && !list.libraries && !list.walk.refused) {
     (void)tool_refuse(&error, RAWHAL_NOT_FOUND,
-                      "no such code object in %" PRIu64 " files of %.200s%s", list.files, paths[0],
-                      count > 1 ? " and others" : "");
+                      "no matching code object in %" PRIu64 " files of %.200s%s", list.files,
+                      paths[0], count > 1 ? " and others" : "");
     return tool_fail("inspect", &error);
   }
   return list.refused || list.walk.refused ? TOOL_FAILED : TOOL_OK;

@@ -110,9 +110,9 @@ static int read_assignment(const char *text, const rawhal_limit_device_t *device
   if (!equals)
     return tool_usage("limits", "expected NAME=VALUE, got '%s'", text);
   if (!find_limit(text, (size_t)(equals - text), &assignment->limit))
-    return tool_usage("limits", "no limit has the name '%.*s'", (int)(equals - text), text);
+    return tool_usage("limits", "unknown limit '%.*s'", (int)(equals - text), text);
   if (rawhal_limit_info(assignment->limit)->level == RAWHAL_LIMIT_LEVEL_PROCESS)
-    return tool_usage("limits", "%s is each process's own, set where it starts",
+    return tool_usage("limits", "%s is set for each process, where it is started",
                       rawhal_limit_info(assignment->limit)->name);
   if (rawhal_limit_parse(assignment->limit, equals + 1, device, &assignment->value, &error))
     return tool_usage("limits", "%s: %s", text, error.message);
@@ -181,8 +181,7 @@ int limits_control(int argc, char **argv)
   if (action == set && given == 2)
     return tool_usage("limits", "set: expected NAME=VALUE after TENANT");
   if (action != set && given > 2)
-    return tool_usage("limits", "%s: expected REGION and TENANT only, got '%s'", word,
-                      argv[optind + 2]);
+    return tool_usage("limits", "%s: unexpected argument '%s'", word, argv[optind + 2]);
   order.region = argv[optind];
   order.tenant = argv[optind + 1];
   return run_with(action, &order, argv + optind + 2, (size_t)given - 2, &device);

@@ -185,7 +185,7 @@ static int run(int argc, char **argv)
       return tool_option_usage("limits", argv);
     }
   if (argc != optind)
-    return tool_usage("limits", "expected options only, got '%s'", argv[optind]);
+    return tool_usage("limits", "unexpected argument '%s'", argv[optind]);
   rawhal_limit_config_t *config;
   rawhal_status_t status = rawhal_limit_config_create(&config, &error);
   if (status == RAWHAL_OK)
@@ -202,33 +202,35 @@ static const char *help(void)
          "       rawhal limits set REGION TENANT NAME=VALUE... [--on DEVICE]\n"
          "                         [--memory SIZE]\n"
          "       rawhal limits suspend|resume|release REGION TENANT [--on DEVICE]\n\n"
-         "Shows the limits that programs started from this environment will have, and\n"
-         "which variable each value comes from: of RAWHAL_*, those that HAMi's device\n"
-         "plugins set, and the file that RAWHAL_LIMITS_FILE names, the stricter. Lists\n"
-         "what other limiters read and rawhal does not.\n\n"
-         "With a region's file, which must be writable: changes a tenant that runs.\n\n"
-         "  set       memory, gpu-share (or share), dispatch-rate (or rate), burst,\n"
-         "            charging, or device-share, which is all tenants'\n"
-         "  suspend   what runs ends, nothing more is admitted until 'resume'\n"
-         "  release   takes all of that back: what its processes ask for holds again\n\n"
+         "Shows the limits of programs that are started from this environment, and where\n"
+         "each value comes from: RAWHAL_* variables, variables that HAMi's device plugins\n"
+         "set, and the file that RAWHAL_LIMITS_FILE names. The strictest value applies.\n"
+         "Also lists variables that other limiters read and rawhal ignores.\n\n"
+         "With REGION, a file that must be writable, changes a running tenant:\n\n"
+         "  set       sets memory, gpu-share (or share), dispatch-rate (or rate), burst,\n"
+         "            charging, or device-share, which is that of all tenants together\n"
+         "  suspend   admits nothing until 'resume'; what is running continues\n"
+         "  release   undoes 'set' and 'suspend': the limits of the tenant's processes\n"
+         "            apply again\n\n"
          "options:\n"
          "  --index N        the number of the device whose variables apply, as in\n"
-         "                   RAWHAL_MEMORY_LIMIT_1; default 0\n"
-         "  --memory SIZE    the device's memory, such as 64G: what percentages are of\n"
-         "  --on DEVICE      the tenant on that device of the region only, as 'rawhal top'\n"
-         "                   names it\n"
-         "  --json           one JSON document (schema \"rawhal-limits-1\") instead of text\n"
-         "  --help           this text\n\n"
+         "                   RAWHAL_MEMORY_LIMIT_1; default: 0\n"
+         "  --memory SIZE    memory of the device, such as 64G, for values in percent\n"
+         "  --on DEVICE      change the tenant on this device of the region only, as named\n"
+         "                   by 'rawhal top'\n"
+         "  --json           print one JSON document (schema \"rawhal-limits-1\") instead of\n"
+         "                   text\n"
+         "  --help           show this text\n\n"
          "exit status:\n"
          "  0   success\n"
          "  2   the command line is wrong\n"
-         "  3   a variable has a value that is not valid, or the region or the tenant does\n"
-         "      not exist or is not writable; standard error says which\n";
+         "  3   a variable is not valid, or the region or the tenant does not exist or is\n"
+         "      not writable; standard error says which\n";
 }
 
 const tool_command_t limits_command = {
     .name = "limits",
-    .summary = "show what the environment limits; change a running tenant",
+    .summary = "show the limits of this environment, or change a running tenant",
     .help = help,
     .run = run,
     .options = long_options,

@@ -72,7 +72,7 @@ static bool compare_buffer(replay_t *replay, const record_buffer_t *after)
       buffer->before->content.size != after->content.size)
     return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
                        "the buffer at 0x%" PRIx64 " (%" PRIu64
-                       " bytes) was recorded after the dispatch alone, or twice",
+                       " bytes) was recorded only after the dispatch, or twice",
                        after->address, after->content.size);
   if (after->left_out)
     return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
@@ -91,8 +91,9 @@ bool replay_compare(replay_t *replay)
   const record_buffers_t after = record_reader_buffers(replay->reader, number, RECORD_AFTER);
   if (!after.all)
     return tool_refuse(&replay->error, RAWHAL_NOT_FOUND,
-                       "dispatch %" PRIu64 " has run, and there is nothing to compare with: the "
-                       "recording does not have all buffers as they were after it",
+                       "dispatch %" PRIu64
+                       " ran, but there is nothing to compare with: the recording does not have "
+                       "the contents of all buffers after it",
                        number);
   for (size_t i = 0; i < after.count; ++i)
     if (!compare_buffer(replay, &after.buffers[i]))

@@ -15,8 +15,8 @@ static const char *const ends[] = {[RECORD_UNFINISHED] = "unfinished",
                                    [RECORD_TORN] = "torn"};
 
 const char replay_first_version[] =
-    "recorded in format version 1: its code object's variables, pointers in arguments by value and "
-    "in buffers were not followed, and nothing says what may be missing";
+    "recorded in format version 1: variables of the code object, and pointers in arguments by "
+    "value and in buffers were not followed, and what is missing is not known";
 
 static const char *state_of(const record_buffer_t *buffer)
 {
@@ -196,16 +196,17 @@ static void print_end(const record_reader_info_t *info, const char *path)
     puts("closed");
     break;
   case RECORD_FULL:
-    printf("full: it ends at its bound of %" PRIu64 " bytes, more was not recorded\n", info->bound);
+    printf("full: it reached its limit of %" PRIu64 " bytes, and recorded nothing more\n",
+           info->bound);
     break;
   case RECORD_FAILED:
-    printf("ended when it could not be written any more: %s\n", strerror(info->code));
+    printf("ended because it could not be written: %s\n", strerror(info->code));
     break;
   case RECORD_TORN:
-    printf("torn: %" PRIu64 " bytes more are of a record that is not whole\n", info->torn);
+    printf("torn: the last %" PRIu64 " bytes are an incomplete record\n", info->torn);
     break;
   default:
-    puts("unfinished: it is still written, or its process was killed");
+    puts("unfinished: it is still being written, or its process was killed");
   }
 }
 

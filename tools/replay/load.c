@@ -57,8 +57,9 @@ static bool check_private(replay_t *replay)
   if (replay->recorded.private_bytes <= own)
     return true;
   return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
-                     "it had %" PRIu32 " bytes of private memory a work-item, %" PRIu32
-                     " are the kernel's own: a stack of a size that the program chose",
+                     "the dispatch had %" PRIu32
+                     " bytes of private memory per work-item, but the kernel needs %" PRIu32
+                     ": the program chose a stack size, which replay cannot",
                      replay->recorded.private_bytes, own);
 }
 

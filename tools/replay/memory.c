@@ -21,7 +21,7 @@ static bool take_segment(replay_t *replay, replay_buffer_t *buffer)
   const uint64_t skip = before->address - place->base;
   if (skip >= place->size || before->content.size > place->size - skip)
     return tool_refuse(&replay->error, RAWHAL_MALFORMED,
-                       "the variables at 0x%" PRIx64 " (%" PRIu64 " bytes) are not of the code "
+                       "the variables at 0x%" PRIx64 " (%" PRIu64 " bytes) are not in the code "
                        "object, which was at 0x%" PRIx64,
                        before->address, before->content.size, place->base);
   const uint64_t now = before->address - place->delta + replay->delta;
@@ -140,8 +140,9 @@ static bool fill_buffer(replay_t *replay, replay_buffer_t *buffer)
     return false;
   if (filling.words && !before->segment)
     replay_note(replay,
-                "buffer %zu at 0x%" PRIx64 " has %" PRIu64 " words that lead into what was "
-                "recorded, the first at offset %" PRIu64 ": they are taken for pointers",
+                "buffer %zu at 0x%" PRIx64 " has %" PRIu64
+                " words that point into recorded memory, the first at offset %" PRIu64
+                ": they are treated as pointers",
                 buffer->index, before->address, filling.words, filling.first);
   return true;
 }
@@ -151,10 +152,11 @@ bool replay_fill(replay_t *replay)
   const uint64_t number = replay->request->number;
   const record_buffers_t before = record_reader_buffers(replay->reader, number, RECORD_BEFORE);
   if (!before.all)
-    return tool_refuse(&replay->error, RAWHAL_NOT_FOUND,
-                       "the recording does not have all buffers as they were before dispatch "
-                       "%" PRIu64 ": it was not asked for, or it ends there",
-                       number);
+    return tool_refuse(
+        &replay->error, RAWHAL_NOT_FOUND,
+        "the recording does not have the contents of all buffers before dispatch %" PRIu64
+        ": they were not requested, or the recording ends there",
+        number);
   if (!replay_sort(replay, &before) || !take_all(replay))
     return false;
   for (size_t i = 0; i < replay->buffer_count; ++i)
@@ -224,7 +226,7 @@ static bool relocate_pointer(const relocation_t *relocation)
     return true;
   const int size = argument->name.size < 60 ? (int)argument->name.size : 60;
   return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
-                     "argument %zu '%.*s' is 0x%" PRIx64 ", which leads into no recorded buffer",
+                     "argument %zu '%.*s' is 0x%" PRIx64 ", which points into no recorded buffer",
                      relocation->index, size, argument->name.size ? argument->name.data : "", word);
 }
 

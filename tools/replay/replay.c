@@ -41,12 +41,12 @@ static bool choose(record_reader_t *reader, const char *wanted, uint64_t *number
   record_dispatch_t dispatch;
   const uint64_t count = record_reader_info(reader)->dispatches;
   if (!count)
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "it has no dispatch");
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "the recording has no dispatch");
   if (!wanted) {
     *number = 1;
     return count == 1 || tool_refuse(error, RAWHAL_NOT_FOUND,
-                                     "there are %" PRIu64 " dispatches: --kernel says which, "
-                                     "--list lists them",
+                                     "there are %" PRIu64
+                                     " dispatches: choose one with --kernel (--list lists them)",
                                      count);
   }
   if (tool_parse_number(wanted, UINT64_MAX, number))
@@ -59,7 +59,7 @@ static bool choose(record_reader_t *reader, const char *wanted, uint64_t *number
     if (is_named(&dispatch, wanted))
       return true;
   }
-  return tool_refuse(error, RAWHAL_NOT_FOUND, "none of %" PRIu64 " dispatches is of a kernel '%s'",
+  return tool_refuse(error, RAWHAL_NOT_FOUND, "none of %" PRIu64 " dispatches is of kernel '%s'",
                      count, wanted);
 }
 
@@ -197,28 +197,27 @@ static const char *help(void)
 {
   return "usage: rawhal replay FILE [--kernel N|NAME] [OPTIONS]\n"
          "       rawhal replay FILE --list [--json]\n\n"
-         "Launches a dispatch of a recording: its code object, its grid and its arguments,\n"
-         "with buffers and variables that have the contents that were recorded. Pointers\n"
-         "that lead into these, in arguments by value and in buffers, too, lead to where\n"
-         "they are now. Then they are compared with what was recorded after the dispatch,\n"
-         "and the first byte that differs is shown. Hidden arguments are those of the\n"
-         "recording. What may be missing, or is a guess, is said.\n\n"
+         "Launches a dispatch of a recording again, with the recorded code object, grid,\n"
+         "arguments, and contents of buffers and variables. Pointers into recorded buffers\n"
+         "are relocated, including those in arguments by value and in buffers. Hidden\n"
+         "arguments are as recorded. Then compares buffers and variables with what was\n"
+         "recorded after the dispatch, and shows the first byte that differs. Says what is\n"
+         "missing from the recording and what had to be guessed.\n\n"
          "options:\n"
-         "  --kernel N|NAME    the dispatch of that number, or the first of that kernel;\n"
-         "                     needed where there are several\n"
-         "  --list             what is in the file, and how it ends, instead\n"
-         "  --json             one JSON document (schema \"rawhal-replay-1\", of --list\n"
-         "                     \"rawhal-recording-1\") instead of text\n"
-         "  --device KIND      softgpu or hsa (hardware); default: hardware if there is\n"
-         "                     any\n"
-         "  --timeout SECONDS  stop a kernel that runs longer (default 60, 0 = never)\n"
-         "  --demangle         C++ names of kernels as they were written, also where\n"
-         "                     standard output is not a terminal; --no-demangle: nowhere.\n"
-         "                     JSON has the exact names\n"
-         "  --help             this text\n\n"
+         "  --kernel N|NAME    the number of the dispatch, or the first dispatch of this\n"
+         "                     kernel; required if there are several\n"
+         "  --list             list the contents of FILE, and whether it is complete\n"
+         "  --json             print one JSON document (schema \"rawhal-replay-1\", of\n"
+         "                     --list \"rawhal-recording-1\") instead of text\n"
+         "  --device KIND      softgpu or hsa (hardware); default: hardware if present\n"
+         "  --timeout SECONDS  stop a kernel that runs longer; default: 60; 0: never\n"
+         "  --demangle         print C++ names of kernels as in the source, which is the\n"
+         "                     default on a terminal; --no-demangle: never. JSON always\n"
+         "                     has the mangled names\n"
+         "  --help             show this text\n\n"
          "exit status:\n"
-         "  0   the dispatch left the recorded bytes\n"
-         "  1   it left others\n"
+         "  0   the dispatch produced the recorded bytes\n"
+         "  1   the dispatch produced other bytes\n"
          "  2   the command line is wrong\n"
          "  3   FILE cannot be read, or the dispatch cannot be replayed or compared;\n"
          "      standard error says why\n";
@@ -226,7 +225,7 @@ static const char *help(void)
 
 const tool_command_t replay_command = {
     .name = "replay",
-    .summary = "launch a recorded dispatch, and compare what it leaves",
+    .summary = "launch a recorded dispatch, and compare the results",
     .help = help,
     .run = run,
     .options = long_options,

@@ -85,7 +85,7 @@ static bool parse_float(const char *text, unsigned bits, run_argument_t *argumen
   }
   if (end == text || *end)
     return refuse(error, "'%s' is not a number", text);
-  return !beyond || refuse(error, "'%s' is more than a number of %u bits can be", text, bits);
+  return !beyond || refuse(error, "'%s' does not fit a number of %u bits", text, bits);
 }
 
 static bool parse_hex(const char *text, unsigned bits, run_argument_t *argument,
@@ -95,7 +95,7 @@ static bool parse_hex(const char *text, unsigned bits, run_argument_t *argument,
   size_t digits = strlen(text);
   *argument = (run_argument_t){.kind = RUN_BYTES, .size = digits / 2};
   if (!digits || digits % 2 || strspn(text, "0123456789abcdefABCDEF") != digits)
-    return refuse(error, "'%s' is not a sequence of byte pairs in hexadecimal", text);
+    return refuse(error, "'%s' is not a sequence of bytes of two hexadecimal digits", text);
   argument->data = malloc(argument->size);
   if (!argument->data)
     return refuse(error, "out of memory");
@@ -118,7 +118,7 @@ static bool parse_pointer(const char *text, unsigned bits, run_argument_t *argum
   if (strncmp(text, "zero:", 5))
     return read_file(text, argument, error);
   return (parse_size(text + 5, &argument->size) && argument->size) ||
-         refuse(error, "'%s' is not a size in bytes above 0", text + 5);
+         refuse(error, "'%s' is not a size of at least one byte", text + 5);
 }
 
 /* "PATH:SIZE" (zeros in) or, for inout, "IN:OUT": split at the last colon, as paths may hold
@@ -141,7 +141,7 @@ static bool parse_out(const char *text, unsigned bits, run_argument_t *argument,
   if (has_input)
     return read_file(first, argument, error);
   return (parse_size(second, &argument->size) && argument->size) ||
-         refuse(error, "'%s' is not a size in bytes above 0", second);
+         refuse(error, "'%s' is not a size of at least one byte", second);
 }
 
 static bool parse_lds(const char *text, unsigned bits, run_argument_t *argument,
@@ -172,23 +172,6 @@ static const struct form {
     {"ptr", parse_pointer, 0},   {"out", parse_out, 0},       {"inout", parse_out, 1},
     {"lds", parse_lds, 0},       {"blob", parse_blob, 0},
 };
-
-const char run_argument_help[] =
-    "  u8: u16: u32: u64:NUMBER  an unsigned integer (decimal or 0x...)\n"
-    "  i8: i16: i32: i64:NUMBER  a signed integer\n"
-    "  f32: f64:NUMBER           a floating-point number\n"
-    "  hex:BYTES                 a by-value argument, two digits a byte, in memory\n"
-    "                            order\n"
-    "  bytes:FILE                a by-value argument, from a file\n"
-    "  ptr:FILE                  a device buffer that starts as the file's bytes\n"
-    "  ptr:zero:SIZE             a device buffer of SIZE zero bytes (4096, 64K, 1M)\n"
-    "  ptr:null                  a null pointer\n"
-    "  out:FILE:SIZE             a buffer of SIZE zero bytes, written to FILE\n"
-    "                            afterwards\n"
-    "  inout:IN:OUT              a buffer that starts as file IN, written to file OUT\n"
-    "                            afterwards\n"
-    "  lds:SIZE                  a pointer to SIZE bytes of dynamic group memory\n"
-    "  blob:FILE                 the whole kernarg segment, prepacked: the only ARG\n";
 
 bool run_argument_parse(const char *word, run_argument_t *argument, rawhal_error_t *error)
 {

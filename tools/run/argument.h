@@ -28,7 +28,4 @@ typedef struct run_argument {
 bool run_argument_parse(const char *word, run_argument_t *argument, rawhal_error_t *error);
 void run_argument_release(run_argument_t *argument);
 
-/* The forms, one a line, for --help. */
-extern const char run_argument_help[];
-
 #endif

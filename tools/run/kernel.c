@@ -170,8 +170,8 @@ static bool make_buffer(session_t *s, size_t index, uint64_t *address)
 {
   const run_argument_t *argument = &s->request->arguments[index];
   if (!argument->size)
-    return refuse(s, RAWHAL_INVALID_ARGUMENT, "'%s' is an empty file: no buffer has 0 bytes",
-                  argument->word);
+    return refuse(s, RAWHAL_INVALID_ARGUMENT,
+                  "'%s' is an empty file, but a buffer needs at least one byte", argument->word);
   if (rawhal_buffer_allocate(s->device, RAWHAL_MEMORY_DEVICE, argument->size, &s->buffers[index],
                              &s->error))
     return false;
@@ -208,7 +208,7 @@ static bool pack_argument(session_t *s, const rawhal_kernarg_layout_t *layout, s
     value = ((uint64_t)base + *top + 15) & ~(uint64_t)15;
     uint64_t end = value + argument->size;
     if (end > UINT32_MAX)
-      return refuse(s, RAWHAL_OUT_OF_RANGE, "'%s' is more group memory than there is",
+      return refuse(s, RAWHAL_OUT_OF_RANGE, "'%s' exceeds the group memory of the device",
                     argument->word);
     *top = (uint32_t)(end - base);
     bytes = &value;
@@ -375,8 +375,8 @@ static bool check_memory(session_t *s)
       wanted = UINT64_MAX;
   rawhal_device_memory(s->device, &total, &available);
   return wanted <= total || refuse(s, RAWHAL_OUT_OF_MEMORY,
-                                   "the buffers of the arguments have %" PRIu64
-                                   " bytes, the device has %" PRIu64 " for this process",
+                                   "the buffers of the arguments need %" PRIu64
+                                   " bytes, but only %" PRIu64 " are available to this process",
                                    wanted, total);
 }
 

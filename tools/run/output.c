@@ -89,8 +89,8 @@ static bool has_room(const run_request_t *request, size_t index, const char *pla
     ++count;
   }
   return wanted <= room ||
-         refuse(error, "'%s': there is room for %" PRIu64 " bytes, and it %swill have %" PRIu64,
-                argument->out_path, room, count > 1 ? "and those before it " : "", wanted);
+         refuse(error, "'%s': %" PRIu64 " bytes are free, but %s %" PRIu64, argument->out_path,
+                room, count > 1 ? "it and the files before it need" : "it needs", wanted);
 }
 
 /* One that is not there yet. */
@@ -156,7 +156,7 @@ static bool check_one(const run_request_t *request, size_t index, rawhal_error_t
   for (size_t i = 0; i < index; ++i)
     if (request->arguments[i].out_path &&
         is_same(request->arguments[i].out_path, argument->out_path))
-      return refuse(error, "'%s' and '%s' would go to one file", request->arguments[i].word,
+      return refuse(error, "'%s' and '%s' are the same file", request->arguments[i].word,
                     argument->word);
   if (!stat(argument->out_path, &facts))
     return check_old(request, index, &facts, has_object ? &object : NULL, error);

@@ -141,68 +141,77 @@ static int run(int argc, char **argv)
   rawhal_error_t error;
   if (run_triton_is(&request)) {
     if (!request.has_grid || request.grid_in_items || request.has_block || request.has_dynamic_lds)
-      return tool_usage("run", "of Triton's entries, --grid is needed; work-group and group memory "
-                               "are their .json's");
+      return tool_usage("run", "an entry of Triton's cache requires --grid, and states its "
+                               "work-group and group memory itself");
     if (!run_triton_open(&request, &triton, &error)) {
       rawhal_triton_close(triton);
       return tool_fail("run", &error);
     }
   } else if (!request.kernel || !request.has_grid || !request.has_block) {
-    return tool_usage("run", "--kernel, --grid (or --items) and --block are needed");
+    return tool_usage("run", "--kernel, --grid (or --items) and --block are required");
   }
   int status = run_with_arguments(&request, argv + optind, (size_t)(argc - optind));
   rawhal_triton_close(triton);
   return status;
 }
 
-static const char help[] =
-    "usage: rawhal run FILE --kernel NAME --grid X[,Y,Z] --block X[,Y,Z]\n"
-    "                  [OPTIONS] [ARG...]\n"
-    "       rawhal run ENTRY --grid X[,Y,Z] [OPTIONS] [ARG...]\n\n"
-    "Loads the code object in FILE that fits the device, and runs one of its kernels.\n"
-    "FILE may be anything 'rawhal inspect' reads, - is standard input. Without a GPU\n"
-    "the kernel runs on softgpu, a GPU in software. ENTRY is NAME.json or NAME.hsaco\n"
-    "of Triton's cache: the kernel's name, work-group and group memory are the\n"
-    "JSON's, and what Triton's launcher puts after the arguments is added.\n\n"
-    "options:\n"
-    "  --kernel NAME        the kernel's name or symbol, exactly\n"
-    "  --grid X[,Y,Z]       number of WORK-GROUPS in each dimension\n"
-    "  --items X[,Y,Z]      instead of --grid: number of work-items; the last group\n"
-    "                       may be partial\n"
-    "  --block X[,Y,Z]      work-items of a work-group\n"
-    "  --dynamic-lds BYTES  group memory beyond the kernel's own and that of lds:\n"
-    "                       arguments\n"
-    "  --kernarg-size BYTES kernarg segment size of a kernel whose file does not tell\n"
-    "  --device KIND        softgpu or hsa (hardware); default: hardware if there is\n"
-    "                       any\n"
-    "  --timeout SECONDS    stop a kernel that runs longer (default 60, 0 = never)\n"
-    "  --repeat N           launch it N times, with buffers as they were before the\n"
-    "                       first: its times are the least, the median, the most\n"
-    "  --json               one JSON document (schema \"rawhal-run-1\")\n"
-    "  --help               this text\n\n"
-    "What cannot be written is refused before the kernel runs.\n\n"
-    "ARG, one for each visible argument in order (rawhal inspect lists them):\n";
-
-static const char help_end[] =
-    "\nnegative numbers: put -- before FILE, or write them as they stand (i32:-5).\n\n"
-    "exit status:\n"
-    "  0   the kernel ran to its end and all results are written\n"
-    "  2   the command line is wrong\n"
-    "  3   the kernel was refused, faulted or was stopped, or there is no device;\n"
-    "      standard error says why\n";
-
-static char whole_help[sizeof(help) + sizeof(help_end) + 2048];
-
-static const char *make_help(void)
+static const char *help(void)
 {
-  snprintf(whole_help, sizeof(whole_help), "%s%s%s", help, run_argument_help, help_end);
-  return whole_help;
+  return "usage: rawhal run FILE --kernel NAME --grid X[,Y,Z] --block X[,Y,Z]\n"
+         "                  [OPTIONS] [ARG...]\n"
+         "       rawhal run ENTRY --grid X[,Y,Z] [OPTIONS] [ARG...]\n\n"
+         "Loads the code object in FILE that fits the device best, and runs one of its\n"
+         "kernels. FILE can be anything that 'rawhal inspect' reads; - is standard input.\n"
+         "Without a GPU, the kernel runs on softgpu, a GPU in software. ENTRY is NAME.json\n"
+         "or NAME.hsaco of Triton's cache: the JSON states the kernel, its work-group and\n"
+         "its group memory, and the arguments that Triton's launcher appends are added.\n\n"
+         "options:\n"
+         "  --kernel NAME        the kernel's exact name or symbol\n"
+         "  --grid X[,Y,Z]       number of WORK-GROUPS in each dimension\n"
+         "  --items X[,Y,Z]      number of work-items in each dimension, instead of\n"
+         "                       --grid; the last group may be partial\n"
+         "  --block X[,Y,Z]      work-items of each work-group\n"
+         "  --dynamic-lds BYTES  group memory in addition to the kernel's own and that of\n"
+         "                       lds: arguments\n"
+         "  --kernarg-size BYTES size of the kernarg segment, for a kernel whose file does\n"
+         "                       not state it\n"
+         "  --device KIND        softgpu or hsa (hardware); default: hardware if present\n"
+         "  --timeout SECONDS    stop a kernel that runs longer; default: 60; 0: never\n"
+         "  --repeat N           launch N times, each with the initial contents of\n"
+         "                       buffers, and print the least, the median and the greatest\n"
+         "                       time\n"
+         "  --json               print one JSON document (schema \"rawhal-run-1\")\n"
+         "  --help               show this text\n\n"
+         "ARG, one for each visible argument, in the order of 'rawhal inspect':\n"
+         "  u8: u16: u32: u64:NUMBER  an unsigned integer (decimal or 0x...)\n"
+         "  i8: i16: i32: i64:NUMBER  a signed integer\n"
+         "  f32: f64:NUMBER           a floating-point number\n"
+         "  hex:BYTES                 an argument by value, two digits per byte, in memory\n"
+         "                            order\n"
+         "  bytes:FILE                an argument by value, read from a file\n"
+         "  ptr:FILE                  a device buffer with the contents of a file\n"
+         "  ptr:zero:SIZE             a device buffer of SIZE zero bytes (4096, 64K, 1M)\n"
+         "  ptr:null                  a null pointer\n"
+         "  out:FILE:SIZE             a buffer of SIZE zero bytes, written to FILE\n"
+         "                            afterwards\n"
+         "  inout:IN:OUT              a buffer with the contents of file IN, written to\n"
+         "                            file OUT afterwards\n"
+         "  lds:SIZE                  a pointer to SIZE bytes of dynamic group memory\n"
+         "  blob:FILE                 the complete kernarg segment, prepacked; no other\n"
+         "                            ARG is allowed\n\n"
+         "Output files that cannot be written are refused before the kernel runs. Negative\n"
+         "numbers need no special treatment (i32:-5).\n\n"
+         "exit status:\n"
+         "  0   the kernel ran to its end and all results are written\n"
+         "  2   the command line is wrong\n"
+         "  3   the kernel was refused, faulted or was stopped, or there is no device;\n"
+         "      standard error says why\n";
 }
 
 const tool_command_t run_command = {
     .name = "run",
     .summary = "run one kernel of a file",
-    .help = make_help,
+    .help = help,
     .run = run,
     .options = long_options,
     .typed_files = true,

@@ -20,8 +20,8 @@ bool run_triton_open(run_request_t *request, rawhal_triton_t **triton, rawhal_er
     return false;
   const rawhal_triton_kernel_t *entry = request->triton = rawhal_triton_kernel(*triton, 0);
   if (request->kernel && strcmp(request->kernel, entry->name.data) != 0)
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "'%s' is of kernel '%s', not '%s'", request->path,
-                       entry->name.data, request->kernel);
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "'%s' describes kernel '%s', not '%s'",
+                       request->path, entry->name.data, request->kernel);
   request->kernel = entry->name.data;
   request->path = entry->hsaco_path.data;
   return true;

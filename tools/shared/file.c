@@ -40,7 +40,7 @@ static int open_regular(const char *path, size_t most, struct stat *facts, rawha
   }
   bool fits = false;
   if (fstat(file, facts))
-    tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "cannot look at '%s': %s", path, strerror(errno));
+    tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "cannot access '%s': %s", path, strerror(errno));
   else if (!S_ISREG(facts->st_mode) && !is_null_device(facts))
     tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "'%s' is not a regular file, but %s", path,
                 kind_name(facts->st_mode));
@@ -129,5 +129,5 @@ bool tool_write_file(const char *path, const void *data, size_t size, rawhal_err
     done = false;
   }
   return done || tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "cannot write '%s': %s", path,
-                             why == ENXIO ? "it has no reader" : strerror(why));
+                             why == ENXIO ? "no process reads it" : strerror(why));
 }

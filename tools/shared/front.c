@@ -40,12 +40,12 @@ bool front_find(char path[PATH_MAX], rawhal_error_t *error)
   else
     snprintf(place, sizeof(place), "%s/%s/%s", self, RAWHAL_LIBDIR_FROM_BINDIR, front_name);
   if (!realpath(place, path))
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "%.300s: %s; RAWHAL_FRONT_LIBRARY may name it",
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "%.300s: %s; set RAWHAL_FRONT_LIBRARY to its path",
                        place, strerror(errno));
   /* Names in HSA_TOOLS_LIB are separated by blanks. */
   if (strpbrk(path, " \t"))
     return tool_refuse(error, RAWHAL_UNSUPPORTED,
-                       "the HSA runtime takes no path with a blank in it: '%.300s'", path);
+                       "the HSA runtime cannot load a path that contains a blank: '%.300s'", path);
   return true;
 }
 
@@ -59,7 +59,7 @@ bool front_check(const char *path, const char *program, bool *enforces, rawhal_e
   /* POSIX promises that an object pointer from dlsym() holds a function's address. */
   *(void **)&check = dlsym(library, "rawhal_front_check");
   if (!check)
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "'%.300s' is not this version's", path);
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "'%.300s' is of another version", path);
   return check(program, enforces, message, sizeof(message)) ||
          tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%s", message);
 }
@@ -122,7 +122,7 @@ bool front_find_runner(char runner[PATH_MAX], rawhal_error_t *error)
   *runner = '\0';
   if (asked && *asked)
     return false;
-  fprintf(stderr, "rawhal exec: there is no GPU, and no softgpu in its place: %s\n",
+  fprintf(stderr, "rawhal exec: there is no GPU, and softgpu is not available: %s\n",
           error->message);
   return true;
 }

@@ -43,8 +43,7 @@ bool program_find_objdump(char path[PATH_MAX], rawhal_error_t *error)
     snprintf(path, PATH_MAX, "%s", wanted);
     if (strchr(wanted, '/') ? program_is(wanted) : program_in_path(wanted, path))
       return true;
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "%s: there is no program '%.400s'", variable,
-                       wanted);
+    return tool_refuse(error, RAWHAL_NOT_FOUND, "%s: program '%.400s' not found", variable, wanted);
   }
   for (int version = NEWEST; version >= OLDEST; --version) {
     snprintf(name, sizeof(name), "llvm-objdump-%d", version);
@@ -53,8 +52,8 @@ bool program_find_objdump(char path[PATH_MAX], rawhal_error_t *error)
   }
   if (program_in_path("llvm-objdump", path))
     return true;
-  return tool_refuse(error, RAWHAL_NOT_FOUND,
-                     "there is no llvm-objdump, which disassembles: Debian's package llvm-19 has "
-                     "one, or %s says where one is",
-                     variable);
+  return tool_refuse(
+      error, RAWHAL_NOT_FOUND,
+      "there is no llvm-objdump: install it (Debian's package llvm-19), or set %s to its path",
+      variable);
 }

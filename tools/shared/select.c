@@ -42,7 +42,7 @@ static bool open_stream(int stream, const char *path, rawhal_container_t **conta
   size_t size;
   if (stream == STDIN_FILENO && was_read)
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
-                       "standard input was read already: it can be one of the files only");
+                       "only one of the files can be standard input");
   was_read |= stream == STDIN_FILENO;
   if (tool_read_stream(stream, path, most, data, &size, error) &&
       rawhal_container_open(*data, size, &one, container, error) == RAWHAL_OK)

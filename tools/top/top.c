@@ -330,7 +330,7 @@ static int find_region(rawhal_limit_text_t *region)
   rawhal_limit_config_destroy(config);
   if (status != RAWHAL_OK)
     return tool_fail("top", &error);
-  return *region->text ? TOOL_OK : tool_usage("top", "no REGION, and the environment names none");
+  return *region->text ? TOOL_OK : tool_usage("top", "expected REGION: the environment names none");
 }
 
 static const struct option long_options[] = {
@@ -371,7 +371,7 @@ static int run(int argc, char **argv)
       return tool_option_usage("top", argv);
     }
   if (forms > 1)
-    return tool_usage("top", "expected one of --json, --prometheus and --log");
+    return tool_usage("top", "--json, --prometheus and --log cannot be combined");
   if (argc - optind + (named != NULL) > 1)
     return tool_usage("top", "expected one REGION, got %d", argc - optind + (named != NULL));
   named = optind < argc ? argv[optind] : named;
@@ -386,22 +386,23 @@ static int run(int argc, char **argv)
 static const char *help(void)
 {
   return "usage: rawhal top [REGION] [OPTIONS]\n\n"
-         "Shows who uses the devices of REGION, a file that processes with common limits\n"
-         "share: limits and what was achieved of them in the last 1, 10 and 60 seconds,\n"
-         "waits, refusals and memory, by device, tenant and process. The default is the\n"
-         "region that the environment names. Reads only, takes no lock, and shows the\n"
-         "files of dead processes, too.\n\n"
-         "On a terminal the table is renewed every second until interrupted, and has the\n"
-         "columns that there is room for; a dumb one gets it anew below.\n\n"
+         "Shows who uses the devices of REGION, a file shared by processes with common\n"
+         "limits: the limits and the use of the last 1, 10 and 60 seconds, waits, refusals\n"
+         "and memory, by device, tenant and process. Default: the region that the\n"
+         "environment names. Only reads, takes no lock, and also shows the files of dead\n"
+         "processes.\n\n"
+         "On a terminal, refreshes the table every second until interrupted, with as many\n"
+         "columns as fit; a dumb terminal gets a new table below the last.\n\n"
          "options:\n"
-         "  --region REGION  as REGION\n"
-         "  --tenant NAME    that tenant only, with its devices and processes\n"
-         "  --once        show it once; the default unless standard output is a terminal\n"
-         "  --json        one JSON document (schema \"rawhal-top-1\") instead of text, once\n"
-         "  --prometheus  metrics in Prometheus' text format instead, once\n"
-         "  --log         a line for each refusal: those that the region remembers, then\n"
-         "                new ones until interrupted; with --once the former only\n"
-         "  --help        this text\n\n"
+         "  --region REGION  same as REGION\n"
+         "  --tenant NAME    only this tenant, with its devices and processes\n"
+         "  --once           show the table once; default unless standard output is a\n"
+         "                   terminal\n"
+         "  --json           print one JSON document (schema \"rawhal-top-1\") instead, once\n"
+         "  --prometheus     print metrics in the text format of Prometheus instead, once\n"
+         "  --log            print one line per refusal: those that the region remembers,\n"
+         "                   then new ones until interrupted; with --once only the former\n"
+         "  --help           show this text\n\n"
          "exit status:\n"
          "  0   success\n"
          "  2   the command line is wrong\n"
@@ -410,7 +411,7 @@ static const char *help(void)
 
 const tool_command_t top_command = {
     .name = "top",
-    .summary = "show who uses the devices of a region with common limits",
+    .summary = "show who uses the devices of a region",
     .help = help,
     .run = run,
     .options = long_options,

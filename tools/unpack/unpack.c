@@ -95,7 +95,7 @@ static bool unpack_objects(unpack_t *unpack, rawhal_container_t *container, rawh
          tool_refuse(error, RAWHAL_NOT_FOUND,
                      "none of the file's %zu objects%s (%" PRIu64 " cannot be read)",
                      rawhal_container_count(container),
-                     unpack->target || unpack->object ? " is asked for" : " is a code object",
+                     unpack->target || unpack->object ? " is selected" : " is a code object",
                      unpack->unreadable);
 }
 
@@ -170,25 +170,25 @@ static int run(int argc, char **argv)
   for (int i = optind; i < argc; ++i)
     for (int k = optind; k < i && unpack.replace; ++k)
       if (!strcmp(base_of(argv[i]), base_of(argv[k])))
-        return tool_usage("unpack", "'%s' and '%s' are both '%s': unpack them one by one", argv[k],
-                          argv[i], base_of(argv[i]));
+        return tool_usage("unpack", "'%s' and '%s' have the same name '%s': unpack them separately",
+                          argv[k], argv[i], base_of(argv[i]));
   return unpack_files(&unpack, argv + optind, argc - optind);
 }
 
 static const char *help(void)
 {
   return "usage: rawhal unpack FILE... [OPTIONS]\n\n"
-         "Writes the code objects of FILE, which 'rawhal inspect' lists, to files of\n"
-         "their own: FILE-NUMBER-TARGET.co, byte for byte, whatever carried them and\n"
-         "however they were compressed. Prints the names. Damaged objects are written,\n"
-         "too; what is not an AMDGPU code object is not. A FILE of - is standard input;\n"
-         "its objects are stdin-NUMBER-....\n\n"
+         "Extracts the code objects of FILE, as listed by 'rawhal inspect', from any\n"
+         "container and compression, byte for byte to files named FILE-NUMBER-TARGET.co.\n"
+         "Prints their names. Extracts damaged code objects as well, but nothing that is\n"
+         "not an AMDGPU code object. A FILE of - is standard input, whose objects are\n"
+         "named stdin-NUMBER-TARGET.co.\n\n"
          "options:\n"
-         "  --force          replace files that are there already\n"
-         "  --object N       only object number N\n"
-         "  --output FOLDER  write there, not to the current folder\n"
+         "  --force          replace existing files\n"
+         "  --object N       only the object with this number\n"
+         "  --output FOLDER  write to FOLDER, not to the current folder\n"
          "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
-         "  --help           this text\n\n"
+         "  --help           show this text\n\n"
          "exit status:\n"
          "  0   success\n"
          "  2   the command line is wrong\n"
@@ -198,7 +198,7 @@ static const char *help(void)
 
 const tool_command_t unpack_command = {
     .name = "unpack",
-    .summary = "write the code objects of a file to files of their own",
+    .summary = "extract the code objects of a file",
     .help = help,
     .run = run,
     .options = long_options,

@@ -29,7 +29,7 @@ static bool open_page(page_t *page)
   if (page->path && stat(page->path, &facts) == 0 && S_ISREG(facts.st_mode) &&
       is_input(page, &facts))
     return tool_refuse(&page->error, RAWHAL_INVALID_ARGUMENT,
-                       "'%s' is what is read: it would be lost", page->path);
+                       "'%s' is the input, and would be overwritten", page->path);
   page->out = page->path ? fopen(page->path, "we") : stdout;
   if (!page->out)
     return tool_refuse(&page->error, RAWHAL_INVALID_ARGUMENT, "cannot write '%s': %s", page->path,
