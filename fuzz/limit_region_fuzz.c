@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "fuzz/budget.h"
-#include "queue/limit/limiter.h"
+#include "queue/limit/dead.h"
+#include "queue/limit/member.h"
 
 enum { STEP_BYTES = 11, MAX_STEPS = 150, LIMITERS = 3, GRANTS = 8 };
 

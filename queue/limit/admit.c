@@ -1,16 +1,18 @@
 /* Admission, when a lease has run out or has no room for a batch: without the lock, with it, and
  * waiting. */
+#include "queue/limit/admit.h"
+
 #include "queue/limit/attempt.h"
 #include "queue/limit/caps.h"
+#include "queue/limit/charge.h"
 #include "queue/limit/dead.h"
-#include "queue/limit/node.h"
+#include "queue/limit/lease.h"
+#include "queue/limit/member.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
 
 #include <time.h>
-
-static const uint64_t forever = UINT64_MAX;
 
 /* ---- Without the lock ---- */
 
@@ -48,7 +50,7 @@ static bool attempt_as_it_is(limit_lease_t *lease, const limit_cost_t *cost, lim
     return false;
   refusal_t refusal;
   uint64_t now = limiter_now(limiter);
-  caps_make_room_of(lease, cost);
+  caps_make_room(limiter, lease, cost);
   if (limiter_seems_stalled(limiter, now) ||
       !lease_attempt(lease, cost, now, false, grant, &refusal))
     return false;
@@ -93,48 +95,32 @@ static bool shut_out(rawhal_limiter_t *limiter)
 
 /* ---- Waiting ---- */
 
-/* At no level that is shared, or others would let us go first. */
-static bool is_suspended(const rawhal_limiter_t *limiter, uint64_t now, refusal_t *refusal)
-{
-  if (!atomic_load_explicit(&limiter->tenant->suspended, memory_order_acquire))
-    return false;
-  *refusal = (refusal_t){LEVEL_PROCESS, now + LIMIT_SUSPENDED_NS, "the operator", true};
-  return true;
-}
-
-static void reap_all(rawhal_limiter_t *limiter)
-{
-  pthread_mutex_lock(&limiter->leases_lock);
-  for (limit_lease_t *lease = limiter->leases; lease; lease = lease->next)
-    if (lease->queue.reap)
-      lease->queue.reap(lease->queue.context);
-  pthread_mutex_unlock(&limiter->leases_lock);
-}
-
-/* Sleeps until a charge may have changed the answer, or `until`. */
-static void sleep_until(limit_lease_t *lease, region_node_t *node, uint32_t event, bool in_flight,
+/* Sleeps until a charge may have changed the answer, or `until`. `events`: of the tenant and of the
+ * device, as they were before it was given. */
+static void sleep_until(limit_lease_t *lease, const uint32_t events[2], bool at_device,
                         uint64_t until)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  if (in_flight && lease->queue.sleep) {
+  region_node_t *node = at_device ? &limiter->device->node : &limiter->tenant->node;
+  const bool in_flight = lease_in_flight(lease) != 0;
+  atomic_fetch_add(&limiter->waiting, 1);
+  atomic_store(&node->waiting, 1);
+  if (in_flight && lease->queue.sleep)
     lease->queue.sleep(lease->queue.context, until);
-    return;
-  }
-  limiter->clock->wait(limiter->clock->context, &node->event, event, until);
-}
-
-static unsigned wait_bucket(uint64_t ns)
-{
-  uint64_t us = ns / 1000;
-  unsigned bucket = us ? 64u - (unsigned)__builtin_clzll(us) : 0;
-  return bucket < REGION_WAIT_BUCKETS ? bucket : REGION_WAIT_BUCKETS - 1;
+  else
+    limiter->clock->wait(limiter->clock->context, &node->event, events[at_device], until);
+  atomic_fetch_sub(&limiter->waiting, 1);
 }
 
 static void count_wait(rawhal_limiter_t *limiter, uint64_t ns)
 {
+  const uint64_t us = ns / 1000;
+  const unsigned bucket = us ? 64u - (unsigned)__builtin_clzll(us) : 0;
+  const unsigned last = REGION_WAIT_BUCKETS - 1;
   limiter_count(limiter, COUNTER_WAITS, 1);
   limiter_count(limiter, COUNTER_WAIT_NS, ns);
-  atomic_fetch_add_explicit(&limiter->me->waits[wait_bucket(ns)], 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&limiter->me->waits[bucket < last ? bucket : last], 1,
+                            memory_order_relaxed);
 }
 
 void lease_refused(limit_lease_t *lease, uint64_t now)
@@ -181,7 +167,7 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost, 
                                 rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  rawhal_status_t status = caps_check(limiter, cost, error);
+  rawhal_status_t status = caps_check(lease, cost, error);
   if (status != RAWHAL_OK)
     return status;
   uint64_t now = limiter_now(limiter);
@@ -196,9 +182,11 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost, 
     }
   }
   limiter_charge(limiter, now);
-  caps_make_room(limiter, cost);
-  bool admitted =
-      !is_suspended(limiter, now, refusal) && lease_attempt(lease, cost, now, true, grant, refusal);
+  caps_make_room(limiter, NULL, cost);
+  if (atomic_load_explicit(&limiter->tenant->suspended, memory_order_acquire))
+    /* at no level that is shared, or others would let us go first */
+    *refusal = (refusal_t){LEVEL_PROCESS, now + LIMIT_SUSPENDED_NS, "the operator", true};
+  bool admitted = !refusal->suspended && lease_attempt(lease, cost, now, true, grant, refusal);
   *until = refusal->retry > now ? refusal->retry : now + LIMIT_POLL_NS;
   if (*until - now > LIMIT_NAP_NS)
     *until = now + LIMIT_NAP_NS;
@@ -214,7 +202,7 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
   *grant = (limit_grant_t){0};
   rawhal_status_t status = limiter_check(limiter, error);
   if (status == RAWHAL_OK) /* what is never admitted is refused without a lock, too */
-    status = caps_check(limiter, cost, error);
+    status = caps_check(lease, cost, error);
   if (status == RAWHAL_OK && attempt_unlocked(lease, cost, grant)) {
     lease_admitted(lease);
     return RAWHAL_OK;
@@ -225,9 +213,13 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
   while (status == RAWHAL_OK) {
     refusal_t refusal = {0};
     uint64_t until = 0;
-    reap_all(limiter);
-    uint32_t tenant_event = atomic_load(&limiter->tenant->node.event);
-    uint32_t device_event = atomic_load(&limiter->device->node.event);
+    pthread_mutex_lock(&limiter->leases_lock);
+    for (limit_lease_t *each = limiter->leases; each; each = each->next)
+      if (each->queue.reap)
+        each->queue.reap(each->queue.context);
+    pthread_mutex_unlock(&limiter->leases_lock);
+    const uint32_t events[] = {atomic_load(&limiter->tenant->node.event),
+                               atomic_load(&limiter->device->node.event)};
     pthread_mutex_lock(&limiter->lock);
     bool alone = shut_out(limiter);
     status = try_once(lease, cost, alone, grant, &refusal, &until, error);
@@ -242,7 +234,7 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
     if (limiter_look_for_dead(limiter, now, &again))
       continue;
     until = until < again ? until : again;
-    if (deadline == 0 || (deadline != forever && now >= deadline)) {
+    if (deadline == 0 || (deadline != UINT64_MAX && now >= deadline)) {
       status = give_up(lease, &refusal, now, again, deadline, error);
       break;
     }
@@ -250,14 +242,7 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
       counted = true;
       began = now;
     }
-    bool in_flight = lease_in_flight(lease) != 0;
-    atomic_fetch_add(&limiter->waiting, 1);
-    bool at_device = refusal.level == LEVEL_DEVICE;
-    region_node_t *node = at_device ? &limiter->device->node : &limiter->tenant->node;
-    atomic_store(&node->waiting, 1);
-    sleep_until(lease, node, at_device ? device_event : tenant_event, in_flight,
-                until < deadline ? until : deadline);
-    atomic_fetch_sub(&limiter->waiting, 1);
+    sleep_until(lease, events, refusal.level == LEVEL_DEVICE, until < deadline ? until : deadline);
   }
   if (counted)
     count_wait(limiter, limiter_now(limiter) - began);

@@ -1,13 +1,13 @@
 /* Admission ahead of turn: of what others may wait for that are in flight already. */
-#include "queue/limit/limiter.h"
-#include "queue/limit/node.h"
+#include "queue/limit/admit.h"
+#include "queue/limit/caps.h"
+#include "queue/limit/charge.h"
+#include "queue/limit/levels.h"
 
 static void take(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  flight_t flight = {{[FLIGHT_SUBMISSIONS] = grant->submissions,
-                      [FLIGHT_DISPATCHES] = grant->launches,
-                      [FLIGHT_NS] = grant->estimate_ns}};
+  const flight_t flight = caps_granted(grant);
   if (lease_in_flight(lease) == 0)
     lease_runs_since(lease, now);
   flight_add(&lease->flight, &flight);
@@ -21,13 +21,11 @@ static void take(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now)
 static bool is_paid(const limit_lease_t *lease, uint64_t now, uint64_t *retry)
 {
   static const node_flight_t nothing;
-  const rawhal_limiter_t *limiter = lease->limiter;
-  const region_node_t *const nodes[] = {&lease->node, &limiter->me->node, &limiter->tenant->node,
-                                        &limiter->device->node};
+  const levels_t levels = levels_of(lease, NULL);
   uint64_t when, last = now;
   bool paid = true;
-  for (size_t i = 0; i < sizeof(nodes) / sizeof(*nodes); ++i)
-    if (!node_admits(nodes[i], now, &nothing, &when)) {
+  for (int i = 0; i < LEVELS; ++i)
+    if (!node_admits(levels.of[i].node, now, &nothing, &when)) {
       paid = false;
       last = when > last ? when : last;
     }
@@ -67,30 +65,18 @@ bool limit_admit_ahead(limit_lease_t *lease, const limit_shape_t *shape, limit_g
   return admitted;
 }
 
-static uint64_t without(uint64_t ns, uint64_t part)
-{
-  return ns > part ? ns - part : 0;
-}
-
 uint64_t limit_expects_at(const limit_lease_t *lease)
 {
-  const rawhal_limiter_t *limiter = lease->limiter;
+  const levels_t levels = levels_of(lease, NULL);
   /* What the lease has in advance is counted as if it were in flight. */
-  uint64_t credit = credit_amount(atomic_load(&lease->credit), CREDIT_NS), last = 0;
-  uint64_t process = without(flight_now(&limiter->flight, FLIGHT_NS), credit);
-  const struct {
-    const region_node_t *node;
-    uint64_t ns;
-  } rows[] = {{&lease->node, without(flight_now(&lease->flight, FLIGHT_NS), credit)},
-              {&limiter->me->node, process},
-              {&limiter->tenant->node, process},
-              {&limiter->device->node, process}};
-  uint64_t now = limiter_now(limiter);
-  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i) {
-    const region_node_t *node = rows[i].node;
-    if (!node_is_limited(node) || node_load(&node->share) == 0)
+  const uint64_t credit = credit_amount(atomic_load(&lease->credit), CREDIT_NS);
+  uint64_t now = limiter_now(lease->limiter), last = 0;
+  for (int i = 0; i < LEVELS; ++i) {
+    const region_node_t *node = levels.of[i].node;
+    const uint64_t share = node_load(&node->share), ns = flight_now(levels.of[i].ours, FLIGHT_NS);
+    if (share >= REGION_SHARE_ONE || share == 0)
       continue;
-    uint64_t paid = node_paid(node, now, 0) + node_cost(node_load(&node->share), rows[i].ns);
+    uint64_t paid = node_paid(node, now, 0) + node_cost(share, ns > credit ? ns - credit : 0);
     uint64_t burst = node_burst(node), when = paid > burst ? paid - burst : 0;
     last = when > last ? when : last;
   }

@@ -2,21 +2,14 @@
 #ifndef RAWHAL_QUEUE_LIMIT_ATTEMPT_H
 #define RAWHAL_QUEUE_LIMIT_ATTEMPT_H
 
-#include "queue/limit/limiter.h"
-
-typedef struct refusal {
-  region_level_t level; /* LEVEL_NONE: not refused */
-  uint64_t retry;       /* 0: when something changes */
-  const char *what;
-  bool suspended;
-} refusal_t;
-
-/* Does any level limit the lease's device time? */
-bool lease_has_share(const limit_lease_t *lease);
+#include "queue/limit/levels.h"
 
 /* Has this process had something in flight for so long that more may be admitted while it runs?
  * Unless it has finished, which is known only when it is reaped. */
-bool limiter_seems_stalled(const rawhal_limiter_t *limiter, uint64_t now);
+static inline bool limiter_seems_stalled(const rawhal_limiter_t *limiter, uint64_t now)
+{
+  return running_for(&limiter->me->hot.running_since, now) >= LIMIT_STALL_NS;
+}
 
 /* Takes all of a batch and fills the lease, or takes nothing and says who refused. Without the
  * lock, kernels never measured are refused where a level has a share: their first run is what

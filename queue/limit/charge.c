@@ -6,9 +6,14 @@
  * comes later pays 1/n and gives each of those that had paid 1/(n-1) the difference back. Intervals
  * carry numbers from one counter of the device, so that of two processes exactly one is the later.
  */
-#include "queue/limit/limiter.h"
+#include "queue/limit/charge.h"
+
+#include "queue/limit/caps.h"
+#include "queue/limit/lease.h"
 #include "queue/limit/node.h"
 #include "queue/limit/overlap.h"
+#include "queue/limit/usage.h"
+#include "queue/limit/weight.h"
 
 #include <string.h>
 
@@ -26,96 +31,102 @@ void limit_signal_node(const limit_clock_t *clock, region_node_t *node)
     clock->wake(clock->context, &node->event);
 }
 
-static void signal_node(const rawhal_limiter_t *limiter, region_node_t *node)
-{
-  limit_signal_node(limiter->clock, node);
-}
-
-static void refund(rawhal_limiter_t *limiter, const overlap_t *paid, int64_t clock_offset)
-{
-  region_data_t *data = limiter->region.data;
-  region_member_t *member = &data->members[paid->slot];
-  region_tenant_t *tenant =
-      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed));
-  uint64_t ns = paid->refund, start = paid->time.start + (uint64_t)clock_offset,
-           end = paid->time.end + (uint64_t)clock_offset;
-  if (ns == 0)
-    return;
-  node_refund(&limiter->device->node, ns);
-  usage_take(&limiter->device->usage, start, end, ns);
-  atomic_fetch_add_explicit(&limiter->device->returned, ns, memory_order_relaxed);
-  if (!tenant)
-    return;
-  atomic_fetch_add_explicit(&tenant->refund, ns, memory_order_relaxed);
-  if (!is_fair(tenant))
-    return;
-  node_refund(&tenant->node, ns);
-  node_refund(&member->node, ns);
-  signal_node(limiter, &tenant->node); /* it may go sooner than it thought */
-  usage_take(&tenant->usage, start, end, ns);
-  atomic_fetch_add_explicit(&tenant->returned, ns, memory_order_relaxed);
-  usage_take(&member->usage, start, end, ns);
-  atomic_fetch_add_explicit(&member->hot.refund, limit_back_for_weight(ns, member),
-                            memory_order_relaxed);
-  atomic_fetch_add_explicit(&member->counters[COUNTER_REFUND_NS], ns, memory_order_relaxed);
-}
-
-/* Time on the device, by the host's clock, and what of it the device and its tenant pay. */
+/* Time on the device, by the host's clock, and what of it the device pays, and its tenant with the
+ * process. */
 typedef struct charge {
   uint64_t start, end, busy;
   uint64_t device_ns, tenant_ns;
 } charge_t;
 
-/* What a member's time is charged to besides its own node; NULL: there is none. */
+/* A level above the queue; `node` NULL: there is none. */
+typedef struct payer {
+  region_node_t *node;
+  region_usage_t *usage;
+  _Atomic uint64_t *charged, *returned;
+} payer_t;
+
+enum { THE_DEVICE, THE_TENANT, THE_PROCESS, PAYERS };
+
+/* Who pays for a member's time. */
 typedef struct account {
   region_member_t *member;
-  region_device_t *device;
-  region_tenant_t *tenant;
-  bool limited; /* any of their nodes: otherwise no clock runs */
+  region_tenant_t *tenant; /* NULL: there is none */
+  payer_t payers[PAYERS];
+  bool limited; /* any of them: otherwise no clock runs */
 } account_t;
 
-static account_t account_of(region_data_t *data, region_member_t *member)
+static account_t account_of(region_device_t *device, region_tenant_t *tenant,
+                            region_member_t *member)
 {
-  uint32_t index = atomic_load_explicit(&member->device, memory_order_relaxed);
-  account_t account = {
-      .member = member,
-      .device = index < REGION_DEVICES ? &data->devices[index] : NULL,
-      .tenant = region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed))};
-  account.limited = node_is_limited(&member->node) ||
-                    (account.device && node_is_limited(&account.device->node)) ||
-                    (account.tenant && node_is_limited(&account.tenant->node));
+  account_t account = {.member = member, .tenant = tenant};
+  if (device)
+    account.payers[THE_DEVICE] =
+        (payer_t){&device->node, &device->usage, &device->charged, &device->returned};
+  if (tenant)
+    account.payers[THE_TENANT] =
+        (payer_t){&tenant->node, &tenant->usage, &tenant->charged, &tenant->returned};
+  account.payers[THE_PROCESS] =
+      (payer_t){&member->node, &member->usage, &member->counters[COUNTER_GPU_NS],
+                &member->counters[COUNTER_REFUND_NS]};
+  for (int i = 0; i < PAYERS; ++i)
+    account.limited |= account.payers[i].node && node_is_limited(account.payers[i].node);
   return account;
 }
 
 /* The levels' clocks: each piece from when it began. */
 static void charge_clocks(const account_t *account, uint64_t now, const charge_t *charge)
 {
-  if (account->device)
-    node_charge(&account->device->node, now, charge->start, charge->device_ns);
-  if (account->tenant)
-    node_charge(&account->tenant->node, now, charge->start, charge->tenant_ns);
-  node_charge(&account->member->node, now, charge->start, charge->tenant_ns);
+  for (int i = 0; i < PAYERS; ++i)
+    if (account->payers[i].node)
+      node_charge(account->payers[i].node, now, charge->start,
+                  i == THE_DEVICE ? charge->device_ns : charge->tenant_ns);
 }
 
 /* What was used, which others look at now and then: pieces together. */
 static void charge_usage(const account_t *account, const charge_t *charge)
 {
   region_member_t *member = account->member;
-  uint64_t start = charge->start, end = charge->end, ns = charge->tenant_ns;
-  if (account->device) {
-    usage_add(&account->device->usage, start, end, charge->device_ns);
-    atomic_fetch_add_explicit(&account->device->charged, charge->device_ns, memory_order_relaxed);
+  for (int i = 0; i < PAYERS; ++i) {
+    const payer_t *payer = &account->payers[i];
+    const uint64_t ns = i == THE_DEVICE ? charge->device_ns : charge->tenant_ns;
+    if (!payer->node)
+      continue;
+    usage_add(payer->usage, charge->start, charge->end, ns);
+    atomic_fetch_add_explicit(payer->charged, ns, memory_order_relaxed);
   }
-  if (account->tenant) {
-    usage_add(&account->tenant->usage, start, end, ns);
+  if (account->tenant)
     atomic_fetch_add_explicit(&account->tenant->served, charge->device_ns, memory_order_relaxed);
-    atomic_fetch_add_explicit(&account->tenant->charged, ns, memory_order_relaxed);
-  }
-  usage_add(&member->usage, start, end, ns);
-  atomic_fetch_add_explicit(&member->hot.served, limit_for_weight(ns, member),
+  atomic_fetch_add_explicit(&member->hot.served, limit_for_weight(charge->tenant_ns, member),
                             memory_order_relaxed);
-  atomic_fetch_add_explicit(&member->counters[COUNTER_GPU_NS], ns, memory_order_relaxed);
   atomic_fetch_add_explicit(&member->counters[COUNTER_BUSY_NS], charge->busy, memory_order_relaxed);
+}
+
+/* Gives back what another member has paid too much: its device, and where time is divided its tenant
+ * and itself. */
+static void refund(rawhal_limiter_t *limiter, const overlap_t *paid)
+{
+  region_data_t *data = limiter->region.data;
+  region_member_t *member = &data->members[paid->slot];
+  region_tenant_t *tenant =
+      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed));
+  const account_t account = account_of(limiter->device, tenant, member);
+  const uint64_t offset = (uint64_t)limiter->clock_offset, ns = paid->refund;
+  const int payers = tenant && is_fair(tenant) ? PAYERS : THE_DEVICE + 1;
+  if (ns == 0)
+    return;
+  for (int i = 0; i < payers; ++i) {
+    const payer_t *payer = &account.payers[i];
+    node_refund(payer->node, ns);
+    usage_take(payer->usage, paid->time.start + offset, paid->time.end + offset, ns);
+    atomic_fetch_add_explicit(payer->returned, ns, memory_order_relaxed);
+  }
+  if (tenant)
+    atomic_fetch_add_explicit(&tenant->refund, ns, memory_order_relaxed);
+  if (payers < PAYERS)
+    return;
+  limit_signal_node(limiter->clock, &tenant->node); /* it may go sooner than it thought */
+  atomic_fetch_add_explicit(&member->hot.refund, limit_back_for_weight(ns, member),
+                            memory_order_relaxed);
 }
 
 static void add_charge(charge_t *sum, const charge_t *piece)
@@ -141,7 +152,7 @@ static charge_t charge_piece(rawhal_limiter_t *limiter, const account_t *account
     if (found->count)
       part = overlaps_divide(found);
     for (uint32_t i = 0; i < found->count; ++i)
-      refund(limiter, &found->items[i], limiter->clock_offset);
+      refund(limiter, &found->items[i]);
   }
   uint64_t ns = is_fair(limiter->tenant) ? part : wall;
   charge_t charge = {start, start + wall, wall, part, ns};
@@ -161,16 +172,19 @@ void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now)
     since = now - NODE_MAX_DEBT_NS;
   const uint64_t ns = now - since;
   const charge_t charge = {since, now, ns, ns, ns};
-  const account_t account = account_of(data, member);
+  const uint32_t device = atomic_load_explicit(&member->device, memory_order_relaxed);
+  const account_t account = account_of(
+      device < REGION_DEVICES ? &data->devices[device] : NULL,
+      region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed)), member);
   charge_clocks(&account, now, &charge);
   charge_usage(&account, &charge);
 }
 
 void limiter_signal(rawhal_limiter_t *limiter)
 {
-  signal_node(limiter, &limiter->tenant->node);
+  limit_signal_node(limiter->clock, &limiter->tenant->node);
   if (node_is_limited(&limiter->device->node))
-    signal_node(limiter, &limiter->device->node);
+    limit_signal_node(limiter->clock, &limiter->device->node);
 }
 
 /* Since when something in flight can have been running; 0: nothing is. */
@@ -195,22 +209,21 @@ static uint64_t running_since(const rawhal_limiter_t *limiter, uint64_t now)
   return paid < now - since ? since + paid : now;
 }
 
-static uint64_t load_of(const rawhal_limiter_t *limiter)
-{
-  uint64_t submissions = flight_now(&limiter->flight, FLIGHT_SUBMISSIONS);
-  uint64_t ns = flight_now(&limiter->flight, FLIGHT_NS), most = UINT64_MAX >> LOAD_NS_BITS;
-  return (submissions < most ? submissions : most) << LOAD_NS_BITS | (ns < LOAD_NS ? ns : LOAD_NS);
-}
-
 /* The thread that publishes last has looked after the last change. */
 void limiter_publish_load(rawhal_limiter_t *limiter)
 {
-  uint64_t load = load_of(limiter), published;
-  do {
+  const uint64_t most = UINT64_MAX >> LOAD_NS_BITS;
+  uint64_t published = 0;
+  for (bool first = true;; first = false) {
+    const uint64_t submissions = flight_now(&limiter->flight, FLIGHT_SUBMISSIONS);
+    const uint64_t ns = flight_now(&limiter->flight, FLIGHT_NS);
+    const uint64_t load =
+        (submissions < most ? submissions : most) << LOAD_NS_BITS | (ns < LOAD_NS ? ns : LOAD_NS);
+    if (!first && load == published)
+      return;
     published = load;
     atomic_store(&limiter->me->hot.load, published);
-    load = load_of(limiter);
-  } while (load != published);
+  }
 }
 
 void limiter_publish_start(rawhal_limiter_t *limiter, uint64_t now)
@@ -249,7 +262,7 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
 {
   if (!is_pending(limiter))
     return;
-  const account_t account = account_of(limiter->region.data, limiter->me);
+  const account_t account = account_of(limiter->device, limiter->tenant, limiter->me);
   charge_t sum = {0};
   for (uint32_t i = 0; i < limiter->pending_count; ++i) {
     charge_t piece = charge_piece(limiter, &account, now, limiter->pending[i]);
@@ -271,38 +284,27 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
 
 /* ---- Completion ---- */
 
-/* What was paid before the device's clock was known was reckoned in the host's. */
-static void translate_paid(rawhal_limiter_t *limiter, uint64_t now, int64_t offset)
-{
-  interval_set_t *paid = &limiter->paid;
-  limiter_charge(limiter, now);
-  if (paid->count && offset > 0 && paid->kept[0].start < (uint64_t)offset)
-    paid->count = 0; /* before the device's clock began */
-  for (uint32_t i = 0; i < paid->count; ++i) {
-    paid->kept[i].start -= (uint64_t)offset;
-    paid->kept[i].end -= (uint64_t)offset;
-  }
-}
-
 /* The least delay between the end of a dispatch and our seeing it is taken for none. It may grow by
- * 100 ppm, in case the clocks drift. */
+ * 100 ppm, in case the clocks drift. What was paid before the device's clock was known was reckoned
+ * in the host's. */
 static void learn_clock_offset(rawhal_limiter_t *limiter, uint64_t now, uint64_t end)
 {
   int64_t offset = (int64_t)(now - end);
   uint64_t age = now - limiter->clock_offset_at;
-  if (limiter->clock_offset_at == 0)
-    translate_paid(limiter, now, offset);
+  interval_set_t *paid = &limiter->paid;
+  if (limiter->clock_offset_at == 0) {
+    limiter_charge(limiter, now);
+    if (paid->count && offset > 0 && paid->kept[0].start < (uint64_t)offset)
+      paid->count = 0; /* before the device's clock began */
+    for (uint32_t i = 0; i < paid->count; ++i) {
+      paid->kept[i].start -= (uint64_t)offset;
+      paid->kept[i].end -= (uint64_t)offset;
+    }
+  }
   if (limiter->clock_offset_at == 0 || offset < limiter->clock_offset + (int64_t)(age / 10000)) {
     limiter->clock_offset = offset;
     limiter->clock_offset_at = now;
   }
-}
-
-/* What is in flight began at that time of the device or later. */
-static uint64_t oldest_in_flight(const rawhal_limiter_t *limiter)
-{
-  uint64_t since = busy_since(limiter);
-  return since ? since - (uint64_t)limiter->clock_offset : INTERVALS_NO_OLDER;
 }
 
 static void add_pending(rawhal_limiter_t *limiter, uint64_t now, uint64_t start, uint64_t end)
@@ -317,8 +319,9 @@ static void add_pending(rawhal_limiter_t *limiter, uint64_t now, uint64_t start,
     limiter->pending_ns += end - start;
     return;
   }
-  uint64_t oldest =
-      limiter->paid.count < INTERVALS_KEPT ? INTERVALS_NO_OLDER : oldest_in_flight(limiter);
+  /* What is in flight began at that time of the device or later. */
+  const uint64_t since = limiter->paid.count < INTERVALS_KEPT ? 0 : busy_since(limiter);
+  const uint64_t oldest = since ? since - (uint64_t)limiter->clock_offset : INTERVALS_NO_OLDER;
   uint32_t count = interval_set_add(&limiter->paid, (interval_t){start, end}, oldest, pieces);
   for (uint32_t i = 0; i < count; ++i)
     limiter->pending_ns += pieces[i].end - pieces[i].start;
@@ -342,32 +345,19 @@ typedef struct completed {
 
 static void add_completed(completed_t *all, const limit_grant_t *grant, uint64_t ns)
 {
-  uint64_t *of = all->flight.of;
-  of[FLIGHT_SUBMISSIONS] += grant->submissions;
-  of[FLIGHT_DISPATCHES] += grant->launches;
-  of[FLIGHT_WORKGROUPS] += grant->workgroups;
-  of[FLIGHT_KERNARG_BYTES] += grant->kernarg_bytes;
-  of[FLIGHT_NS] += grant->estimate_ns;
-  of[FLIGHT_PROBES] += grant->probe;
+  const flight_t flight = caps_granted(grant);
+  for (int kind = 0; kind < FLIGHT_KINDS; ++kind)
+    all->flight.of[kind] += flight.of[kind];
   ++all->submissions;
   all->last_ns = ns;
 }
 
-/* What of a dispatch's time is to be paid, when it is as it was lately. */
-static uint64_t part_of(const rawhal_limiter_t *limiter, uint64_t ns)
-{
-  uint64_t charged;
-  if (limiter->charged_part == LIMIT_WHOLE)
-    return ns;
-  if (__builtin_mul_overflow(ns, limiter->charged_part, &charged))
-    return ns / LIMIT_WHOLE * limiter->charged_part;
-  return charged / LIMIT_WHOLE;
-}
-
+/* From what of a dispatch's time is to be paid, when it is as it was lately. */
 static void learn(rawhal_limiter_t *limiter, const limit_grant_t *grant, uint64_t ns,
                   completed_t *all)
 {
-  ns = part_of(limiter, ns);
+  if (limiter->charged_part != LIMIT_WHOLE)
+    ns = (uint64_t)((unsigned __int128)ns * limiter->charged_part / LIMIT_WHOLE);
   uint64_t each = grant->units > 1 ? ns / grant->units : ns;
   if (grant->key)
     estimate_learn(&limiter->estimates, grant->key, each);
@@ -391,14 +381,6 @@ static void settle(limit_lease_t *lease, const flight_t *ended)
   of_process.of[FLIGHT_NS] = 0;
   flight_end(&lease->limiter->flight, &of_process);
   flight_end(&lease->flight, ended);
-}
-
-/* A process that had work until now is taken to have more for as long as that took, within bounds:
- * see peers.h. */
-static void stay_active(rawhal_limiter_t *limiter, uint64_t now, uint64_t ns)
-{
-  uint64_t grace = ns < LIMIT_GRACE_NS ? LIMIT_GRACE_NS : ns < LIMIT_IDLE_NS ? ns : LIMIT_IDLE_NS;
-  atomic_store_explicit(&limiter->me->hot.active_until, now + grace, memory_order_relaxed);
 }
 
 /* Ran then, in the device's ns. Returns since when the lease's next can have been running, by the
@@ -446,7 +428,11 @@ static void ended(limit_lease_t *lease, const completed_t *all, uint64_t now)
   settle(lease, &all->flight);
   if (lease_in_flight(lease) == 0) {
     limiter_return_credit(limiter, lease);
-    stay_active(limiter, now, all->last_ns);
+    /* A process that had work until now is taken to have more for as long as that took, within
+     * bounds: see peers.h. */
+    const uint64_t ns = all->last_ns < LIMIT_IDLE_NS ? all->last_ns : LIMIT_IDLE_NS;
+    atomic_store_explicit(&limiter->me->hot.active_until,
+                          now + (ns < LIMIT_GRACE_NS ? LIMIT_GRACE_NS : ns), memory_order_relaxed);
   }
   if (charged) { /* others, and waiting threads, see it when it is no longer in flight */
     limiter_publish_open(limiter, now);

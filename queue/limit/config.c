@@ -1,8 +1,8 @@
-/* What can be limited, one table row for each limit, and what a program sets. Where limits come
- * from besides is sources.c. */
+/* What a program sets. Where limits come from besides is sources.c. */
 #include "queue/limit/config.h"
 
 #include "queue/limit/parse.h"
+#include "queue/limit/table.h"
 
 #include "base/allocate.h"
 #include "base/error.h"
@@ -11,87 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-  MILLION = 1000000,
-  DEFAULT_BURST_NS = 20 * MILLION,
-  MIN_BURST_NS = MILLION / 10, /* below a timer's slack the share could not be reached */
-  DEFAULT_WEIGHT = 100,
-  MAX_WEIGHT = 1000,
-};
-
-#define MAX_BURST_NS 60000000000ull
-
-typedef struct limit_row {
-  rawhal_limit_info_t info;
-  uint64_t initial; /* when it is not set */
-} limit_row_t;
-
-#define NO_MAXIMUM (RAWHAL_UNLIMITED - 1)
-
-static const limit_row_t rows[LIMIT_COUNT] = {
-    [RAWHAL_LIMIT_MEMORY] = {{"memory", "RAWHAL_MEMORY_LIMIT", "device memory of the tenant",
-                              RAWHAL_UNIT_BYTES, 0, NO_MAXIMUM, RAWHAL_LIMIT_LEVEL_TENANT},
-                             RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_GPU_SHARE] = {{"gpu-share", "RAWHAL_GPU_SHARE", "device time of the tenant",
-                                 RAWHAL_UNIT_SHARE, 0, MILLION, RAWHAL_LIMIT_LEVEL_TENANT},
-                                RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_DISPATCH_RATE] = {{"dispatch-rate", "RAWHAL_DISPATCH_RATE",
-                                     "dispatches a second of the tenant", RAWHAL_UNIT_COUNT, 0,
-                                     1000ull * MILLION, RAWHAL_LIMIT_LEVEL_TENANT},
-                                    RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_BURST] = {{"burst", "RAWHAL_GPU_BURST", "how far device time may run ahead",
-                             RAWHAL_UNIT_DURATION, MIN_BURST_NS, MAX_BURST_NS,
-                             RAWHAL_LIMIT_LEVEL_TENANT},
-                            DEFAULT_BURST_NS},
-    [RAWHAL_LIMIT_CHARGING] = {{"charging", "RAWHAL_GPU_CHARGING", "what is paid while others run",
-                                RAWHAL_UNIT_CHARGING, 0, RAWHAL_CHARGING_WALL,
-                                RAWHAL_LIMIT_LEVEL_TENANT},
-                               RAWHAL_CHARGING_FAIR},
-    [RAWHAL_LIMIT_DEVICE_SHARE] = {{"device-share", "RAWHAL_DEVICE_SHARE",
-                                    "device time of all tenants together", RAWHAL_UNIT_SHARE, 0,
-                                    MILLION, RAWHAL_LIMIT_LEVEL_DEVICE},
-                                   RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_PROCESS_MEMORY] = {{"process-memory", "RAWHAL_PROCESS_MEMORY_LIMIT",
-                                      "device memory of this process", RAWHAL_UNIT_BYTES, 0,
-                                      NO_MAXIMUM, RAWHAL_LIMIT_LEVEL_PROCESS},
-                                     RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_PROCESS_SHARE] = {{"process-share", "RAWHAL_PROCESS_SHARE",
-                                     "device time of this process", RAWHAL_UNIT_SHARE, 0, MILLION,
-                                     RAWHAL_LIMIT_LEVEL_PROCESS},
-                                    RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT] = {{"dispatches-in-flight", "RAWHAL_DISPATCHES_IN_FLIGHT",
-                                            "dispatches in flight of this process",
-                                            RAWHAL_UNIT_COUNT, 0, NO_MAXIMUM,
-                                            RAWHAL_LIMIT_LEVEL_PROCESS},
-                                           RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT] = {{"workgroups-in-flight", "RAWHAL_WORKGROUPS_IN_FLIGHT",
-                                            "work-groups in flight of this process",
-                                            RAWHAL_UNIT_COUNT, 0, NO_MAXIMUM,
-                                            RAWHAL_LIMIT_LEVEL_PROCESS},
-                                           RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_KERNARG_IN_FLIGHT] = {{"kernarg-in-flight", "RAWHAL_KERNARG_IN_FLIGHT",
-                                         "kernarg bytes in flight of this process",
-                                         RAWHAL_UNIT_BYTES, 0, NO_MAXIMUM,
-                                         RAWHAL_LIMIT_LEVEL_PROCESS},
-                                        RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_GRID_WORKGROUPS] = {{"grid-workgroups", "RAWHAL_GRID_WORKGROUPS",
-                                       "work-groups of one dispatch", RAWHAL_UNIT_COUNT, 0,
-                                       NO_MAXIMUM, RAWHAL_LIMIT_LEVEL_PROCESS},
-                                      RAWHAL_UNLIMITED},
-    [RAWHAL_LIMIT_WEIGHT] = {{"weight", "RAWHAL_WEIGHT", "of this process in its tenant",
-                              RAWHAL_UNIT_COUNT, 1, MAX_WEIGHT, RAWHAL_LIMIT_LEVEL_PROCESS},
-                             DEFAULT_WEIGHT},
-    [RAWHAL_LIMIT_PRIORITY] = {{"priority", "RAWHAL_PRIORITY",
-                                "of this process among those who wait", RAWHAL_UNIT_PRIORITY, 0,
-                                RAWHAL_PRIORITY_HIGH, RAWHAL_LIMIT_LEVEL_PROCESS},
-                               RAWHAL_PRIORITY_NORMAL},
-};
-
-const rawhal_limit_info_t *rawhal_limit_info(rawhal_limit_t limit)
-{
-  return (size_t)limit < LIMIT_COUNT ? &rows[limit].info : NULL;
-}
 
 /* ---- Judging ---- */
 
@@ -102,8 +21,8 @@ bool limit_is_stricter(rawhal_limit_t limit, uint64_t a, uint64_t b)
 
 rawhal_status_t limit_check_value(rawhal_limit_t limit, uint64_t value, rawhal_error_t *error)
 {
-  const rawhal_limit_info_t *info = &rows[limit].info;
-  bool none = value == RAWHAL_UNLIMITED && rows[limit].initial == RAWHAL_UNLIMITED;
+  const rawhal_limit_info_t *info = &limit_rows[limit].info;
+  bool none = value == RAWHAL_UNLIMITED && limit_rows[limit].initial == RAWHAL_UNLIMITED;
   if (none || (value >= info->minimum && value <= info->maximum))
     return RAWHAL_OK;
   char given[32], low[32], high[32];
@@ -125,8 +44,9 @@ rawhal_status_t limit_check_bound(const rawhal_limit_value_t *bound, rawhal_limi
   rawhal_limit_format(limit, value, asked, sizeof(asked));
   rawhal_limit_format(limit, bound->bound, held, sizeof(held));
   return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED,
-                     "%s is %s %s by %s: the program cannot make it %s", rows[limit].info.name,
-                     bound->pinned ? "pinned at" : "limited to", held, bound->bound_origin, asked);
+                     "%s is %s %s by %s: the program cannot make it %s",
+                     limit_rows[limit].info.name, bound->pinned ? "pinned at" : "limited to", held,
+                     bound->bound_origin, asked);
 }
 
 rawhal_status_t rawhal_limit_config_create(rawhal_limit_config_t **config, rawhal_error_t *error)
@@ -208,7 +128,7 @@ rawhal_status_t rawhal_limit_config_set_text(rawhal_limit_config_t *config, rawh
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "text is NULL");
   uint64_t value;
   if (status == RAWHAL_OK)
-    status = parse(text, rows[limit].info.unit, device, &value, error);
+    status = parse(text, limit_rows[limit].info.unit, device, &value, error);
   return status == RAWHAL_OK ? rawhal_limit_config_set(config, limit, value, error) : status;
 }
 
@@ -301,13 +221,13 @@ uint64_t rawhal_limit_config_get(const rawhal_limit_config_t *config, rawhal_lim
   if (!config || !rawhal_limit_info(limit))
     return RAWHAL_UNLIMITED;
   const rawhal_limit_value_t *value = &config->values[limit];
-  return *value->origin ? value->value : rows[limit].initial;
+  return *value->origin ? value->value : limit_rows[limit].initial;
 }
 
 bool rawhal_limit_config_limits(const rawhal_limit_config_t *config)
 {
   for (int i = 0; config && i < LIMIT_COUNT; ++i)
-    if (rows[i].initial == RAWHAL_UNLIMITED &&
+    if (limit_rows[i].initial == RAWHAL_UNLIMITED &&
         rawhal_limit_config_get(config, (rawhal_limit_t)i) != RAWHAL_UNLIMITED)
       return true;
   return config && (*config->region.text || config->has_region_fd || *config->cu_mask.text);

@@ -1,9 +1,11 @@
 /* Changing limits from outside, through the region's file: an operator is not a member, holds no
  * slot, and makes its changes under the structure lock, as a process does that joins. */
+#include "queue/limit/charge.h"
 #include "queue/limit/config.h"
-#include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
+#include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
+#include "queue/limit/table.h"
 
 #include "base/allocate.h"
 #include "base/cancel.h"
@@ -61,8 +63,8 @@ struct change {
 
 static void set_limit(region_data_t *data, uint32_t tenant, const change_t *change)
 {
-  uint64_t word = limit_storage(&(limit_owners_t){0}, change->limit).encode(change->value);
-  rules_hold(data, tenant, rules_ask(change->limit), word, limit_clock_real.now(NULL));
+  uint64_t word = limit_rows[change->limit].encode(change->value);
+  rules_hold(data, tenant, limit_rows[change->limit].ask, word, limit_clock_real.now(NULL));
 }
 
 static void suspend(region_data_t *data, uint32_t tenant, const change_t *change)

@@ -5,9 +5,11 @@
  * Then its slot is reclaimed, by one process at a time; if that one dies too, the next goes on. */
 #include "queue/limit/dead.h"
 
+#include "queue/limit/charge.h"
 #include "queue/limit/debts.h"
 #include "queue/limit/ledger.h"
 #include "queue/limit/node.h"
+#include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
 
 /* The caller is the member itself, or holds region_reclaim_take()'s lock. */

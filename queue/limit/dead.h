@@ -12,6 +12,9 @@ static inline void dead_set_state(region_member_t *member, uint64_t word, region
   atomic_store(&member->hot.state, (word & ~(uint64_t)0xff) | state);
 }
 
+/* Frees the slots of dead processes. True when there was one. */
+bool limiter_reclaim(rawhal_limiter_t *limiter);
+
 /* Gives back all that this process holds. Does not wait. */
 void limiter_leave(rawhal_limiter_t *limiter);
 

@@ -2,7 +2,6 @@
  * log. One record for each member, whose number tells how many there were. */
 #include "queue/limit/denial.h"
 
-#include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
 
 #include <string.h>
@@ -67,9 +66,9 @@ static void fill(const region_data_t *data, uint32_t slot, const uint64_t words[
     return;
   const region_tenant_t *tenant = &data->tenants[words[8]];
   uint32_t device = atomic_load_explicit(&tenant->device, memory_order_relaxed);
-  limit_copy_name(denial->tenant, tenant->name);
+  region_copy_name(denial->tenant, tenant->name);
   if (device < REGION_DEVICES)
-    limit_copy_name(denial->device, data->devices[device].name);
+    region_copy_name(denial->device, data->devices[device].name);
 }
 
 bool denial_read(const region_data_t *data, uint32_t slot, rawhal_limit_denial_t *denial)

@@ -12,10 +12,10 @@
 
 typedef enum flight_kind {
   FLIGHT_SUBMISSIONS, /* a batch is one; each launch of a lease's credit may become one */
-  FLIGHT_DISPATCHES,
-  FLIGHT_WORKGROUPS, /* these two where they are capped, and whenever it costs nothing */
+  FLIGHT_DISPATCHES,  /* from here on caps: caps.h */
+  FLIGHT_WORKGROUPS,  /* these two where they are capped, and whenever it costs nothing */
   FLIGHT_KERNARG_BYTES,
-  FLIGHT_NS, /* estimated, and of a process: not charged yet */
+  FLIGHT_NS, /* from here on none; estimated, and of a process: not charged yet */
   FLIGHT_PROBES,
   FLIGHT_KINDS
 } flight_kind_t;

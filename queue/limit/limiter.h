@@ -9,7 +9,6 @@
 #include "queue/limit/admission.h"
 #include "queue/limit/clock.h"
 #include "queue/limit/overlap.h"
-#include "queue/limit/storage.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -34,7 +33,7 @@ enum {
 #define LIMIT_LATE_NS      2000000u    /* a waiter may be this late and still go first */
 #define LIMIT_POLL_NS      5000000u    /* when only an event can help, and events may be lost */
 #define LIMIT_NAP_NS       1000000000u /* asleep at a stretch: the region may have been damaged */
-#define LIMIT_STALL_NS     500000000u  /* see stall_allowance() */
+#define LIMIT_STALL_NS     500000000u  /* see levels_stall_allowance() */
 #define LIMIT_STALE_NS     1000000000u /* other tenants wait no longer for what runs */
 #define LIMIT_SUSPENDED_NS 100000000u  /* between looks whether the operator has resumed us */
 
@@ -122,99 +121,5 @@ static inline void lease_runs_since(limit_lease_t *lease, uint64_t at)
   while (since < at && !atomic_compare_exchange_weak(&lease->busy_since, &since, at))
     ;
 }
-
-/* member.c. `clock` NULL: the machine's; `allocator` is copied. */
-RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *device,
-                                            const limit_clock_t *clock,
-                                            const allocator_t *allocator,
-                                            rawhal_limiter_t **limiter, rawhal_error_t *error);
-/* Tells a lease which caps there are. The caller holds leases_lock. */
-void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
-/* dead.c: frees the slots of dead processes. True when there was one. */
-bool limiter_reclaim(rawhal_limiter_t *limiter);
-/* storage.c */
-limit_storage_t limiter_storage(const rawhal_limiter_t *limiter, rawhal_limit_t limit);
-/* A limit that is this process's own business. */
-void limiter_set_own(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t word);
-/* lease.c */
-/* A lease gives back what it has not spent. */
-void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
-/* What it should get on top of what it has, if that will do for a few more batches like the last,
- * which was estimated to take `last_ns`. `members`: processes of the tenant. `room`: submissions
- * that may still go in flight. */
-bool lease_wants(const limit_lease_t *lease, uint32_t members, uint64_t room,
-                 const limit_cost_t *last, uint64_t last_ns, credit_t *more);
-/* What of the process's flight `credit` is, whose time and submissions are counted elsewhere. */
-flight_t credit_flight(const credit_t *credit);
-/* Gives it `more`, which has been taken from the levels above. False: it had no room for it. */
-bool lease_fill(limit_lease_t *lease, const credit_t *more);
-
-RAWHAL_CHECKED rawhal_status_t limiter_check(const rawhal_limiter_t *limiter,
-                                             rawhal_error_t *error);
-
-/* admit.c: a wait is counted when it is over. Who never sleeps here (limit_queue_t) asks again, and
- * waits from its first refusal on. */
-void lease_refused(limit_lease_t *lease, uint64_t now);
-void lease_admitted(limit_lease_t *lease);
-
-/* denial.c: counts a refusal for good, and leaves it where an operator finds it. */
-void limiter_deny(rawhal_limiter_t *limiter, rawhal_limit_t limit, uint64_t asked, uint64_t used,
-                  uint64_t allowed);
-
-/* What device time counts in turns, where a weight of 100 is one. */
-static inline uint64_t limit_weighed(uint64_t ns, uint64_t weight)
-{
-  return ns * 100 / (weight ? weight : 1);
-}
-
-static inline uint64_t limit_for_weight(uint64_t ns, const region_member_t *member)
-{
-  return limit_weighed(ns, atomic_load_explicit(&member->weight, memory_order_relaxed));
-}
-
-/* What counts of device time that is given back: no more than when it was charged, whatever the
- * weight was then. */
-static inline uint64_t limit_back_for_weight(uint64_t ns, const region_member_t *member)
-{
-  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
-  uint64_t most = atomic_load_explicit(&member->weight_most, memory_order_relaxed);
-  return limit_weighed(ns, weight > most ? weight : most);
-}
-
-/* What was charged less what was given back of it; both only grow. */
-static inline uint64_t limit_net(const _Atomic uint64_t *charged, const _Atomic uint64_t *refund)
-{
-  uint64_t paid = atomic_load_explicit(charged, memory_order_relaxed);
-  uint64_t back = atomic_load_explicit(refund, memory_order_relaxed);
-  return paid > back ? paid - back : 0;
-}
-
-/* charge.c: charges what has finished. The caller holds the lock. */
-void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
-/* Charges the time up to `until` in which a lease had something in flight and that is not charged
- * yet. */
-void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
-                            uint64_t until);
-/* Charges what a member that is dead or leaves had running. The caller is the member itself, or the
- * only one that may reclaim it. */
-void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
-/* Says that chances may have changed, and wakes sleeping threads. */
-void limiter_signal(rawhal_limiter_t *limiter);
-void limit_signal_node(const limit_clock_t *clock, region_node_t *node);
-/* Tells others what is in flight here, and since when something has been running. The caller holds
- * the lock. */
-void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now);
-/* Parts of it, which need no lock: how much, and that something runs now, if nothing did. */
-void limiter_publish_load(rawhal_limiter_t *limiter);
-void limiter_publish_start(rawhal_limiter_t *limiter, uint64_t now);
-
-/* view.c: a name as it stands in the region, as one line of text. */
-void limit_copy_name(char to[64], const char from[64]);
-
-/* usage.c */
-/* `ns` of device time within [start, end), CLOCK_MONOTONIC. */
-void usage_add(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns);
-void usage_take(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns);
-uint64_t usage_sum(const region_usage_t *usage, uint64_t now, uint64_t window);
 
 #endif

@@ -1,10 +1,14 @@
 /* Joining a region and leaving it, and the limits of those who are there. */
+#include "queue/limit/member.h"
+
 #include "queue/limit/dead.h"
 #include "queue/limit/debts.h"
 #include "queue/limit/ledger.h"
-#include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
+#include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
+#include "queue/limit/storage.h"
+#include "queue/limit/table.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -29,13 +33,12 @@ static void apply_config(rawhal_limiter_t *limiter, const rawhal_limit_config_t 
 {
   for (int i = 0; i < LIMIT_COUNT; ++i) {
     rawhal_limit_t limit = (rawhal_limit_t)i;
-    limit_storage_t storage = limiter_storage(limiter, limit);
-    uint64_t value = storage.encode(rawhal_limit_config_get(config, limit));
-    region_ask_t ask = rules_ask(limit);
-    if (ask == REGION_ASKS)
+    const limit_row_t *row = &limit_rows[limit];
+    uint64_t value = row->encode(rawhal_limit_config_get(config, limit));
+    if (row->ask == REGION_ASKS)
       limiter_set_own(limiter, limit, value);
     else
-      rules_store(&limiter->me->asks, ask,
+      rules_store(&limiter->me->asks, row->ask,
                   *config->values[limit].origin ? value : RAWHAL_UNLIMITED);
   }
 }
@@ -382,22 +385,4 @@ rawhal_status_t limiter_check(const rawhal_limiter_t *limiter, rawhal_error_t *e
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "this limiter belongs to the process this one was forked from");
   return RAWHAL_OK;
-}
-
-/* ---- Changing limits ---- */
-
-void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease)
-{
-  const struct {
-    rawhal_limit_t limit;
-    uint64_t capped;
-  } rows[] = {{RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, credit_mask(CREDIT_WORKGROUPS)},
-              {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, credit_mask(CREDIT_BLOCKS)},
-              {RAWHAL_LIMIT_GRID_WORKGROUPS, LIMIT_CAPPED_GRID}};
-  uint64_t capped = 0;
-  for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i)
-    if (limiter_cap(limiter, rows[i].limit) != RAWHAL_UNLIMITED)
-      capped |= rows[i].capped;
-  atomic_store(&lease->largest_grid, limiter_cap(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS));
-  atomic_store(&lease->capped, capped);
 }

@@ -1,6 +1,7 @@
 /* Memory quota: what allocators call. */
 #include "queue/limit/dead.h"
-#include "queue/limit/limiter.h"
+#include "queue/limit/denial.h"
+#include "queue/limit/member.h"
 #include "queue/limit/node.h"
 
 #include "base/error.h"

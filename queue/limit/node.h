@@ -118,6 +118,13 @@ typedef struct node_flight {
   uint64_t running; /* ns that have been running and are not charged yet */
 } node_flight_t;
 
+static inline void node_flight_add(node_flight_t *sum, const node_flight_t *more)
+{
+  sum->submissions += more->submissions;
+  sum->ns += more->ns;
+  sum->running += more->running;
+}
+
 /* Up to when the level has paid, with what is running counted as far as it has run. */
 static inline uint64_t node_paid(const region_node_t *node, uint64_t now, uint64_t running)
 {
@@ -162,30 +169,24 @@ static inline bool node_admits(const region_node_t *node, uint64_t now, const no
   return false;
 }
 
-/* The same for dispatches a second, which are paid when they are admitted. */
-static inline bool node_rate_admits(const region_node_t *node, uint64_t now, uint64_t *retry)
-{
-  uint64_t rate = node_load(&node->rate), burst = node_burst(node),
-           tat = node_load(&node->rate_tat);
-  *retry = 0;
-  if (rate == RAWHAL_UNLIMITED || (rate && (tat <= now + burst || tat - now > NODE_MAX_DEBT_NS)))
-    return true;
-  *retry = rate ? tat - burst : now + NODE_MAX_DEBT_NS;
-  return false;
-}
-
-/* And pays. */
+/* The same for dispatches a second, which are paid when they are admitted; 0 of them: it only
+ * asks. */
 static inline bool node_rate_take(region_node_t *node, uint64_t now, uint64_t launches,
                                   uint64_t *retry)
 {
-  if (!node_rate_admits(node, now, retry))
-    return false;
   uint64_t rate = node_load(&node->rate), burst = node_burst(node);
-  if (rate == RAWHAL_UNLIMITED || rate == 0)
-    return true; /* so since a moment ago */
+  uint64_t seen = node_load(&node->rate_tat), next;
+  *retry = 0;
+  if (rate == RAWHAL_UNLIMITED)
+    return true;
+  if (rate == 0 || (seen > now + burst && seen - now <= NODE_MAX_DEBT_NS)) {
+    *retry = rate ? seen - burst : now + NODE_MAX_DEBT_NS;
+    return false;
+  }
+  if (launches == 0)
+    return true;
   unsigned __int128 exact = (unsigned __int128)launches * 1000000000u / rate;
   uint64_t cost = exact < NODE_MAX_DEBT_NS ? (uint64_t)exact : NODE_MAX_DEBT_NS;
-  uint64_t seen = node_load(&node->rate_tat), next;
   do {
     uint64_t tat = seen > now && seen - now > NODE_MAX_DEBT_NS ? now : seen;
     if (tat > now + burst) {

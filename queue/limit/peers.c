@@ -1,5 +1,7 @@
 #include "queue/limit/peers.h"
 
+#include "queue/limit/weight.h"
+
 #include <string.h>
 
 /* ---- One member ---- */
@@ -7,8 +9,8 @@
 /* What one member shows of itself, at one moment. */
 typedef struct contender {
   const region_member_t *member;
-  uint64_t submissions, ns, running; /* in flight; see node_flight_t */
-  uint64_t charged;                  /* for its weight */
+  node_flight_t flight;
+  uint64_t charged; /* for its weight */
   uint64_t priority;
   uint64_t waited;                  /* ns; 0: it does not wait */
   bool waits, at_tenant, at_device; /* has work, and would do it if it were let there */
@@ -22,7 +24,7 @@ static uint64_t more_of(uint64_t a, uint64_t b)
 /* What it was charged, and what it has in flight. */
 static uint64_t served(const contender_t *who)
 {
-  return who->charged + limit_for_weight(more_of(who->ns, who->running), who->member);
+  return who->charged + limit_for_weight(more_of(who->flight.ns, who->flight.running), who->member);
 }
 
 /* Is it a time up to which a member may say so? Later is damage, or another clock's. */
@@ -38,24 +40,23 @@ static contender_t contender_of(const region_member_t *member, uint64_t now)
   uint64_t load = hot_load(hot), since = node_load(&hot->running_since);
   uint64_t waits = node_load(&hot->waits), began = waits & WAITS_SINCE;
   contender_t who = {.member = member,
-                     .submissions = load_submissions(load),
-                     .ns = load_ns(load),
+                     .flight = {.submissions = load_submissions(load), .ns = load_ns(load)},
                      .charged = limit_net(&hot->served, &hot->refund),
                      .priority = node_load(&member->priority) & WAITS_PRIORITY,
                      .waits = lasts(&hot->wait_until, now, LIMIT_NAP_NS + LIMIT_LATE_NS)};
   if (since && since < now && now - since <= NODE_MAX_DEBT_NS) /* else damage */
-    who.running = now - since;
+    who.flight.running = now - since;
   else if (since > now && since - now > LIMIT_STALE_NS) /* nobody would ever see how long it runs */
-    who.running = LIMIT_STALE_NS + 1;
-  if (who.ns > NODE_MAX_DEBT_NS)
-    who.ns = 0;
+    who.flight.running = LIMIT_STALE_NS + 1;
+  if (who.flight.ns > NODE_MAX_DEBT_NS)
+    who.flight.ns = 0;
   if (who.waits) {
     who.waited = began < now ? now - began : 1;
     who.at_device = (waits & WAITS_AT_DEVICE) && !(waits & WAITS_ALONE);
     who.at_tenant = !(waits & WAITS_ALONE);
   } else {
     who.at_tenant = who.at_device =
-        who.submissions || lasts(&hot->active_until, now, LIMIT_IDLE_NS);
+        who.flight.submissions || lasts(&hot->active_until, now, LIMIT_IDLE_NS);
   }
   return who;
 }
@@ -80,24 +81,22 @@ typedef struct tenants {
   bool contends[REGION_TENANTS];
 } tenants_t;
 
-static uint64_t tenant_charged(const region_tenant_t *tenant)
-{
-  return limit_net(&tenant->served, &tenant->refund);
-}
-
 static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *tenants,
                             peers_t *peers)
 {
   const region_data_t *data = limiter->region.data;
-  uint64_t mine = tenant_charged(limiter->tenant) + tenants->ns[limiter->tenant_index];
+  const uint64_t mine = limit_net(&limiter->tenant->served, &limiter->tenant->refund) +
+                        tenants->ns[limiter->tenant_index];
   for (uint32_t i = 0; i < REGION_TENANTS; ++i) {
     const region_tenant_t *other = &data->tenants[i];
-    if (i != limiter->tenant_index && atomic_load(&other->state) == REGION_LIVE &&
-        atomic_load(&other->device) == limiter->device_index)
-      peers->most_tenant_served = more_of(peers->most_tenant_served, tenant_charged(other));
-    if (i == limiter->tenant_index || !tenants->contends[i])
+    if (i == limiter->tenant_index)
       continue;
-    uint64_t theirs = tenant_charged(&data->tenants[i]);
+    const uint64_t theirs = limit_net(&other->served, &other->refund);
+    if (atomic_load(&other->state) == REGION_LIVE &&
+        atomic_load(&other->device) == limiter->device_index)
+      peers->most_tenant_served = more_of(peers->most_tenant_served, theirs);
+    if (!tenants->contends[i])
+      continue;
     if (theirs < peers->least_tenant_served)
       peers->least_tenant_served = theirs;
     if (theirs + tenants->ns[i] + LIMIT_TURN_NS < mine)
@@ -107,16 +106,10 @@ static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *te
 
 /* ---- All of them ---- */
 
-static void add_flight(node_flight_t *flight, const contender_t *who)
-{
-  flight->submissions += who->submissions;
-  flight->ns += who->ns;
-  flight->running += who->running;
-}
-
+/* Another process of the tenant. */
 static void look_at_mate(const contender_t *other, const contender_t *me, peers_t *peers)
 {
-  add_flight(&peers->tenant, other);
+  node_flight_add(&peers->tenant, &other->flight);
   ++peers->tenant_members;
   peers->most_served = more_of(peers->most_served, other->charged);
   if (!other->at_tenant)
@@ -124,39 +117,21 @@ static void look_at_mate(const contender_t *other, const contender_t *me, peers_
   peers->tenant_active = true;
   if (other->charged < peers->least_served)
     peers->least_served = other->charged;
-  if (goes_before(other, me))
-    peers->yield_tenant = true;
-}
-
-static void look_at(const rawhal_limiter_t *limiter, const contender_t *other,
-                    const contender_t *me, uint32_t tenant, tenants_t *tenants, peers_t *peers)
-{
-  bool mate = tenant == limiter->tenant_index;
-  peers->others_wait |= other->waits && other->at_tenant;
-  if (mate)
-    look_at_mate(other, me, peers);
-  /* A process that was stopped holds back its own tenant only, however long. */
-  if (!mate && other->running > LIMIT_STALE_NS)
-    return;
-  add_flight(&peers->device, other);
-  if (tenant < REGION_TENANTS) {
-    tenants->ns[tenant] += more_of(other->ns, other->running);
-    tenants->contends[tenant] |= other->at_device;
-  }
+  peers->yield_tenant |= goes_before(other, me);
 }
 
 void peers_read(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine, peers_t *peers)
 {
   const region_data_t *data = limiter->region.data;
   contender_t me = contender_of(limiter->me, now);
-  me.ns = mine;
+  me.flight.ns = mine;
   *peers =
       (peers_t){.tenant_members = 1, .least_served = UINT64_MAX, .least_tenant_served = UINT64_MAX};
   if (limiter->region.fd < 0)
     return; /* no other is there */
   tenants_t tenants;
   memset(&tenants, 0, sizeof(tenants));
-  tenants.ns[limiter->tenant_index] = more_of(mine, me.running);
+  tenants.ns[limiter->tenant_index] = more_of(mine, me.flight.running);
   uint32_t count = region_member_count(data);
   for (uint32_t slot = 0; slot < count; ++slot) {
     const region_member_t *member = &data->members[slot];
@@ -166,8 +141,19 @@ void peers_read(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine, pe
         atomic_load_explicit(&member->device, memory_order_relaxed) != limiter->device_index)
       continue;
     contender_t other = contender_of(member, now);
-    look_at(limiter, &other, &me, atomic_load_explicit(&member->tenant, memory_order_relaxed),
-            &tenants, peers);
+    const uint32_t tenant = atomic_load_explicit(&member->tenant, memory_order_relaxed);
+    const bool mate = tenant == limiter->tenant_index;
+    peers->others_wait |= other.waits && other.at_tenant;
+    if (mate)
+      look_at_mate(&other, &me, peers);
+    /* A process that was stopped holds back its own tenant only, however long. */
+    if (!mate && other.flight.running > LIMIT_STALE_NS)
+      continue;
+    node_flight_add(&peers->device, &other.flight);
+    if (tenant < REGION_TENANTS) {
+      tenants.ns[tenant] += more_of(other.flight.ns, other.flight.running);
+      tenants.contends[tenant] |= other.at_device;
+    }
   }
   compare_tenants(limiter, &tenants, peers);
 }

@@ -1,5 +1,7 @@
 #include "queue/limit/region.h"
 
+#include "queue/limit/region_lock.h"
+
 #include "queue/limit/clock.h"
 
 #include "base/cancel.h"
@@ -546,4 +548,13 @@ void region_close(region_t *region)
   if (region->fd >= 0)
     forget_file(region->fd);
   *region = (region_t){.fd = -1};
+}
+
+void region_copy_name(char to[64], const char from[64])
+{
+  memcpy(to, from, 64);
+  to[63] = '\0';
+  for (char *c = to; *c; ++c) /* any process may have written here; a name is one line of text */
+    if ((unsigned char)*c < 0x20 || *c == 0x7f)
+      *c = '?';
 }

@@ -1,5 +1,5 @@
 /* The region's locks: bytes of its file, which the kernel unlocks when their holder dies. */
-#include "queue/limit/region.h"
+#include "queue/limit/region_lock.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

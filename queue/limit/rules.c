@@ -1,26 +1,7 @@
 #include "queue/limit/rules.h"
 
 #include "queue/limit/node.h"
-
-region_ask_t rules_ask(rawhal_limit_t limit)
-{
-  switch (limit) {
-  case RAWHAL_LIMIT_MEMORY:
-    return ASK_MEMORY;
-  case RAWHAL_LIMIT_GPU_SHARE:
-    return ASK_SHARE;
-  case RAWHAL_LIMIT_DISPATCH_RATE:
-    return ASK_RATE;
-  case RAWHAL_LIMIT_CHARGING:
-    return ASK_CHARGING;
-  case RAWHAL_LIMIT_BURST:
-    return ASK_BURST;
-  case RAWHAL_LIMIT_DEVICE_SHARE:
-    return ASK_DEVICE_SHARE;
-  default:
-    return REGION_ASKS;
-  }
-}
+#include "queue/limit/table.h"
 
 /* ---- Clocks ---- */
 
@@ -135,13 +116,9 @@ static uint64_t default_burst(void)
 /* Of a tenant's members, or all of a device's when `tenant` is REGION_NO_INDEX. */
 static force_t reckon(const region_data_t *data, uint32_t device, uint32_t tenant, uint32_t self)
 {
-  force_t force = {.of = {[ASK_MEMORY] = REGION_NO_MEMORY,
-                          [ASK_SHARE] = REGION_NO_SHARE,
-                          [ASK_RATE] = RAWHAL_UNLIMITED,
-                          [ASK_CHARGING] = RAWHAL_CHARGING_FAIR,
-                          [ASK_BURST] = UINT64_MAX,
-                          [ASK_DEVICE_SHARE] = REGION_NO_SHARE},
-                   .device_burst = UINT64_MAX};
+  force_t force = {.device_burst = UINT64_MAX};
+  for (int ask = 0; ask < REGION_ASKS; ++ask)
+    force.of[ask] = ask == ASK_CHARGING ? RAWHAL_CHARGING_FAIR : UINT64_MAX; /* the loosest */
   heed(tenant == REGION_NO_INDEX ? &data->devices[device].asks : &data->tenants[tenant].asks, 0,
        &force);
   for (uint32_t slot = 0; slot < region_member_count(data); ++slot) {
@@ -244,6 +221,16 @@ static void overrule(region_data_t *data, uint32_t device, uint32_t tenant, uint
   }
 }
 
+/* Bits of those that are a device's. */
+static uint64_t asks_of_devices(void)
+{
+  uint64_t asks = 0;
+  for (int i = 0; i < LIMIT_COUNT; ++i)
+    if (limit_rows[i].place == PLACE_DEVICE)
+      asks |= (uint64_t)1 << limit_rows[i].ask;
+  return asks;
+}
+
 static void apply_to_device(region_data_t *data, uint32_t device, uint32_t tenant, uint64_t now)
 {
   (void)rules_apply(data, device, tenant, REGION_NO_INDEX, now);
@@ -257,7 +244,7 @@ void rules_hold(region_data_t *data, uint32_t tenant, region_ask_t ask, uint64_t
   uint32_t device = atomic_load(&data->tenants[tenant].device);
   if (device >= REGION_DEVICES)
     return;
-  bool of_device = ask == ASK_DEVICE_SHARE;
+  bool of_device = asks_of_devices() >> ask & 1;
   rules_store(of_device ? &data->devices[device].asks : &data->tenants[tenant].asks, ask, value);
   overrule(data, device, of_device ? REGION_NO_INDEX : tenant, (uint64_t)1 << ask, 0);
   apply_to_device(data, device, tenant, now);
@@ -272,7 +259,7 @@ void rules_release(region_data_t *data, uint32_t tenant, uint64_t now)
     atomic_store(&data->tenants[tenant].asks.of[ask], 0);
     atomic_store(&data->devices[device].asks.of[ask], 0);
   }
-  overrule(data, device, REGION_NO_INDEX, 0, (uint64_t)1 << ASK_DEVICE_SHARE);
+  overrule(data, device, REGION_NO_INDEX, 0, asks_of_devices());
   overrule(data, device, tenant, 0, UINT64_MAX);
   apply_to_device(data, device, tenant, now);
 }
@@ -281,7 +268,7 @@ uint64_t rules_held(const region_asks_t *asks)
 {
   uint64_t held = 0;
   for (int i = 0; i < LIMIT_COUNT; ++i) {
-    region_ask_t ask = rules_ask((rawhal_limit_t)i);
+    region_ask_t ask = limit_rows[i].ask;
     if (ask != REGION_ASKS && node_load(&asks->of[ask]))
       held |= (uint64_t)1 << i;
   }

@@ -9,9 +9,6 @@
 
 #include "queue/limit/region.h"
 
-/* Which ask a limit is; REGION_ASKS: it is a process's own business. */
-region_ask_t rules_ask(rawhal_limit_t limit);
-
 /* `value` as in the word that is in force; RAWHAL_UNLIMITED asks for nothing. */
 static inline void rules_store(region_asks_t *asks, region_ask_t ask, uint64_t value)
 {
@@ -27,7 +24,7 @@ bool rules_apply(region_data_t *data, uint32_t device, uint32_t tenant, uint32_t
 /* The same for all of them, when a process has left and none could do it. */
 void rules_apply_due(region_data_t *data, uint64_t now);
 
-/* An operator's value for a tenant, or, ASK_DEVICE_SHARE, for its device. It holds from now on
+/* An operator's value for a tenant, or, of what is a device's, for its device. It holds from now on
  * whatever the processes present ask for; one that joins later, or changes what it asks for, can
  * only make it stricter. The caller holds the structure lock. */
 void rules_hold(region_data_t *data, uint32_t tenant, region_ask_t ask, uint64_t value,

@@ -1,5 +1,5 @@
 /* Device time by half seconds. A bucket is one word, so that any process may add to it. */
-#include "queue/limit/limiter.h"
+#include "queue/limit/usage.h"
 
 enum { STAMP_SHIFT = 40 };
 
@@ -59,7 +59,6 @@ void usage_take(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns
   spread(usage, start, end, ns, false);
 }
 
-/* Of the whole half seconds that make up the latest `window`, at most a minute. */
 uint64_t usage_sum(const region_usage_t *usage, uint64_t now, uint64_t window)
 {
   uint64_t count = window / REGION_BUCKET_NS, sum = 0, last = now / REGION_BUCKET_NS;

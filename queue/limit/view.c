@@ -1,10 +1,13 @@
 /* A region as it is now, for people. Nothing is locked and nothing is written: a snapshot of a busy
  * region is torn between its words, never within one. */
+#include "queue/limit/clock.h"
 #include "queue/limit/denial.h"
 #include "queue/limit/ledger.h"
-#include "queue/limit/limiter.h"
 #include "queue/limit/node.h"
+#include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
+#include "queue/limit/table.h"
+#include "queue/limit/usage.h"
 
 #include "base/allocate.h"
 #include "base/cancel.h"
@@ -91,15 +94,6 @@ static void fill_time(const region_node_t *node, const region_usage_t *usage, ui
     row->achieved_ppm[i] = usage_sum(usage, now, windows[i]) / (windows[i] / 1000000);
 }
 
-void limit_copy_name(char to[64], const char from[64])
-{
-  memcpy(to, from, 64);
-  to[63] = '\0';
-  for (char *c = to; *c; ++c) /* any process may have written here; a name is one line of text */
-    if ((unsigned char)*c < 0x20 || *c == 0x7f)
-      *c = '?';
-}
-
 static void add_counters(const region_member_t *member, rawhal_limit_row_t *row)
 {
   const struct {
@@ -154,7 +148,7 @@ static void fill_member(const look_t *look, uint32_t slot, rawhal_limit_row_t *r
   row->level = RAWHAL_LIMIT_LEVEL_PROCESS;
   row->slot = slot;
   if (tenant < REGION_TENANTS)
-    limit_copy_name(row->name, data->tenants[tenant].name);
+    region_copy_name(row->name, data->tenants[tenant].name);
   fill_time(&member->node, &member->usage, now, row);
   row->pid = node_load(&member->pid);
   row->pid_namespace = node_load(&member->pid_namespace);
@@ -196,7 +190,7 @@ static void fill_tenant(const look_t *look, uint32_t index, rawhal_limit_row_t *
 {
   const region_tenant_t *tenant = &look->data->tenants[index];
   row->level = RAWHAL_LIMIT_LEVEL_TENANT;
-  limit_copy_name(row->name, tenant->name);
+  region_copy_name(row->name, tenant->name);
   fill_time(&tenant->node, &tenant->usage, look->now, row);
   row->charging = node_load(&tenant->charging) == RAWHAL_CHARGING_WALL ? RAWHAL_CHARGING_WALL
                                                                        : RAWHAL_CHARGING_FAIR;
@@ -212,7 +206,7 @@ static void fill_device(const look_t *look, uint32_t index, rawhal_limit_row_t *
 {
   const region_device_t *device = &look->data->devices[index];
   row->level = RAWHAL_LIMIT_LEVEL_DEVICE;
-  limit_copy_name(row->name, device->name);
+  region_copy_name(row->name, device->name);
   fill_time(&device->node, &device->usage, look->now, row);
   row->memory_limit = RAWHAL_UNLIMITED;
   row->held = rules_held(&device->asks);

@@ -1,6 +1,9 @@
 #include "tests/limit/shim.h"
 
 #include "queue/limit/attempt.h"
+#include "queue/limit/charge.h"
+#include "queue/limit/dead.h"
+#include "queue/limit/member.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "tests/limit/tables_shim.h"
 
 #include "queue/limit/limiter.h"
+#include "queue/limit/usage.h"
 
 #include <stdlib.h>
 #include <string.h>
