@@ -1,6 +1,7 @@
 #include "bench/limit_paths.h"
 
 #include "queue/limit/admission.h"
+#include "queue/limit/memory.h"
 #include "queue/limit/node.h"
 
 enum { MAX_COUNT = 4096, KERNEL_NS = 10, LEVELS = 4 };

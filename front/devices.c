@@ -3,6 +3,7 @@
 #include "front/policy.h"
 
 #include "queue/limit/only_copy.h"
+#include "queue/limit/opening.h"
 
 #include "base/error.h"
 

@@ -8,6 +8,8 @@
 
 #include "front/front.h"
 
+#include "queue/limit/memory.h"
+
 /* Freeing does not tell the size. Names of different kinds are numbered independently. */
 typedef enum held_kind {
   HELD_POINTER,    /* of an allocation: its address */

@@ -2,6 +2,8 @@
  * else here depends on, so that a runtime which does not tell one leaves it 0. */
 #include "hal/internal.h"
 
+#include "queue/limit/opening.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 
 #include "hal/hal.h"
 #include "queue/internal.h"
+#include "queue/limit/memory.h"
 
 #define HASH_NONFATAL_OOM    1 /* a failed insertion leaves the element out, it does not exit() */
 #define uthash_malloc(size)  runtime_allocate(size)

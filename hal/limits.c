@@ -5,6 +5,7 @@
 #include "queue/gate/gate.h"
 #include "queue/limit/config.h"
 #include "queue/limit/only_copy.h"
+#include "queue/limit/opening.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

@@ -1,4 +1,5 @@
 #include "queue/charge.h"
+#include "queue/limit/memory.h"
 #include "queue/transfer.h"
 
 #include "base/error.h"

@@ -1,6 +1,7 @@
 /* All queues of the process, which are told when a device or, by fork(), the whole process is lost.
  */
 #include "queue/internal.h"
+#include "queue/limit/opening.h"
 
 #include "base/error.h"
 

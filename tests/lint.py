@@ -38,7 +38,7 @@ KNOWS = {"queue/limit": {"base", "queue/limit", "queue/limit.h"},
          "hal/services": {"base", "hal", "hal/services"},
          **{"library/" + room: {"base", "hsaco", "library", "library/" + room} for room in ("process", "tensile", "triton")}}
 KNOWN_TO = {"queue/gate": {"queue", "hal", "front"}}
-DOORS = {"queue/limit": {"queue/limit/admission.h", "queue/limit/config.h", "queue/limit/only_copy.h", "queue/limit/parse.h"}}
+DOORS = {"queue/limit": {"queue/limit/" + name for name in ("admission.h", "config.h", "memory.h", "only_copy.h", "opening.h", "parse.h")}}
 WITHOUT_HSA = ("base/", "hsaco/", "kernarg/", "record/", "queue/limit/")
 # A verb of the command, tools/VERB, knows itself and what verbs share.
 VERB = re.compile(r"tools/(?!shared\b|demo\b)\w+(?=/)")

@@ -1,4 +1,5 @@
 #include "queue/gate/scratch.h"
+#include "queue/limit/memory.h"
 
 #include "base/allocate.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* What queues and allocators ask of limits. Internal. Others use nothing else of this folder but
- * config.h, only_copy.h and parse.h.
+/* What queues ask of limits. Internal. Others use nothing else of this folder but
+ * opening.h, memory.h, config.h, only_copy.h and parse.h.
  *
  *     limit_lease_create                        with the queue
  *       limit_cost_begin, limit_cost_add        for each dispatch of a batch
@@ -8,8 +8,6 @@
  *         limit_complete(_all)                  when it has finished, with its device times
  *         limit_end                             when it ended otherwise
  *     limit_lease_destroy                       after the queue's last dispatch
- *
- *     limit_memory_reserve -> allocate -> free -> limit_memory_release
  *
  * A lease holds device time, launches and room below the caps that its limiter has taken in
  * advance; admission spends them with one compare-and-swap and looks no further. Without a limiter,
@@ -24,29 +22,9 @@
 #include "queue/limit/credit.h"
 #include "queue/limit/estimate.h"
 #include "queue/limit/flight.h"
-#include "queue/limit/ledger.h"
+#include "queue/limit/region.h"
 
 typedef struct limit_lease limit_lease_t;
-
-/* rawhal_limiter_open() with memory of the allocator, which is copied; leases take theirs from it,
- * too. */
-RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, const char *device,
-                                          const allocator_t *allocator, rawhal_limiter_t **limiter,
-                                          rawhal_error_t *error);
-
-/* Opens the region that it names, and closes it again: with whatever error limit_open() would end. */
-RAWHAL_CHECKED rawhal_status_t limit_check_region(const rawhal_limit_config_t *config,
-                                                  rawhal_error_t *error);
-
-/* What all processes call a device: its UUID, or for want of one (empty) its name and where it is,
- * bus << 8 | device << 3 | function. */
-void limit_device_name(const char *uuid, const char *name, uint32_t domain, uint32_t bdf,
-                       char identity[64]);
-
-/* Handlers before fork() are called in the reverse order of their registration, and each takes its
- * lock: so code that opens limiters under a lock of its own, and also holds that across fork(),
- * calls this first. */
-void limit_watch_forks(void);
 
 enum { LIMIT_UNKNOWN_KEYS = 4 };
 
@@ -277,12 +255,5 @@ void limit_complete_all(limit_lease_t *lease, const limit_completion_t *which, s
 void limit_end(limit_lease_t *lease, const limit_grant_t *grant, uint64_t at);
 /* The submission never reached the device. */
 void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant);
-
-/* Bytes are rounded up to 4096. QUOTA_EXCEEDED: says what is asked for, used and allowed. */
-RAWHAL_CHECKED rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t class,
-                                                    uint64_t bytes, rawhal_error_t *error);
-/* What is taken already, though it does not fit: nothing else fits until it is given back. */
-bool limit_memory_charge(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t bytes);
-void limit_memory_release(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t bytes);
 
 #endif

@@ -5,6 +5,7 @@
 #include "queue/limit/debts.h"
 #include "queue/limit/ledger.h"
 #include "queue/limit/node.h"
+#include "queue/limit/opening.h"
 #include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
 #include "queue/limit/storage.h"

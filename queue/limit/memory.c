@@ -1,4 +1,5 @@
 /* Memory quota: what allocators call. */
+#include "queue/limit/memory.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/denial.h"
 #include "queue/limit/member.h"

@@ -4,6 +4,7 @@
 #include "queue/limit/charge.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/member.h"
+#include "queue/limit/memory.h"
 
 #include <signal.h>
 #include <stdlib.h>
