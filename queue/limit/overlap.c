@@ -103,8 +103,7 @@ void overlaps_collect(const region_data_t *data, uint32_t device, uint32_t me, u
   found->piece = piece;
   for (uint32_t slot = 0; slot < count; ++slot) {
     const region_member_t *member = &data->members[slot];
-    if (slot == me || region_state(atomic_load(&member->hot.state)) != REGION_LIVE ||
-        atomic_load_explicit(&member->device, memory_order_relaxed) != device)
+    if (slot == me || !region_is_live_on(member, device))
       continue;
     if (collect(member->intervals, REGION_INTERVALS, atomic_load(&member->interval_count), slot,
                 sequence, found))

@@ -135,10 +135,7 @@ void peers_read(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine, pe
   uint32_t count = region_member_count(data);
   for (uint32_t slot = 0; slot < count; ++slot) {
     const region_member_t *member = &data->members[slot];
-    if (slot == limiter->slot ||
-        region_state(atomic_load_explicit(&member->hot.state, memory_order_acquire)) !=
-            REGION_LIVE ||
-        atomic_load_explicit(&member->device, memory_order_relaxed) != limiter->device_index)
+    if (slot == limiter->slot || !region_is_live_on(member, limiter->device_index))
       continue;
     contender_t other = contender_of(member, now);
     const uint32_t tenant = atomic_load_explicit(&member->tenant, memory_order_relaxed);

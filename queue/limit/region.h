@@ -273,6 +273,14 @@ static inline region_state_t region_state(uint64_t word)
   return (region_state_t)(word & 0xff);
 }
 
+/* Is a member alive, and on that device? */
+static inline bool region_is_live_on(const region_member_t *member, uint32_t device)
+{
+  return region_state(atomic_load_explicit(&member->hot.state, memory_order_acquire)) ==
+             REGION_LIVE &&
+         atomic_load_explicit(&member->device, memory_order_relaxed) == device;
+}
+
 /* The number of slots to look at. */
 static inline uint32_t region_member_count(const region_data_t *data)
 {

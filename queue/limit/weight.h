@@ -5,23 +5,20 @@
 #include "queue/limit/region.h"
 
 /* Where a weight of 100 is one. */
-static inline uint64_t limit_weighed(uint64_t ns, uint64_t weight)
-{
-  return ns * 100 / (weight ? weight : 1);
-}
-
 static inline uint64_t limit_for_weight(uint64_t ns, const region_member_t *member)
 {
-  return limit_weighed(ns, atomic_load_explicit(&member->weight, memory_order_relaxed));
+  const uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
+  return ns * 100 / (weight ? weight : 1);
 }
 
 /* What counts of device time that is given back: no more than when it was charged, whatever the
  * weight was then. */
 static inline uint64_t limit_back_for_weight(uint64_t ns, const region_member_t *member)
 {
-  uint64_t weight = atomic_load_explicit(&member->weight, memory_order_relaxed);
-  uint64_t most = atomic_load_explicit(&member->weight_most, memory_order_relaxed);
-  return limit_weighed(ns, weight > most ? weight : most);
+  const uint64_t most = atomic_load_explicit(&member->weight_most, memory_order_relaxed);
+  const uint64_t now = limit_for_weight(ns, member);
+  const uint64_t least = most ? ns * 100 / most : now;
+  return least < now ? least : now;
 }
 
 /* What was charged less what was given back of it; both only grow. */
