@@ -1,6 +1,6 @@
 /* What the program does with its ring: it rings, and looks how far the device is. */
+#include "front/direct.h"
 #include "front/proxy.h"
-#include "front/words.h"
 
 /* The lines that the next launch will write, or read when the program has just written them: most
  * went to the device's side since they were last here, and each is a wait where this has not asked
@@ -43,7 +43,7 @@ void proxy_ring(proxy_t *proxy)
 
 uint64_t proxy_read_index(proxy_t *proxy)
 {
-  uint64_t taken = words_read_index(proxy->real);
+  uint64_t taken = direct_read_index(proxy->real);
   uint64_t forwarded = atomic_load_explicit(&proxy->forwarded, memory_order_acquire);
   volatile uint64_t *shown = &proxy->face->read_dispatch_id;
   uint64_t was = __atomic_load_n(shown, __ATOMIC_RELAXED), index = was;

@@ -1,7 +1,7 @@
 /* What is on the device, and what it is charged. */
+#include "front/direct.h"
 #include "front/host_view.h"
 #include "front/proxy.h"
-#include "front/words.h"
 
 #include <hsa/hsa_ext_amd.h>
 
@@ -62,7 +62,7 @@ static bool is_done(const proxy_t *proxy, const flight_batch_t *batch)
 {
   /* The last first: it mostly is. */
   for (uint32_t i = batch->count; i-- > 0;)
-    if (words_value(signal_at(proxy, batch->first + i)) > 0)
+    if (direct_value(signal_at(proxy, batch->first + i)) > 0)
       return false;
   return true;
 }
@@ -87,7 +87,7 @@ static flight_time_t ticks_of(const proxy_t *proxy, uint64_t ticket)
 {
   if (!front.direct)
     return by_runtime(proxy, ticket);
-  const amd_signal_t *signal = words_of(signal_at(proxy, ticket));
+  const amd_signal_t *signal = direct_signal(signal_at(proxy, ticket));
   const flight_time_t time = {signal->start_ts, signal->end_ts};
   return time.end < time.start ? (flight_time_t){0} : time;
 }
@@ -173,9 +173,9 @@ static void drop(proxy_t *proxy, const flight_batch_t *batch)
 static void set_again(const proxy_t *proxy, const flight_batch_t *batch)
 {
   for (uint32_t i = 0; i < batch->count; ++i)
-    words_set_value(signal_at(proxy, batch->first + i), 1);
+    direct_set_value(signal_at(proxy, batch->first + i), 1);
   if (batch->marked)
-    words_set_value(marker_of(proxy, batch), 1);
+    direct_set_value(marker_of(proxy, batch), 1);
 }
 
 /* Of a queue that died: nothing more goes on it. */
@@ -195,7 +195,7 @@ static bool harvest_some(proxy_t *proxy, bool *any)
   while (count < FLIGHT_AT_ONCE && first + count != begun &&
          is_done(proxy, batch_at(proxy, first + count))) {
     const flight_batch_t *batch = batch_at(proxy, first + count);
-    proxy_expect(words_of(signal_at(proxy, batch->first + FLIGHT_AHEAD)));
+    proxy_expect(direct_signal(signal_at(proxy, batch->first + FLIGHT_AHEAD)));
     const flight_time_t span = span_of(proxy, batch);
     all[count++] = (limit_completion_t){&batch->grant, span.start, span.end};
     if (!span.start)
@@ -262,7 +262,7 @@ void flight_end_all(proxy_t *proxy, uint64_t at)
   (void)harvest(proxy);
   while (proxy_in_flight(proxy)) {
     flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
-    if (batch->marked && words_value(marker_of(proxy, batch)) > 0)
+    if (batch->marked && direct_value(marker_of(proxy, batch)) > 0)
       limit_cancel(proxy->gate.lease, &batch->grant); /* nor had it begun */
     else
       limit_end(proxy->gate.lease, &batch->grant, at);
@@ -279,9 +279,9 @@ bool flight_tell_last(proxy_t *proxy, hsa_signal_t signal)
   if (!front.direct || atomic_load(&proxy->died_at) ||
       !host_read(signal.handle, &there, sizeof(there)) || there.kind != AMD_SIGNAL_KIND_USER)
     return false;
-  const amd_signal_t *ran = words_of(signal_at(proxy, proxy->tickets - 1));
-  words_of(signal)->start_ts = ran->start_ts;
-  words_of(signal)->end_ts = ran->end_ts;
+  const amd_signal_t *ran = direct_signal(signal_at(proxy, proxy->tickets - 1));
+  direct_signal(signal)->start_ts = ran->start_ts;
+  direct_signal(signal)->end_ts = ran->end_ts;
   front.hsa.signal_subtract(signal, 1);
   return true;
 }

@@ -1,7 +1,7 @@
 /* Packets from the program's ring into the device's. */
+#include "front/direct.h"
 #include "front/host_view.h"
 #include "front/proxy.h"
-#include "front/words.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static bool has_room(proxy_t *proxy, uint32_t packets)
 {
   uint64_t end = proxy->real_write + (uint64_t)packets * PROXY_PER_PACKET;
   if (end - proxy->real_taken > proxy->real->size)
-    proxy->real_taken = words_read_index(proxy->real);
+    proxy->real_taken = direct_read_index(proxy->real);
   return end - proxy->real_taken <= proxy->real->size;
 }
 
@@ -97,9 +97,9 @@ static void announce(const proxy_t *proxy, uint64_t before)
 {
   if (proxy->real_write == before)
     return;
-  words_set_write_index(proxy->real, proxy->real_write);
+  direct_set_write_index(proxy->real, proxy->real_write);
   if (__builtin_expect(proxy->doorbell != NULL, 1))
-    words_ring(proxy->doorbell, proxy->real_write - 1);
+    direct_ring(proxy->doorbell, proxy->real_write - 1);
   else
     front.hsa.signal_store_screlease(proxy->real->doorbell_signal,
                                      (hsa_signal_value_t)(proxy->real_write - 1));
@@ -172,7 +172,7 @@ static void fly(proxy_t *proxy, uint64_t index, uint64_t ticket)
 /* With front.serial: has all that was put run, and been recorded? */
 static bool is_quiet(proxy_t *proxy)
 {
-  if (proxy_in_flight(proxy) || words_read_index(proxy->real) != proxy->real_write)
+  if (proxy_in_flight(proxy) || direct_read_index(proxy->real) != proxy->real_write)
     return false;
   const hsa_signal_t owed = proxy->owed;
   proxy->owed.handle = 0;

@@ -2,8 +2,8 @@
  * Internal to this folder.
  *
  *     load     OnLoad(): tables as they were found, devices and their limits, hooks
- *     asked    what the environment asks for, before there is a runtime
- *     hello    tells others that the front is there
+ *     preflight  checks of the environment before there is a runtime
+ *     marker   tells others that the front is there
  *     tables   where the runtime's functions are
  *     devices  which agents are limited, and what their pools are
  *     memory   hooks of allocations
@@ -113,7 +113,7 @@ typedef struct front {
   bool watched;        /* dispatches and memory are looked at: see watch.h */
   bool serial;         /* each queue runs one dispatch at a time: see recorder.h */
   bool reaches_host;   /* devices reach all of the host's memory */
-  bool direct;         /* no other tool has a part in what words.h is for */
+  bool direct;         /* no other tool hooks what direct.h accesses */
 } front_t;
 
 /* Written by OnLoad() and OnUnload() alone, while no other thread is in the runtime. */
@@ -155,8 +155,8 @@ bool devices_limits_wanted(void);
  * Fails as devices_open(), and as opening the region. `*limits`: anything is configured. */
 RAWHAL_CHECKED rawhal_status_t devices_check(bool *limits, rawhal_error_t *error);
 
-/* hello.c: true when it has been said, now or before. Else, with errno, it cannot be. */
-bool hello_say(void);
+/* marker.c: true when the marker exists, from now or before. False: errno says why it cannot be. */
+bool marker_create(void);
 
 /* memory.c, imports.c, vmem.c, code.c, copies.c, queues.c, described.c, ending.c: their entries of
  * the hooks. */

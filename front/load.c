@@ -148,15 +148,17 @@ static void refuse_after_loss(const table_root_t *root)
 {
   rawhal_error_t error;
   if (rawhal_fail(&error, RAWHAL_UNSUPPORTED,
-                  "the HSA runtime began anew and had not told its tools that it ended"))
+                  "the HSA runtime restarted without notifying its tools of the shutdown"))
     refuse(root, &error);
 }
 
 static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *error)
 {
-  if (!hello_say())
-    return rawhal_fail(error, RAWHAL_RUNTIME,
-                       "rawhal exec cannot be told that there are limits: %s", strerror(errno));
+  if (!marker_create())
+    return rawhal_fail(
+        error, RAWHAL_RUNTIME,
+        "cannot create the mapping by which 'rawhal exec' finds out that limits apply: %s",
+        strerror(errno));
   rawhal_status_t status = open_front(root, error);
   if (status != RAWHAL_OK || !(front.limited || front.watched))
     return status;

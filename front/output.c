@@ -8,11 +8,12 @@
 
 enum { NEW = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
 
-bool numbered_name(char name[NUMBERED_BYTES], const char *path, unsigned attempt)
+bool path_with_number(char name[PATH_WITH_NUMBER_BYTES], const char *path, unsigned attempt)
 {
-  const int size = attempt ? snprintf(name, NUMBERED_BYTES, "%s.%d.%u", path, getpid(), attempt + 1)
-                           : snprintf(name, NUMBERED_BYTES, "%s.%d", path, getpid());
-  return size > 0 && size < NUMBERED_BYTES;
+  const int size =
+      attempt ? snprintf(name, PATH_WITH_NUMBER_BYTES, "%s.%d.%u", path, getpid(), attempt + 1)
+              : snprintf(name, PATH_WITH_NUMBER_BYTES, "%s.%d", path, getpid());
+  return size > 0 && size < PATH_WITH_NUMBER_BYTES;
 }
 
 /* What has no contents that could be lost: a pipe, a terminal. Leaves errno alone. */
@@ -39,13 +40,13 @@ static int open_stream(const char *path)
 
 int output_make(const char *path, mode_t mode)
 {
-  char numbered[NUMBERED_BYTES];
+  char candidate[PATH_WITH_NUMBER_BYTES];
   int fd = open(path, NEW, mode);
   if (fd < 0 && errno == EEXIST && is_stream(path))
     return open_stream(path);
   for (unsigned i = 0; i < NUMBERED_ATTEMPTS && fd < 0 && errno == EEXIST; ++i) {
-    if (numbered_name(numbered, path, i))
-      fd = open(numbered, NEW, mode);
+    if (path_with_number(candidate, path, i))
+      fd = open(candidate, NEW, mode);
     else
       errno = ENAMETOOLONG;
   }

@@ -2,8 +2,8 @@
 #include "front/proxy.h"
 #include "base/cancel.h"
 #include "front/copying.h"
+#include "front/direct.h"
 #include "front/scratch.h"
-#include "front/words.h"
 
 #include <hsa/hsa_ext_amd.h>
 #include <stdlib.h>
@@ -245,7 +245,7 @@ static hsa_status_t make_ring(proxy_t *proxy, uint32_t size)
   for (uint32_t i = 0; i < size; ++i)
     proxy->ring[i].header = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE;
   proxy->mask = size - 1;
-  proxy->doorbell = words_doorbell(proxy->real);
+  proxy->doorbell = direct_doorbell(proxy->real);
   return HSA_STATUS_SUCCESS;
 }
 

@@ -87,7 +87,7 @@ typedef struct proxy {
   watch_note_t *flying;        /* by ticket % SIGNALS, likewise */
   uint64_t held_since;         /* of the trace; 0: it is not */
   hsa_signal_t owed;           /* the program's, of what has been put; with front.serial */
-  volatile uint64_t *doorbell; /* the device's; NULL: see words.h */
+  volatile uint64_t *doorbell; /* the device's; NULL: see direct.h */
   uint64_t real_write;         /* packets in the device's ring, ever */
   uint64_t real_taken;         /* of which the device has taken at least so many */
   _Atomic uint64_t forwarded;  /* packets taken out of the program's ring */

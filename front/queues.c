@@ -1,6 +1,6 @@
 /* Hooks of queues: those with a proxy are answered here, others by what was in the table before. */
+#include "front/direct.h"
 #include "front/proxy.h"
-#include "front/words.h"
 
 #include <unistd.h>
 
@@ -166,7 +166,7 @@ STORE_READ(screlease)
 static void proxy_show_rung(const proxy_t *proxy, hsa_signal_t signal, hsa_signal_value_t value)
 {
   if (__builtin_expect(signal.handle == proxy->face->hsa_queue.doorbell_signal.handle, 1))
-    words_set_value(signal, value);
+    direct_set_value(signal, value);
 }
 
 SIGNAL_STORE(signal_store_relaxed)

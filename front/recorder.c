@@ -38,7 +38,7 @@ rawhal_status_t recorder_bound(uint64_t *bound, rawhal_error_t *error)
 
 rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *error)
 {
-  char numbered[NUMBERED_BYTES];
+  char candidate[PATH_WITH_NUMBER_BYTES];
   record_options_t options = {0};
   rawhal_status_t status = recorder_bound(&options.bound, error);
   if (status != RAWHAL_OK)
@@ -47,9 +47,9 @@ rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *er
   status = record_writer_create(path, &options, &writer, error);
   const char *taken = path;
   for (unsigned i = 0; i < NUMBERED_ATTEMPTS && status == RAWHAL_INVALID_ARGUMENT &&
-                       access(taken, F_OK) == 0 && numbered_name(numbered, path, i);
-       ++i, taken = numbered)
-    status = record_writer_create(numbered, &options, &writer, error);
+                       access(taken, F_OK) == 0 && path_with_number(candidate, path, i);
+       ++i, taken = candidate)
+    status = record_writer_create(candidate, &options, &writer, error);
   if (status != RAWHAL_OK)
     writer = NULL;
   with_buffers = status == RAWHAL_OK && buffers;

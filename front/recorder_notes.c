@@ -1,6 +1,6 @@
 #include "front/recording.h"
 
-#include "front/told.h"
+#include "front/reported.h"
 #include "record/code.h"
 
 /* ---- Of one dispatch ---- */
@@ -75,8 +75,8 @@ rawhal_status_t recording_write_notes(recorder_capture_t *recording, record_writ
     rawhal_status_t status = record_writer_note(writer, recording->dispatch, note, error);
     if (status != RAWHAL_OK)
       return status;
-    if (told_before(
-            (told_key_t){object_hash(kernel->object), kernel->address, TOLD_RECORD | note->kind}))
+    if (reported_before((reported_key_t){object_hash(kernel->object), kernel->address,
+                                         REPORTED_RECORD | note->kind}))
       continue;
     record_note_text(note, text, sizeof(text));
     front_report("record: %.*s: %s (%s, first in dispatch %llu)",

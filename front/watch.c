@@ -2,7 +2,7 @@
 
 #include "front/output.h"
 #include "front/ranges.h"
-#include "front/told.h"
+#include "front/reported.h"
 
 #include "base/error.h"
 
@@ -143,8 +143,9 @@ static void on_mistake(void *context, const check_subject_t *subject, uint32_t a
   if (!*first->text)
     (void)snprintf(first->text, sizeof(first->text), "%.*s: %s",
                    (int)(name.size < 200 ? name.size : 200), name.data, message);
-  const told_key_t key = {object_hash(subject->kernel->object), subject->kernel->address, about};
-  if (mode_of(subject->kernel) == WATCH_CHECK_WARN && told_before(key))
+  const reported_key_t key = {object_hash(subject->kernel->object), subject->kernel->address,
+                              about};
+  if (mode_of(subject->kernel) == WATCH_CHECK_WARN && reported_before(key))
     return;
   front_report("check: %.*s, queue %llu: %s", (int)(name.size < 200 ? name.size : 200), name.data,
                (unsigned long long)subject->queue_id, message);
@@ -163,11 +164,11 @@ static bool refuse(const check_subject_t *subject, const char *why, rawhal_error
 static bool leave_unchecked(watch_check_t mode, uint64_t queue_id, uint64_t number, const char *why,
                             rawhal_error_t *error)
 {
-  const told_key_t key = {.address = number, .about = UINT64_MAX};
+  const reported_key_t key = {.address = number, .about = UINT64_MAX};
   atomic_fetch_add(&unchecked, 1);
   if (mode == WATCH_CHECK_REFUSE)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%s: it cannot be checked", why) == RAWHAL_OK;
-  if (mode != WATCH_CHECK_WARN || !told_before(key))
+  if (mode != WATCH_CHECK_WARN || !reported_before(key))
     front_report("check: queue %llu: %s: it is not checked", (unsigned long long)queue_id, why);
   return true;
 }
@@ -295,7 +296,7 @@ void watch_summary(void)
 void watch_close(void)
 {
   watch_memory_forget();
-  told_forget();
+  reported_clear();
   substitute_close();
   objects_listen(NULL);
   objects_forget();
@@ -314,7 +315,7 @@ void watch_close(void)
 
 void watch_abandon(void)
 {
-  told_abandon();
+  reported_abandon();
   ranges_abandon();
   objects_abandon();
   substitute_abandon();

@@ -48,7 +48,7 @@ static void print_meaning(const explainer_t *e)
 {
   terminal_row_t row = {.used = MEANING};
   if (!fflush(e->meaning))
-    terminal_row_put_words(&row, (rawhal_string_t){*e->text, *e->size}, MEANING);
+    terminal_row_put_wrapped(&row, (rawhal_string_t){*e->text, *e->size}, MEANING);
   rewind(e->meaning);
   putchar('\n');
 }

@@ -43,7 +43,7 @@ static void print_row(const char *const cells[8])
 static void print_words(const char *text)
 {
   terminal_row_t row = {.gap = INDENT};
-  terminal_row_put_words(&row, rawhal_string(text), INDENT);
+  terminal_row_put_wrapped(&row, rawhal_string(text), INDENT);
   putchar('\n');
 }
 

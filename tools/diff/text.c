@@ -11,7 +11,7 @@
 static void print_file(const char *mark, const char *path, const diff_file_t *file)
 {
   printf("%s ", mark);
-  tool_print_words(path);
+  tool_print_string(path);
   printf(": %zu kernel%s in %zu object%s", file->kernel_count, file->kernel_count == 1 ? "" : "s",
          file->object_count, file->object_count == 1 ? "" : "s");
   printf(file->only_target ? " for %s\n" : "\n", file->only_target);

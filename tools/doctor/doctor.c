@@ -76,12 +76,12 @@ static void print_row(const doctor_row_t *row, bool named)
   terminal_style(STYLE_NONE);
   tool_print_column(named ? row->check : "", 20);
   putchar(' ');
-  tool_print_words(row->found);
+  tool_print_string(row->found);
   putchar('\n');
   if (!*row->fix)
     return;
   printf("%-30sfix: ", "");
-  tool_print_words(row->fix);
+  tool_print_string(row->fix);
   putchar('\n');
 }
 

@@ -17,7 +17,7 @@
 
 /* Between looks: a part of the time since something new was seen, within bounds, and many times
  * what a look takes of a processor. */
-enum { LEAST_US = 2000, MOST_US = 250000, QUIET_PART = 8, WORK_PART = 33 };
+enum { LEAST_US = 2000, MOST_US = 250000, IDLE_PART = 8, WORK_PART = 33 };
 
 typedef struct guard {
   check_mode_t mode;
@@ -102,8 +102,8 @@ static void look(guard_t *guard)
   const int64_t now = now_us(CLOCK_MONOTONIC);
   if (guard->tree.changed)
     guard->changed_us = now;
-  const int64_t quiet = (now - guard->changed_us) / QUIET_PART;
-  guard->pause_us = quiet < LEAST_US ? LEAST_US : quiet < MOST_US ? quiet : MOST_US;
+  const int64_t idle = (now - guard->changed_us) / IDLE_PART;
+  guard->pause_us = idle < LEAST_US ? LEAST_US : idle < MOST_US ? idle : MOST_US;
   if (guard->pause_us < least)
     guard->pause_us = least;
 }

@@ -179,7 +179,7 @@ static void read_line(const char *line, mapped_t *mapped)
   if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) != 2)
     return;
   mapped->device |= is_doorbell(line, to - from);
-  if (!strstr(line, "/memfd:rawhal-front")) /* front/hello.c */
+  if (!strstr(line, "/memfd:rawhal-front")) /* front/marker.c */
     return;
   mapped->front = true;
   mapped->from = from;

@@ -66,7 +66,7 @@ static void print_json(const find_t *find, const select_t *select, const rawhal_
 static void print_text(const find_t *find, const select_t *select, const rawhal_kernel_t *kernel,
                        const char *target, const char *signature, uint32_t bytes)
 {
-  (void)tool_print_words(find->select.path);
+  (void)tool_print_string(find->select.path);
   printf(": object %zu, %s", select->index, target);
   if (select->object->member.size) {
     fputs(", member ", stdout);

@@ -89,7 +89,7 @@ static void print_text(const line_t *line)
 {
   const rawhal_container_object_t *object = line->object;
   char target[64];
-  (void)tool_print_words(line->path);
+  (void)tool_print_string(line->path);
   printf(": object %zu, offset %" PRIu64 ", %s%zu bytes", line->index, object->offset,
          object->unpacked ? "unpacked, " : "", object->bytes.size);
   if (object->readable) {

@@ -68,7 +68,7 @@ static void print_head(const char *path, const rawhal_tensile_t *tensile)
   const size_t count = rawhal_tensile_count(tensile);
   const size_t libraries = rawhal_tensile_library_count(tensile);
   const rawhal_string_t version = rawhal_tensile_version(tensile);
-  tool_print_words(path);
+  tool_print_string(path);
   printf(": a solution library of Tensile");
   if (version.size) {
     putchar(' ');

@@ -96,7 +96,7 @@ static void print_layout(const rawhal_kernel_t *kernel)
   rawhal_error_t error;
   if (rawhal_kernarg_layout_create(kernel, 0, &layout, &error)) {
     fputs("  kernarg    no layout: ", stdout);
-    tool_print_words(error.message);
+    tool_print_string(error.message);
     putchar('\n');
     return;
   }

@@ -87,7 +87,7 @@ void inspect_triton_text(const char *path)
     printf(", %" PRIu32 " warp%s of %" PRIu32 ", %" PRIu32 " bytes of dynamic LDS",
            entry->num_warps, entry->num_warps == 1 ? "" : "s", entry->warp_size, entry->shared);
   } else {
-    tool_print_words(error.message);
+    tool_print_string(error.message);
   }
   rawhal_triton_close(triton);
 }

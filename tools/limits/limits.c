@@ -51,7 +51,7 @@ static void print_foreign_row(const char *variable, const char *value, const cha
   terminal_row_t row = {0};
   terminal_row_put(&row, variable, 30, INDENT);
   terminal_row_put(&row, value, 16, INDENT);
-  terminal_row_put_words(&row, rawhal_string(instead), INDENT);
+  terminal_row_put_wrapped(&row, rawhal_string(instead), INDENT);
   putchar('\n');
 }
 

@@ -188,7 +188,7 @@ static void print_dispatch(const record_reader_t *reader, uint64_t number,
 
 static void print_end(const record_reader_info_t *info, const char *path)
 {
-  (void)tool_print_words(path);
+  (void)tool_print_string(path);
   printf(": %zu dispatches of %zu code objects, %" PRIu64 " bytes, ", info->dispatches,
          info->objects, info->bytes);
   switch (info->end) {

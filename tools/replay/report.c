@@ -82,7 +82,7 @@ static void print_difference(const replay_t *replay)
     printf(", argument %zu", buffer->argument);
     if (*buffer->name) {
       fputs(" '", stdout);
-      (void)tool_print_words(buffer->name);
+      (void)tool_print_string(buffer->name);
       putchar('\'');
     }
   }
@@ -97,7 +97,7 @@ static void print_text(const replay_t *replay, bool done)
   const record_dispatch_t *recorded = &replay->recorded;
   if (replay->device) {
     fputs("device    ", stdout);
-    (void)tool_print_words(rawhal_device_info(replay->device)->description);
+    (void)tool_print_string(rawhal_device_info(replay->device)->description);
     putchar('\n');
   }
   fputs("kernel    ", stdout);
@@ -110,7 +110,7 @@ static void print_text(const replay_t *replay, bool done)
          recorded->workgroup[2]);
   for (size_t i = 0; i < shown_notes(replay); ++i) {
     fputs("note      ", stdout);
-    (void)tool_print_words(replay->notes[i]);
+    (void)tool_print_string(replay->notes[i]);
     putchar('\n');
   }
   if (replay->note_count > REPLAY_NOTES)

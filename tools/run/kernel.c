@@ -346,7 +346,7 @@ static bool write_results(session_t *s)
     if (s->request->json)
       continue;
     fputs("wrote     ", stdout);
-    tool_print_words(argument->out_path);
+    tool_print_string(argument->out_path);
     printf(" (%zu bytes)\n", argument->size);
   }
   return true;

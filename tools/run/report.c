@@ -58,17 +58,17 @@ void run_report_text(const run_outcome_t *outcome)
 {
   const rawhal_dispatch_t *launch = outcome->dispatch;
   fputs("device    ", stdout);
-  tool_print_words(outcome->device->description);
+  tool_print_string(outcome->device->description);
   if (outcome->loaded->relabelled)
     printf("\nloaded    as %s V%u, which the runtime knows; the object is %s V%u",
            outcome->loaded->target.processor, outcome->loaded->code_object_version,
            outcome->object->target.processor, outcome->object->code_object_version);
   if (*outcome->warning) {
     fputs("\nwarning   ", stdout);
-    tool_print_words(outcome->warning);
+    tool_print_string(outcome->warning);
   }
   fputs("\nkernel    ", stdout);
-  tool_print_words(outcome->request->kernel);
+  tool_print_string(outcome->request->kernel);
   printf("\ndispatch  %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u\n",
          launch->work_items[0], launch->work_items[1], launch->work_items[2], launch->workgroup[0],
          launch->workgroup[1], launch->workgroup[2]);

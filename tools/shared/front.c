@@ -88,7 +88,7 @@ static bool runs_on_softgpu(void)
   return false;
 }
 
-static bool find_beside(const char *folder, char runner[PATH_MAX])
+static bool find_in_folder(const char *folder, char runner[PATH_MAX])
 {
   const int used = snprintf(runner, PATH_MAX, "%s/softgpu-run", folder);
   return used > 0 && used < PATH_MAX && program_is(runner);
@@ -101,10 +101,10 @@ static bool find_runner(char runner[PATH_MAX], rawhal_error_t *error)
   if (rawhal_softgpu_library_path(NULL, folder, sizeof(folder), error))
     return false;
   cut_to_folder(folder);
-  if (find_beside(folder, runner))
+  if (find_in_folder(folder, runner))
     return true;
   own_folder(folder);
-  return find_beside(folder, runner) ||
+  return find_in_folder(folder, runner) ||
          tool_refuse(error, RAWHAL_NOT_FOUND, "there is no softgpu-run in '%.300s'", folder);
 }
 

@@ -136,7 +136,7 @@ void terminal_row_put(terminal_row_t *row, const char *text, size_t width, size_
   put_or_break(row, rawhal_string(text), width, indent);
 }
 
-void terminal_row_put_words(terminal_row_t *row, rawhal_string_t text, size_t indent)
+void terminal_row_put_wrapped(terminal_row_t *row, rawhal_string_t text, size_t indent)
 {
   enum { LEAST = 12 };
   const size_t columns = terminal_columns();

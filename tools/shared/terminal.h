@@ -40,6 +40,6 @@ void terminal_row_put(terminal_row_t *row, const char *text, size_t width, size_
 
 /* The same of a sentence, which is broken between words; the terminal breaks it itself where the
  * indent leaves too little. */
-void terminal_row_put_words(terminal_row_t *row, rawhal_string_t text, size_t indent);
+void terminal_row_put_wrapped(terminal_row_t *row, rawhal_string_t text, size_t indent);
 
 #endif

@@ -81,7 +81,7 @@ int tool_print_text(rawhal_string_t text)
   return columns < INT_MAX ? (int)columns : INT_MAX;
 }
 
-int tool_print_words(const char *text)
+int tool_print_string(const char *text)
 {
   return tool_print_text(rawhal_string(text));
 }

@@ -68,7 +68,7 @@ bool tool_parse_number(const char *text, uint64_t top, uint64_t *value);
 
 /* Prints on standard output text from outside, escaped (escape.h). Returns the columns. */
 int tool_print_text(rawhal_string_t text);
-int tool_print_words(const char *text);
+int tool_print_string(const char *text);
 /* The same in exactly `width` columns: cut, or followed by blanks. */
 void tool_print_column(const char *text, int width);
 

@@ -88,7 +88,7 @@ static bool unpack_objects(unpack_t *unpack, rawhal_container_t *container, rawh
       return false;
     ++unpack->written;
     progress_clear();
-    (void)tool_print_words(path);
+    (void)tool_print_string(path);
     putchar('\n');
   }
   return unpack->written ||

@@ -1,5 +1,5 @@
-/* What the environment asks for, before there is a program or a runtime: for `rawhal exec`, which
- * does not start one that would find no device. */
+/* Checks the environment before there is a program or a runtime, for `rawhal exec`: it does not
+ * start a program that would find no device. */
 #include "front/watch.h"
 
 #include "base/cancel.h"

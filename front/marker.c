@@ -12,15 +12,15 @@ static const char name[] = "rawhal-front"; /* tools/exec/guard_tree.c looks for 
 /* No other mapping has its size: that one of it is at its address tells that it is there still. */
 static const size_t size = 257 * 4096;
 
-bool hello_say(void)
+bool marker_create(void)
 {
-  static bool said;
-  if (said)
+  static bool exists;
+  if (exists)
     return true;
   int fd = memfd_make(name, MFD_CLOEXEC);
   if (fd < 0)
     return false;
-  said = mmap(NULL, size, PROT_NONE, MAP_SHARED, fd, 0) != MAP_FAILED;
+  exists = mmap(NULL, size, PROT_NONE, MAP_SHARED, fd, 0) != MAP_FAILED;
   (void)close(fd);
-  return said;
+  return exists;
 }
