@@ -2,6 +2,7 @@
 
 #include "base/allocate.h"
 #include "base/error.h"
+#include "base/whole.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,18 +55,9 @@ static rawhal_status_t read_all(int fd, const char *path, char **text, rawhal_er
   char *bytes = allocate(NULL, MAX_FILE + 1);
   if (!bytes)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "RAWHAL_LIMITS_FILE: no memory");
-  size_t size = 0;
-  rawhal_status_t status = RAWHAL_OK;
-  while (size <= MAX_FILE) {
-    ssize_t got = read(fd, bytes + size, MAX_FILE + 1 - size);
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      status = fail_errno(error, path);
-    if (got <= 0)
-      break;
-    size += (size_t)got;
-  }
+  const ssize_t got = read_whole(fd, bytes, MAX_FILE + 1);
+  const size_t size = got < 0 ? 0 : (size_t)got;
+  rawhal_status_t status = got < 0 ? fail_errno(error, path) : RAWHAL_OK;
   if (status == RAWHAL_OK && size > MAX_FILE)
     status = refuse(error, path, "has more than 65536 bytes");
   if (status == RAWHAL_OK && memchr(bytes, '\0', size))

@@ -303,11 +303,7 @@ static rawhal_status_t reserve_room(int fd, bool blank, const char *path, rawhal
   rawhal_status_t status = look(fd, &facts, path, error);
   if (status != RAWHAL_OK || (uint64_t)facts.st_blocks * 512 >= sizeof(region_data_t))
     return status;
-  int result;
-  do
-    result = fallocate(fd, 0, 0, sizeof(region_data_t));
-  while (result && errno == EINTR);
-  if (!result)
+  if (TEMP_FAILURE_RETRY(fallocate(fd, 0, 0, sizeof(region_data_t))) == 0)
     return RAWHAL_OK;
   if (errno == ENOSPC || errno == EDQUOT)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
