@@ -39,19 +39,22 @@ TEST(List, KeepsItsItemsWhileItMoves)
 
 TEST(List, StaysAsItWasWithoutMemory)
 {
+  Allocator own;
   uint64_t *items = nullptr;
   size_t capacity = 0;
-  ASSERT_TRUE(array_reserve(nullptr, &items, &capacity, 1, sizeof(*items)));
+  ASSERT_TRUE(array_reserve(own.hook(), &items, &capacity, 1, sizeof(*items)));
   items[0] = 7;
   uint64_t *const before = items;
   const size_t room = capacity;
-  EXPECT_TRUE(array_reserve(nullptr, &items, &capacity, room, sizeof(*items)));
+  EXPECT_TRUE(array_reserve(own.hook(), &items, &capacity, room, sizeof(*items)));
   EXPECT_EQ(before, items) << "there was room";
-  for (size_t wanted : {SIZE_MAX, SIZE_MAX / sizeof(*items), SIZE_MAX / 16}) {
-    EXPECT_FALSE(array_reserve(nullptr, &items, &capacity, wanted, sizeof(*items)));
+  own.left = 0;
+  for (size_t wanted : {SIZE_MAX, SIZE_MAX / sizeof(*items) + 1, room + 1}) {
+    EXPECT_FALSE(array_reserve(own.hook(), &items, &capacity, wanted, sizeof(*items)));
+    EXPECT_EQ(wanted == room + 1, own.refused) << "more than can be is not asked for";
     EXPECT_EQ(before, items);
     EXPECT_EQ(room, capacity);
     EXPECT_EQ(7u, items[0]);
   }
-  allocate_free(nullptr, items);
+  allocate_free(own.hook(), items);
 }
