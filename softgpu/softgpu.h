@@ -187,10 +187,10 @@ bool softgpu_queue_fault_info(const void *hsa_queue, softgpu_fault_info_t *info,
 
 /* An instruction that softgpu cannot run, `offset` bytes into the code. `mnemonic` is NULL and
  * `text` empty where the bytes are not an instruction that it knows; else it knows the instruction
- * and cannot execute it, or not with these operands. `words`: three dwords from there, zero beyond
+ * and cannot execute it, or not with these operands. `code`: three dwords from there, zero beyond
  * the end. */
 typedef void softgpu_coverage_missing_fn(void *context, uint64_t offset, const char *mnemonic,
-                                         const char *text, const uint32_t words[3]);
+                                         const char *text, const uint32_t code[3]);
 
 /* Calls `missing` for each such instruction in `bytes` of code, in order, without running any, and
  * returns how many instructions there are; 0 when `chip` (as in the options) runs no code here.

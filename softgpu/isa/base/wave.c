@@ -26,10 +26,11 @@ bool isa_run_nothing_on(isa_wave_t *wave, const isa_inst_t *inst)
   return isa_go_on(wave, inst, true);
 }
 
-void isa_runs_on(isa_inst_t *inst, isa_run_t run_on)
+bool isa_runs_on(isa_inst_t *inst, isa_run_t run_on)
 {
   inst->run = run_alone;
   inst->run_on = run_on;
+  return true;
 }
 
 static bool run_and_go_on(isa_wave_t *wave, const isa_inst_t *inst)

@@ -103,8 +103,8 @@ typedef struct isa_wave {
   isa_shadow_t *shadow;   /* of LDS, for checks.h; NULL without */
   uint64_t scratch;       /* this wave's slice of the scratch memory: dwords interleaved by lane */
   uint32_t private_bytes; /* of the slice, per lane */
-  const isa_chunk_t *chunk;      /* of the program, where the wave was last */
-  const isa_inst_t *next;        /* of the chunk, where the turn ended within a block, or NULL */
+  isa_chunk_t *chunk;     /* of the program, where the wave was last */
+  const isa_inst_t *next; /* of the chunk, where the turn ended within a block, or NULL */
   const isa_inst_t *const *code; /* ISA_CHUNK of them, the chunk's, by dword; NULL until decoded */
   isa_thread_t *thread;          /* that runs the wave */
   /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
@@ -202,8 +202,8 @@ static inline bool isa_go_to(isa_wave_t *wave, const isa_inst_t *inst, int32_t d
 bool isa_run_nothing(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_run_nothing_on(isa_wave_t *wave, const isa_inst_t *inst);
 
-/* What is said to run an instruction and to go on does both. */
-void isa_runs_on(isa_inst_t *inst, isa_run_t run_on);
+/* What is said to run an instruction and to go on does both. True, as an executor says then. */
+bool isa_runs_on(isa_inst_t *inst, isa_run_t run_on);
 /* What runs one alone is made to go on. */
 void isa_runs_alone(isa_inst_t *inst, isa_run_t run);
 

@@ -23,8 +23,6 @@ typedef struct format {
   void (*decode)(decoder_t *d);
 } format_t;
 
-static const format_t *find_format(uint32_t word);
-
 /* The field F_ENCODING_NAME, which is two numbers. */
 static uint32_t field(const decoder_t *d, unsigned low, unsigned bits)
 {
@@ -65,7 +63,9 @@ static void source(decoder_t *d, isa_operand_t *out, unsigned code, unsigned wid
     return;
   out->index = (uint16_t)code;
   if (code >= ISA_CODE_VGPRS) {
-    vgpr(d, out, code - ISA_CODE_VGPRS, width, false);
+    out->kind = ISA_OPERAND_VGPR;
+    out->index = (uint16_t)(code - ISA_CODE_VGPRS);
+    d->bad |= out->index + width > 256;
   } else if (code < ISA_SGPRS) {
     sgpr(d, out, code, width);
   } else if (code <= ISA_CODE_LAST_INTEGER ||
@@ -313,24 +313,15 @@ static void decode_mai(decoder_t *d)
   d->bad |= is_mixed && inst->abid != d->is_scaled;
 }
 
-/* The row of the v_mfma_f32_*_f8f6f4 that may be at `code`, where anything can be; NULL: none. */
-static const isa_opcode_t *scaled_row(const decoder_t *d)
-{
-  const format_t *format = find_format(d->code[0]);
-  const isa_opcode_t *row = format && format->encoding == ISA_VOP3P
-                                ? isa_opcode_find(d->chip, ISA_VOP3P, field(d, F_MAI_OP))
-                                : NULL;
-  return row && row->flags & ISA_F_MIXED ? row : NULL;
-}
-
 /* v_mfma_ld_scale_b32 and the v_mfma_f32_*_f8f6f4 after it, which are one instruction. Alone it has
  * a name, and nothing executes it. */
 static void decode_scaled(decoder_t *d)
 {
   decoder_t prefix = *d;
+  const bool is_alike = d->code[2] >> 23 == d->code[0] >> 23; /* VOP3P, too; it can be anything */
   d->code += 2;
-  d->row = scaled_row(d);
-  if (!d->row) {
+  d->row = is_alike ? isa_opcode_find(d->chip, ISA_VOP3P, field(d, F_MAI_OP)) : NULL;
+  if (!d->row || !(d->row->flags & ISA_F_MIXED)) {
     *d = prefix;
     decode_vop3p(d);
     return;
@@ -456,21 +447,6 @@ static void decode_image(decoder_t *d)
 static const format_t formats[] = {ISA_FORMATS};
 #undef ISA_FORMAT
 
-static const format_t *find_format(uint32_t word)
-{
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; ++i)
-    if (word >> formats[i].shift == formats[i].prefix)
-      return &formats[i];
-  return NULL;
-}
-
-static unsigned dword_count(const decoder_t *d, const format_t *format)
-{
-  /* SDWA and DPP are second dwords of the 32-bit VALU encodings, as the literal is. */
-  return format->dwords + (unsigned)(d->literal || d->inst->has_sdwa || d->inst->has_dpp) +
-         (d->inst->has_scale ? 2 : 0);
-}
-
 isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t available,
                                isa_inst_t *inst)
 {
@@ -480,8 +456,10 @@ isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t ava
   if (!available)
     return ISA_DECODE_TRUNCATED;
   memcpy(words, code, (available < ISA_MOST_DWORDS ? available : ISA_MOST_DWORDS) * sizeof *words);
-  const format_t *format = find_format(words[0]);
-  if (!format)
+  const format_t *format = formats, *const end = formats + sizeof formats / sizeof *formats;
+  while (format < end && words[0] >> format->shift != format->prefix)
+    ++format;
+  if (format == end)
     return ISA_DECODE_UNKNOWN;
   decoder_t d = {.code = words, .inst = inst, .chip = chip};
   inst->encoding =
@@ -500,7 +478,9 @@ isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t ava
     decode_mai(&d);
   else
     format->decode(&d);
-  inst->dwords = (uint8_t)dword_count(&d, format);
+  /* SDWA and DPP are second dwords of the 32-bit VALU encodings, as the literal is. */
+  inst->dwords = (uint8_t)(format->dwords + (d.literal || inst->has_sdwa || inst->has_dpp) +
+                           (inst->has_scale ? 2 : 0));
   if (d.bad)
     return ISA_DECODE_UNKNOWN;
   if (inst->dwords > available)

@@ -45,26 +45,22 @@ unsigned isa_image_dwords(const isa_inst_t *inst)
   return components == 0 ? 1 : has_d16 ? (components + 1) / 2 : components;
 }
 
-static uint32_t key(unsigned encoding, unsigned number)
-{
-  return encoding << 16 | number;
-}
-
-/* Chips disagree about some opcodes, which then have a row for each. */
+/* The table is in order. Chips disagree about some opcodes, which then have a row for each. */
 const isa_opcode_t *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
 {
-  const size_t count = sizeof opcodes / sizeof *opcodes;
-  const uint32_t wanted = key(encoding, number);
-  size_t low = 0, high = count;
+  size_t low = 0, high = sizeof opcodes / sizeof *opcodes;
   while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (key(opcodes[middle].encoding, opcodes[middle].number) < wanted)
+    const size_t middle = low + (high - low) / 2;
+    const isa_opcode_t *row = &opcodes[middle];
+    if (row->encoding < encoding || (row->encoding == encoding && row->number < number))
       low = middle + 1;
     else
       high = middle;
   }
-  for (; low < count && key(opcodes[low].encoding, opcodes[low].number) == wanted; ++low)
-    if (opcodes[low].chips >> chip & 1)
-      return &opcodes[low];
+  for (const isa_opcode_t *row = &opcodes[low]; row < opcodes + sizeof opcodes / sizeof *opcodes &&
+                                                row->encoding == encoding && row->number == number;
+       ++row)
+    if (row->chips >> chip & 1)
+      return row;
   return NULL;
 }

@@ -51,7 +51,7 @@ static const struct {
     [ISA_IMAGE_1D_ARRAY] = {1, true}, [ISA_IMAGE_2D_ARRAY] = {2, true},
 };
 
-static const uint32_t *words_of(const isa_wave_t *wave, const isa_inst_t *inst)
+static const uint32_t *descriptor_of(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   return &wave->s[inst->saddr.index];
 }
@@ -64,7 +64,7 @@ static bool has_level(const isa_inst_t *inst)
 
 isa_image_t isa_image_read(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const uint32_t *s = words_of(wave, inst);
+  const uint32_t *s = descriptor_of(wave, inst);
   const unsigned type = s[3] >> 28, dimensions = types[type].dimensions;
   isa_image_t image = {
       .base = s[0] * 256ull | (uint64_t)(s[1] & 0xff) << 40,
@@ -141,7 +141,7 @@ static bool check_sampler(isa_wave_t *wave, const isa_inst_t *inst, unsigned dim
 /* Registers of addresses are known when the image is. */
 static unsigned address_registers(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const unsigned type = words_of(wave, inst)[3] >> 28;
+  const unsigned type = descriptor_of(wave, inst)[3] >> 28;
   const bool has_layer = types[type].is_array && inst->offset1 & ISA_IMAGE_DA;
   unsigned count = types[type].dimensions + (unsigned)has_layer + has_level(inst);
   if (inst->op == ISA_image_get_resinfo)
@@ -151,7 +151,7 @@ static unsigned address_registers(const isa_wave_t *wave, const isa_inst_t *inst
 
 bool isa_image_check(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const uint32_t *s = words_of(wave, inst);
+  const uint32_t *s = descriptor_of(wave, inst);
   const unsigned dimensions = types[s[3] >> 28].dimensions;
   const unsigned number = s[1] >> 26 & 15;
   const isa_access_t *plan = isa_access_of(inst->op);

@@ -31,12 +31,12 @@ static uint64_t sum_of(uint64_t old, uint64_t data, const real_format_t *format,
   old = flushed(old, format, keeps & KEEP_IN);
   data = flushed(data, format, keeps & KEEP_IN);
   real_t x = real_of(old, format), y = real_of(data, format);
-  uint64_t quiet = (uint64_t)1 << (format->fraction_bits - 1);
+  uint64_t quiet_bit = (uint64_t)1 << (format->fraction_bits - 1);
   bool is_plain = is_packed && format == &real_f16; /* of f16 pairs always the default one */
   if (x.kind == REAL_NAN && !is_plain)
-    return old | quiet;
+    return old | quiet_bit;
   if (y.kind == REAL_NAN && !is_plain)
-    return data | quiet;
+    return data | quiet_bit;
   uint64_t sum = real_bits(real_sum(x, y, REAL_NEAREST), format, REAL_NEAREST);
   return flushed(sum, format, keeps & KEEP_OUT);
 }

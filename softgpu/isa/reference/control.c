@@ -70,20 +70,13 @@ static bool is_taken(const isa_wave_t *w, const isa_inst_t *inst, bool *found)
   const bool has_exec = w->s[ISA_EXEC] | w->s[ISA_EXEC + 1];
   switch (inst->op) {
   case ISA_s_branch:
-  case ISA_s_call_b64:
-    return true;
-  case ISA_s_cbranch_scc0:
-    return !w->scc;
-  case ISA_s_cbranch_scc1:
-    return w->scc;
-  case ISA_s_cbranch_vccz:
-    return !has_vcc;
-  case ISA_s_cbranch_vccnz:
-    return has_vcc;
-  case ISA_s_cbranch_execz:
-    return !has_exec;
-  case ISA_s_cbranch_execnz:
-    return has_exec;
+    ONE(s_call_b64) : return true;
+    ONE(s_cbranch_scc0) : return !w->scc;
+    ONE(s_cbranch_scc1) : return w->scc;
+    ONE(s_cbranch_vccz) : return !has_vcc;
+    ONE(s_cbranch_vccnz) : return has_vcc;
+    ONE(s_cbranch_execz) : return !has_exec;
+    ONE(s_cbranch_execnz) : return has_exec;
   default:
     *found = false;
     return false;
@@ -146,12 +139,8 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
                    (isa_reference_scalar(w, &inst->src[1], 1, 32) & 31) &
                1;
     return true;
-  case ISA_s_movrels_b32:
-  case ISA_s_movrels_b64:
-    return move_relative(w, inst, true);
-  case ISA_s_movreld_b32:
-  case ISA_s_movreld_b64:
-    return move_relative(w, inst, false);
+    BOTH(s_movrels) : return move_relative(w, inst, true);
+    BOTH(s_movreld) : return move_relative(w, inst, false);
   case ISA_s_getreg_b32: {
     const field_t field = field_of(inst);
     w->s[inst->dst.index] = hardware_register(w, field.id) >> field.first & field.mask;
@@ -164,12 +153,9 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
     set_hardware_register(w, inst, inst->src[0].value);
     return true;
   case ISA_s_endpgm:
-  case ISA_s_endpgm_saved:
-    return give_way(w, ISA_WAVE_ENDED);
-  case ISA_s_barrier:
-    return give_way(w, ISA_WAVE_AT_BARRIER);
-  case ISA_s_sleep:
-    return give_way(w, w->state);
+    ONE(s_endpgm_saved) : return give_way(w, ISA_WAVE_ENDED);
+    ONE(s_barrier) : return give_way(w, ISA_WAVE_AT_BARRIER);
+    ONE(s_sleep) : return give_way(w, w->state);
   case ISA_s_sethalt: /* and stays here, for nobody lets it go on */
     w->pc -= simm & 1 ? 4 : 0;
     return !(simm & 1) || give_way(w, w->state);
@@ -194,8 +180,7 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
   case ISA_s_cbranch_cdbgsys:
   case ISA_s_cbranch_cdbguser:
   case ISA_s_cbranch_cdbgsys_or_user:
-  case ISA_s_cbranch_cdbgsys_and_user:
-    return true;
+    ONE(s_cbranch_cdbgsys_and_user) : return true;
   default:
     *found = false;
     return true;

@@ -185,51 +185,41 @@ static bool allows_scaled(const isa_wave_t *wave, const isa_inst_t *inst)
          !(narrows && !is_of_f32 && is_unclear(&inst->src[0]));
 }
 
-/* Single lanes have no forms in which others are chosen. */
 static bool allows_lanes(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  if (inst->has_sdwa || inst->has_dpp || !has_sources(wave, inst))
+  const bool has_result = isa_reference_has(wave, &inst->dst, inst->row->dst);
+  if (!has_sources(wave, inst))
     return false;
   switch (inst->op) {
+  case ISA_v_nop:
+  case ISA_v_clrexcp:
+    return true;
+  case ISA_v_readfirstlane_b32:
+  case ISA_v_bitop3_b32:
+    return has_result;
   case ISA_v_readlane_b32:
-    return isa_reference_has(wave, &inst->dst, 1) && is_scalar(&inst->src[1]);
+    return has_result && is_scalar(&inst->src[1]);
   case ISA_v_writelane_b32:
-    return has_vgprs(wave, &inst->dst, 1) && is_scalar(&inst->src[0]) && is_scalar(&inst->src[1]);
+    return has_result && is_scalar(&inst->src[0]) && is_scalar(&inst->src[1]);
   case ISA_v_swap_b32:
   case ISA_v_permlane16_swap_b32:
   case ISA_v_permlane32_swap_b32:
-    return has_vgprs(wave, &inst->dst, 1) && has_vgprs(wave, &inst->src[0], 1);
+    return has_result && has_vgprs(wave, &inst->src[0], 1);
   case ISA_v_bitop3_b16:
-    return has_vgprs(wave, &inst->dst, 1) && !is_unclear(&inst->src[0]) &&
-           !is_unclear(&inst->src[1]) && !is_unclear(&inst->src[2]);
+    return has_result && !is_unclear(&inst->src[0]) && !is_unclear(&inst->src[1]) &&
+           !is_unclear(&inst->src[2]);
   case ISA_v_pk_mov_b32:
-    return has_vgprs(wave, &inst->dst, 2) && !inst->clamp;
-  default: /* v_nop, v_clrexcp, v_readfirstlane_b32, v_bitop3_b32 */
-    return may_have(wave, &inst->dst, inst->row->dst);
+    return has_result && !inst->clamp;
+  default:
+    return isa_reference_allows_valu(wave, inst);
   }
 }
 
 bool isa_reference_allows_vector(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  switch (inst->op) {
-  case ISA_v_nop:
-  case ISA_v_clrexcp:
-  case ISA_v_readfirstlane_b32:
-  case ISA_v_readlane_b32:
-  case ISA_v_writelane_b32:
-  case ISA_v_swap_b32:
-  case ISA_v_pk_mov_b32:
-  case ISA_v_bitop3_b16:
-  case ISA_v_bitop3_b32:
-  case ISA_v_permlane16_swap_b32:
-  case ISA_v_permlane32_swap_b32:
-    return allows_lanes(wave, inst);
-  default:
-    break;
-  }
   if (has(inst, "v_cvt_scalef32_"))
     return allows_scaled(wave, inst);
   if (has(inst, "v_mfma_f") || has(inst, "v_mfma_i") || has(inst, "v_smfmac"))
     return allows_matrix(wave, inst, has(inst, "v_smfmac"));
-  return isa_reference_allows_valu(wave, inst);
+  return allows_lanes(wave, inst);
 }

@@ -242,10 +242,11 @@ static bool find_flat(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t
   const uint64_t scratch = isa_reference_scalar(
       wave, &(isa_operand_t){.kind = ISA_OPERAND_SGPR, .index = ISA_FLAT_SCRATCH}, 2, 64);
   if (inst->encoding == ISA_SCRATCH) {
-    uint32_t private = (uint32_t)offset;
-    private += has_base ? wave->s[inst->saddr.index] : 0;
-    private += inst->vaddr.kind ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1) : 0;
-    return find_scratch(wave, lane, scratch, private, t->bytes, place);
+    uint32_t private_offset = (uint32_t)offset;
+    private_offset += has_base ? wave->s[inst->saddr.index] : 0;
+    private_offset +=
+        inst->vaddr.kind ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1) : 0;
+    return find_scratch(wave, lane, scratch, private_offset, t->bytes, place);
   }
   uint64_t address = isa_reference_rows(wave, &inst->vaddr, 0, lane, has_base ? 1 : 2) + offset;
   if (has_base)

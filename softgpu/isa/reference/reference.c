@@ -24,15 +24,15 @@ static uint64_t constant(unsigned code, unsigned float_bits)
 
 static uint64_t special(const isa_wave_t *wave, unsigned code, unsigned dwords)
 {
-  const uint64_t shared = (uint64_t)wave->dispatch->shared_aperture_hi << 32;
-  const uint64_t private = (uint64_t)wave->dispatch->private_aperture_hi << 32;
+  const uint64_t shared_aperture = (uint64_t)wave->dispatch->shared_aperture_hi << 32;
+  const uint64_t private_aperture = (uint64_t)wave->dispatch->private_aperture_hi << 32;
   switch (code) {
   case 235:
   case 236:
-    return dwords == 1 ? shared >> 32 : shared + (code == 236 ? UINT32_MAX : 0);
+    return dwords == 1 ? shared_aperture >> 32 : shared_aperture + (code == 236 ? UINT32_MAX : 0);
   case 237:
   case 238:
-    return dwords == 1 ? private >> 32 : private + (code == 238 ? UINT32_MAX : 0);
+    return dwords == 1 ? private_aperture >> 32 : private_aperture + (code == 238 ? UINT32_MAX : 0);
   case 251:
     return !isa_read_s64(wave, ISA_VCC);
   case 252:
@@ -84,23 +84,12 @@ static const struct {
   bool (*allows)(const isa_wave_t *wave, const isa_inst_t *inst);
   bool (*run)(isa_wave_t *wave, const isa_inst_t *inst);
 } families[ISA_ENCODING_COUNT] = {
-    [ISA_SOP1] = {isa_reference_allows_scalar, isa_reference_salu},
-    [ISA_SOP2] = {isa_reference_allows_scalar, isa_reference_salu},
-    [ISA_SOPK] = {isa_reference_allows_scalar, isa_reference_salu},
-    [ISA_SOPC] = {isa_reference_allows_scalar, isa_reference_salu},
-    [ISA_SOPP] = {isa_reference_allows_scalar, isa_reference_salu},
+    [ISA_SOP1... ISA_SOPP] = {isa_reference_allows_scalar, isa_reference_salu},
     [ISA_SMEM] = {isa_reference_allows_smem, isa_reference_smem},
-    [ISA_VOP1] = {isa_reference_allows_vector, isa_reference_valu},
-    [ISA_VOP2] = {isa_reference_allows_vector, isa_reference_valu},
-    [ISA_VOPC] = {isa_reference_allows_vector, isa_reference_valu},
-    [ISA_VOP3] = {isa_reference_allows_vector, isa_reference_valu},
-    [ISA_VOP3P] = {isa_reference_allows_vector, isa_reference_valu},
+    [ISA_VOP1... ISA_VOP3P] = {isa_reference_allows_vector, isa_reference_valu},
     [ISA_DS] = {isa_reference_allows_ds, isa_reference_ds},
-    [ISA_FLAT] = {isa_reference_allows_flat, isa_reference_memory},
-    [ISA_GLOBAL] = {isa_reference_allows_flat, isa_reference_memory},
-    [ISA_SCRATCH] = {isa_reference_allows_flat, isa_reference_memory},
-    [ISA_MUBUF] = {isa_reference_allows_buffer, isa_reference_memory},
-    [ISA_MTBUF] = {isa_reference_allows_buffer, isa_reference_memory},
+    [ISA_FLAT... ISA_SCRATCH] = {isa_reference_allows_flat, isa_reference_memory},
+    [ISA_MUBUF... ISA_MTBUF] = {isa_reference_allows_buffer, isa_reference_memory},
     [ISA_MIMG] = {isa_reference_allows_image, isa_reference_image},
 };
 

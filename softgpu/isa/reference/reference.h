@@ -15,6 +15,12 @@ bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst);
 /* Whether its operands are ones that it may have, and that the wave has. */
 bool isa_reference_allows(const isa_wave_t *wave, const isa_inst_t *inst);
 
+/* Labels of a switch whose cases are a line each; BOTH is of 32 and of 64 bits. */
+#define ONE(name) case ISA_##name
+#define BOTH(name)                                                                                 \
+  case ISA_##name##_b32:                                                                           \
+  case ISA_##name##_b64
+
 /* --- by encoding --- */
 
 bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst);

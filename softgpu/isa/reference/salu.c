@@ -98,36 +98,22 @@ static bool fits(int64_t value)
   return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-#define BOTH(name)                                                                                 \
-  case ISA_##name##_b32:                                                                           \
-  case ISA_##name##_b64
-
 /* SOP2. False when it is not one. */
 static bool run_sop2(scalar_t *s)
 {
   const uint64_t a = s->a, b = s->b, c = s->wave->scc;
   const unsigned width = s->inst->row->dst == 2 ? 64 : 32, shift = (unsigned)b & (width - 1);
   switch (s->inst->op) {
-  case ISA_s_add_u32:
-    return result_scc(s, a + b, (a + b) >> 32), true;
-  case ISA_s_sub_u32:
-    return result_scc(s, a - b, b > a), true;
-  case ISA_s_addc_u32:
-    return result_scc(s, a + b + c, (a + b + c) >> 32), true;
-  case ISA_s_subb_u32:
-    return result_scc(s, a - b - c, b + c > a), true;
-  case ISA_s_add_i32:
-    return result_scc(s, a + b, !fits(s->sa + s->sb)), true;
-  case ISA_s_sub_i32:
-    return result_scc(s, a - b, !fits(s->sa - s->sb)), true;
-  case ISA_s_min_i32:
-    return result_scc(s, s->sa < s->sb ? a : b, s->sa < s->sb), true;
-  case ISA_s_max_i32:
-    return result_scc(s, s->sa > s->sb ? a : b, s->sa > s->sb), true;
-  case ISA_s_min_u32:
-    return result_scc(s, a < b ? a : b, a < b), true;
-  case ISA_s_max_u32:
-    return result_scc(s, a > b ? a : b, a > b), true;
+    ONE(s_add_u32) : return result_scc(s, a + b, (a + b) >> 32), true;
+    ONE(s_sub_u32) : return result_scc(s, a - b, b > a), true;
+    ONE(s_addc_u32) : return result_scc(s, a + b + c, (a + b + c) >> 32), true;
+    ONE(s_subb_u32) : return result_scc(s, a - b - c, b + c > a), true;
+    ONE(s_add_i32) : return result_scc(s, a + b, !fits(s->sa + s->sb)), true;
+    ONE(s_sub_i32) : return result_scc(s, a - b, !fits(s->sa - s->sb)), true;
+    ONE(s_min_i32) : return result_scc(s, s->sa < s->sb ? a : b, s->sa < s->sb), true;
+    ONE(s_max_i32) : return result_scc(s, s->sa > s->sb ? a : b, s->sa > s->sb), true;
+    ONE(s_min_u32) : return result_scc(s, a < b ? a : b, a < b), true;
+    ONE(s_max_u32) : return result_scc(s, a > b ? a : b, a > b), true;
     BOTH(s_cselect) : return result(s, c ? a : b), true;
     BOTH(s_and) : return result_nonzero(s, a & b), true;
     BOTH(s_or) : return result_nonzero(s, a | b), true;
@@ -140,21 +126,15 @@ static bool run_sop2(scalar_t *s)
     BOTH(s_lshl) : return result_nonzero(s, a << shift), true;
     BOTH(s_lshr) : return result_nonzero(s, a >> shift), true;
   case ISA_s_ashr_i32:
-  case ISA_s_ashr_i64:
-    return result_nonzero(s, (uint64_t)(s->sa >> shift)), true;
+    ONE(s_ashr_i64) : return result_nonzero(s, (uint64_t)(s->sa >> shift)), true;
     BOTH(s_bfm) : return result(s, mask_of((unsigned)a & (width - 1)) << shift), true;
   case ISA_s_bfe_u32:
-  case ISA_s_bfe_u64:
-    return result_nonzero(s, field_of(a, width, b, false)), true;
+    ONE(s_bfe_u64) : return result_nonzero(s, field_of(a, width, b, false)), true;
   case ISA_s_bfe_i32:
-  case ISA_s_bfe_i64:
-    return result_nonzero(s, field_of(a, width, b, true)), true;
-  case ISA_s_mul_i32:
-    return result(s, a * b), true;
-  case ISA_s_mul_hi_u32:
-    return result(s, a * b >> 32), true;
-  case ISA_s_mul_hi_i32:
-    return result(s, (uint64_t)(s->sa * s->sb) >> 32), true;
+    ONE(s_bfe_i64) : return result_nonzero(s, field_of(a, width, b, true)), true;
+    ONE(s_mul_i32) : return result(s, a * b), true;
+    ONE(s_mul_hi_u32) : return result(s, a * b >> 32), true;
+    ONE(s_mul_hi_i32) : return result(s, (uint64_t)(s->sa * s->sb) >> 32), true;
   case ISA_s_absdiff_i32: {
     int64_t difference = extended(a - b, 32);
     return result_nonzero(s, (uint64_t)(difference < 0 ? -difference : difference)), true;
@@ -170,12 +150,9 @@ static bool run_sop2(scalar_t *s)
                    b;
     return result_scc(s, sum, sum >> 32), true;
   }
-  case ISA_s_pack_ll_b32_b16:
-    return result(s, (a & 0xffff) | (b & 0xffff) << 16), true;
-  case ISA_s_pack_lh_b32_b16:
-    return result(s, (a & 0xffff) | b >> 16 << 16), true;
-  case ISA_s_pack_hh_b32_b16:
-    return result(s, a >> 16 | b >> 16 << 16), true;
+    ONE(s_pack_ll_b32_b16) : return result(s, (a & 0xffff) | (b & 0xffff) << 16), true;
+    ONE(s_pack_lh_b32_b16) : return result(s, (a & 0xffff) | b >> 16 << 16), true;
+    ONE(s_pack_hh_b32_b16) : return result(s, a >> 16 | b >> 16 << 16), true;
   default:
     return false;
   }
@@ -199,16 +176,12 @@ static bool run_sop1(scalar_t *s)
     BOTH(s_ff1_i32) : return result(s, first(a, width, true, false)), true;
     BOTH(s_flbit_i32) : return result(s, first(a, width, true, true)), true;
   case ISA_s_flbit_i32:
-  case ISA_s_flbit_i32_i64:
-    return result(s, first(a, width, s->sa >= 0, true)), true;
-  case ISA_s_sext_i32_i8:
-    return result(s, (uint64_t)extended(a, 8)), true;
-  case ISA_s_sext_i32_i16:
-    return result(s, (uint64_t)extended(a, 16)), true;
+    ONE(s_flbit_i32_i64) : return result(s, first(a, width, s->sa >= 0, true)), true;
+    ONE(s_sext_i32_i8) : return result(s, (uint64_t)extended(a, 8)), true;
+    ONE(s_sext_i32_i16) : return result(s, (uint64_t)extended(a, 16)), true;
     BOTH(s_bitset0) : return result(s, d & ~(1ull << bit)), true;
     BOTH(s_bitset1) : return result(s, d | 1ull << bit), true;
-  case ISA_s_abs_i32:
-    return result_nonzero(s, (uint64_t)(s->sa < 0 ? -s->sa : s->sa)), true;
+    ONE(s_abs_i32) : return result_nonzero(s, (uint64_t)(s->sa < 0 ? -s->sa : s->sa)), true;
   case ISA_s_bitreplicate_b64_b32: {
     uint64_t out = 0;
     for (unsigned i = 0; i < 64; ++i)
@@ -220,57 +193,35 @@ static bool run_sop1(scalar_t *s)
   }
 }
 
-/* New exec from the source and exec; the destination receives the old one, or the new one too. */
+/* New exec from the source and exec; the destination receives the old one, or the new one too. False
+ * when it is none of these. */
+static bool put_exec(scalar_t *s, uint64_t exec, bool keeps_old)
+{
+  const uint64_t old = isa_exec(s->wave);
+  isa_write_s64(s->wave, ISA_EXEC, exec);
+  result_scc(s, keeps_old ? old : exec, exec != 0);
+  return true;
+}
+
 static bool run_exec(scalar_t *s)
 {
   const uint64_t a = s->a, e = isa_exec(s->wave);
-  bool keeps_old = true;
-  uint64_t exec;
   switch (s->inst->op) {
-  case ISA_s_and_saveexec_b64:
-    exec = a & e;
-    break;
-  case ISA_s_or_saveexec_b64:
-    exec = a | e;
-    break;
-  case ISA_s_xor_saveexec_b64:
-    exec = a ^ e;
-    break;
-  case ISA_s_andn2_wrexec_b64:
-    keeps_old = false;
-    exec = a & ~e;
-    break;
-  case ISA_s_andn2_saveexec_b64:
-    exec = a & ~e;
-    break;
-  case ISA_s_orn2_saveexec_b64:
-    exec = a | ~e;
-    break;
-  case ISA_s_nand_saveexec_b64:
-    exec = ~(a & e);
-    break;
-  case ISA_s_nor_saveexec_b64:
-    exec = ~(a | e);
-    break;
-  case ISA_s_xnor_saveexec_b64:
-    exec = ~(a ^ e);
-    break;
-  case ISA_s_andn1_wrexec_b64:
-    keeps_old = false;
-    exec = ~a & e;
-    break;
-  case ISA_s_andn1_saveexec_b64:
-    exec = ~a & e;
-    break;
-  case ISA_s_orn1_saveexec_b64:
-    exec = ~a | e;
-    break;
+    ONE(s_and_saveexec_b64) : return put_exec(s, a & e, true);
+    ONE(s_or_saveexec_b64) : return put_exec(s, a | e, true);
+    ONE(s_xor_saveexec_b64) : return put_exec(s, a ^ e, true);
+    ONE(s_nand_saveexec_b64) : return put_exec(s, ~(a & e), true);
+    ONE(s_nor_saveexec_b64) : return put_exec(s, ~(a | e), true);
+    ONE(s_xnor_saveexec_b64) : return put_exec(s, ~(a ^ e), true);
+    ONE(s_andn1_saveexec_b64) : return put_exec(s, ~a & e, true);
+    ONE(s_andn2_saveexec_b64) : return put_exec(s, a & ~e, true);
+    ONE(s_orn1_saveexec_b64) : return put_exec(s, ~a | e, true);
+    ONE(s_orn2_saveexec_b64) : return put_exec(s, a | ~e, true);
+    ONE(s_andn1_wrexec_b64) : return put_exec(s, ~a & e, false);
+    ONE(s_andn2_wrexec_b64) : return put_exec(s, a & ~e, false);
   default:
     return false;
   }
-  isa_write_s64(s->wave, ISA_EXEC, exec);
-  result_scc(s, keeps_old ? e : exec, exec != 0);
-  return true;
 }
 
 enum { RELATION_EQ, RELATION_LG, RELATION_GT, RELATION_GE, RELATION_LT, RELATION_LE };
@@ -302,14 +253,10 @@ static bool run_compare(scalar_t *s)
   };
   uint32_t *scc = &s->wave->scc;
   switch (s->inst->op) {
-  case ISA_s_bitcmp0_b32:
-    return *scc = !(s->a >> s->b % 32 & 1), true;
-  case ISA_s_bitcmp1_b32:
-    return *scc = s->a >> s->b % 32 & 1, true;
-  case ISA_s_bitcmp0_b64:
-    return *scc = !(s->a >> s->b % 64 & 1), true;
-  case ISA_s_bitcmp1_b64:
-    return *scc = s->a >> s->b % 64 & 1, true;
+    ONE(s_bitcmp0_b32) : return *scc = !(s->a >> s->b % 32 & 1), true;
+    ONE(s_bitcmp1_b32) : return *scc = s->a >> s->b % 32 & 1, true;
+    ONE(s_bitcmp0_b64) : return *scc = !(s->a >> s->b % 64 & 1), true;
+    ONE(s_bitcmp1_b64) : return *scc = s->a >> s->b % 64 & 1, true;
   default:
     break;
   }
@@ -335,14 +282,10 @@ static bool run_sopk(scalar_t *s)
 {
   const int64_t simm = s->inst->simm, d = extended(s->d, 32);
   switch (s->inst->op) {
-  case ISA_s_movk_i32:
-    return result(s, (uint64_t)simm), true;
-  case ISA_s_cmovk_i32:
-    return result(s, s->wave->scc ? (uint64_t)simm : s->d), true;
-  case ISA_s_addk_i32:
-    return result_scc(s, (uint64_t)(d + simm), !fits(d + simm)), true;
-  case ISA_s_mulk_i32:
-    return result(s, (uint64_t)(d * simm)), true;
+    ONE(s_movk_i32) : return result(s, (uint64_t)simm), true;
+    ONE(s_cmovk_i32) : return result(s, s->wave->scc ? (uint64_t)simm : s->d), true;
+    ONE(s_addk_i32) : return result_scc(s, (uint64_t)(d + simm), !fits(d + simm)), true;
+    ONE(s_mulk_i32) : return result(s, (uint64_t)(d * simm)), true;
   default:
     return false;
   }

@@ -19,7 +19,7 @@ enum {
   KEEPS = 1 << 1,     /* the other half of the register stays */
   HIGH = 1 << 2,      /* the result goes to the upper half */
   BYTE = 1 << 3,      /* to the byte that op_sel bits 2 and 3 name */
-  FLUSHES = 1 << 4,   /* denormals whatever the mode says (f32: in f16 the same) */
+  FLUSHES = 1 << 4,   /* denormals in every mode (f32: in f16 the same) */
   RAW = 1 << 5,       /* never flushes */
   MINMAX = 1 << 6,    /* IEEE mode: the first signalling NaN wins */
   OWN_NAN = 1 << 7,   /* the instruction says which NaN */
@@ -301,7 +301,7 @@ static void take_source(const machine_t *m, lane_t *l, unsigned n, unsigned from
 /* The first NaN among the sources, quieted, in the result's format: the rule of valu.h. */
 static uint64_t nan_of(const lane_t *l, const real_format_t *to)
 {
-  uint64_t quiet = (uint64_t)1 << (to->fraction_bits - 1);
+  uint64_t quiet_bit = (uint64_t)1 << (to->fraction_bits - 1);
   uint64_t infinity = (((uint64_t)1 << to->exponent_bits) - 1) << to->fraction_bits;
   for (unsigned n = 0; n < 3; ++n) {
     const real_format_t *from = is_float(l->type[n]) ? format_of(l->type[n]) : NULL;
@@ -310,18 +310,18 @@ static uint64_t nan_of(const lane_t *l, const real_format_t *to)
     uint64_t payload = l->bits[n] & (((uint64_t)1 << from->fraction_bits) - 1);
     payload = payload << (52 - from->fraction_bits) >> (52 - to->fraction_bits);
     uint64_t sign = l->number[n].negative;
-    return sign << (to->exponent_bits + to->fraction_bits) | infinity | quiet | payload;
+    return sign << (to->exponent_bits + to->fraction_bits) | infinity | quiet_bit | payload;
   }
-  return infinity | quiet;
+  return infinity | quiet_bit;
 }
 
 static uint64_t signalling_nan(const lane_t *l)
 {
   for (unsigned n = 0; n < 3; ++n) {
     const real_format_t *format = is_float(l->type[n]) ? format_of(l->type[n]) : NULL;
-    uint64_t quiet = format ? (uint64_t)1 << (format->fraction_bits - 1) : 0;
-    if (format && l->number[n].kind == REAL_NAN && !(l->bits[n] & quiet))
-      return l->bits[n] | quiet;
+    uint64_t quiet_bit = format ? (uint64_t)1 << (format->fraction_bits - 1) : 0;
+    if (format && l->number[n].kind == REAL_NAN && !(l->bits[n] & quiet_bit))
+      return l->bits[n] | quiet_bit;
   }
   return 0;
 }
@@ -489,8 +489,6 @@ static bool allows_source(const machine_t *m, unsigned n, char type)
 static bool allows_dpp(const isa_inst_t *inst)
 {
   const unsigned ctrl = inst->dpp.ctrl, row = ctrl & 0x1f0, count = ctrl & 15;
-  if (inst->src[0].kind != ISA_OPERAND_VGPR)
-    return false;
   if (row >= 0x100 && row <= 0x120)
     return count > 0;
   if (row == 0x130)

@@ -159,15 +159,15 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
 /* The words at pc, and their text when they are an instruction. */
 static void append_instruction(softgpu_fault_t *fault, const isa_group_t *group, uint64_t pc)
 {
-  const isa_chunk_t *chunk = isa_program_chunk(group->program, pc);
+  const isa_chunk_t *chunk = isa_program_chunk(group->program, pc, NULL);
   if (!chunk)
     return;
   char text[160];
   isa_inst_t inst;
   uint32_t slot = (uint32_t)((pc - chunk->base) / 4), left = chunk->available - slot;
-  memcpy(fault->instruction, &chunk->words[slot], (left < 2 ? left : 2) * sizeof(uint32_t));
+  memcpy(fault->instruction, &chunk->code[slot], (left < 2 ? left : 2) * sizeof(uint32_t));
   append(fault, ": ");
-  if (isa_decode(group->launch->limits.chip, &chunk->words[slot], left, &inst) == ISA_DECODED) {
+  if (isa_decode(group->launch->limits.chip, &chunk->code[slot], left, &inst) == ISA_DECODED) {
     isa_text(&inst, text, sizeof text);
     append(fault, "%s ", text);
   }

@@ -1,7 +1,7 @@
 #include "softgpu/isa/run/group.h"
 
-#include "softgpu/isa/exec/memory/checks.h"
 #include "softgpu/isa/memory/lds_load.h"
+#include "softgpu/isa/memory/shadow.h"
 #include "softgpu/isa/run/keep.h"
 
 #include <string.h>
@@ -140,121 +140,6 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
 
 /* --- running --- */
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-  return a < b ? a : b;
-}
-
-/* The chunk where the wave is, which mostly is the one where it was. NULL and a described fault
- * when there is no code. */
-static const isa_chunk_t *find_chunk(isa_program_t *program, isa_wave_t *wave)
-{
-  const isa_chunk_t *chunk = wave->chunk;
-  if (!chunk || wave->pc - chunk->base >= 4ull * isa_chunk_dwords(chunk) || wave->pc & 3 ||
-      !isa_chunk_is_as_compared(chunk))
-    chunk = isa_program_chunk(program, wave->pc);
-  if (chunk != wave->chunk)
-    wave->next = NULL;
-  wave->chunk = chunk;
-  if (chunk)
-    wave->code = chunk->at;
-  else
-    isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, wave->pc, 4);
-  return chunk;
-}
-
-/* One instruction, with everything that may matter to it or to those after it. */
-static bool run_one(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t *wave)
-{
-  const bool is_skipped = wave->vskip && inst->encoding >= ISA_VOP1;
-  --wave->budget;
-  wave->pc = chunk->base + 4ull * (inst->slot + inst->dwords);
-  wave->vmem_issued += inst->encoding >= ISA_FLAT && !is_skipped;
-  if (is_skipped || inst->run(wave, inst))
-    return true;
-  wave->pc = chunk->base + 4ull * inst->slot;
-  return false;
-}
-
-/* How many of the instructions that were to be run were not: the wave faulted at `wave->stop`. */
-static uint32_t count_undone(const isa_wave_t *wave, const isa_inst_t *end, bool is_later_block)
-{
-  return is_later_block ? wave->stop->block - 1u : (uint32_t)(end - wave->stop) - 1;
-}
-
-/* A block, or what of it the turn has room for, and blocks to which it branches. No instruction but
- * the last looks at the program counter or at the turn, and nothing waits for vector memory: that
- * need not be counted. */
-static bool run_block(const isa_chunk_t *chunk, const isa_inst_t *inst, isa_wave_t *wave,
-                      uint64_t *executed)
-{
-  uint32_t count = inst->block, end = inst->end;
-  if (count > (uint32_t)wave->budget) {
-    count = (uint32_t)wave->budget;
-    end = inst[count].slot;
-    wave->next = inst + count;
-  }
-  wave->budget -= (int32_t)count;
-  wave->pc = chunk->base + 4ull * end;
-  for (uint32_t part; count; count -= part, inst += part) {
-    part = smaller(count, ISA_RUN_ON);
-    const uint32_t room = smaller(ISA_RUN_ON - part, (uint32_t)wave->budget);
-    wave->room = room;
-    wave->stop = inst + part;
-    const bool ok = inst->run_on(wave, inst);
-    *executed += part + (room - wave->room);
-    if (!ok) {
-      *executed -= count_undone(wave, inst + part, wave->room != room);
-      wave->pc = chunk->base + 4ull * wave->stop->slot;
-      return false;
-    }
-  }
-  return true;
-}
-
-/* Runs until the turn is over, the wave leaves the chunk, ends, waits or faults. */
-static bool run_chunk(isa_program_t *program, const isa_chunk_t *chunk, isa_wave_t *wave,
-                      uint64_t *executed)
-{
-  const uint64_t size = 4ull * isa_chunk_dwords(chunk);
-  while (wave->budget > 0 && wave->pc - chunk->base < size && !(wave->pc & 3)) {
-    const uint32_t slot = (uint32_t)(wave->pc - chunk->base) / 4;
-    const isa_inst_t *inst = wave->next;
-    if (!inst)
-      inst = __atomic_load_n(&chunk->at[slot], __ATOMIC_ACQUIRE);
-    wave->next = NULL;
-    if (!inst) {
-      if (!isa_program_decode(program, chunk, slot))
-        return isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, wave->pc, 4);
-      continue;
-    }
-    if (!inst->block || wave->vskip || wave->lds_loads) {
-      ++*executed;
-      if (!run_one(chunk, inst, wave))
-        return false;
-      continue;
-    }
-    if (!run_block(chunk, inst, wave, executed))
-      return false;
-  }
-  return true;
-}
-
-/* Runs until the turn is over: the budget is used up, the wave ends, waits or faults. */
-static bool run_wave(isa_program_t *program, isa_wave_t *wave, uint32_t turn, uint64_t *executed)
-{
-  wave->budget = (int32_t)turn;
-  if (wave->vmem_awaited && !isa_lds_loads_land(wave, wave->vmem_awaited))
-    return false;
-  wave->vmem_awaited = 0;
-  while (wave->budget > 0) {
-    const isa_chunk_t *chunk = find_chunk(program, wave);
-    if (!chunk || !run_chunk(program, chunk, wave, executed))
-      return false;
-  }
-  return wave->state != ISA_WAVE_ENDED || isa_lds_loads_land(wave, wave->vmem_issued);
-}
-
 /* A load into LDS that no wave waits for lands some time, too: a wave may look for what it brings.
  * It does at the end of the next slice, later than anything else takes effect. */
 static bool land_old(isa_group_t *group)
@@ -298,7 +183,7 @@ isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
         continue;
       if (i + 1 < group->waves)
         __builtin_prefetch(wave[1].next);
-      if (!run_wave(group->program, wave, turn, executed)) {
+      if (!isa_wave_run(group->program, wave, turn, executed)) {
         isa_fault_describe(wave->fault, group, wave);
         return ISA_SLICE_FAULTED;
       }

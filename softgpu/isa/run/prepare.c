@@ -6,12 +6,26 @@
 #include "softgpu/isa/exec/scalar/salu.h"
 #include "softgpu/isa/exec/vector/valu.h"
 
+typedef bool executor_t(isa_inst_t *inst, const isa_limits_t *limits);
+
+/* By encoding: who is asked, and who is asked then. */
+static executor_t *const executors[ISA_ENCODING_COUNT][2] = {
+    [ISA_SOP1... ISA_SOPP] = {isa_salu_prepare},
+    [ISA_SMEM] = {isa_smem_prepare},
+    [ISA_VOP1... ISA_VOPC] = {isa_valu_prepare},
+    [ISA_VOP3... ISA_VOP3P] = {isa_valu_prepare, isa_matrix_prepare},
+    [ISA_DS] = {isa_ds_prepare},
+    [ISA_FLAT... ISA_SCRATCH] = {isa_flat_prepare},
+    [ISA_MUBUF... ISA_MTBUF] = {isa_buffer_prepare},
+    [ISA_MIMG] = {isa_image_prepare},
+};
+
 bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  if (!isa_salu_prepare(inst, limits))
-    return isa_memory_prepare(inst, limits) || isa_valu_prepare(inst, limits) ||
-           isa_matrix_prepare(inst, limits);
-  if (inst->op == ISA_s_endpgm && limits->checks & SOFTGPU_CHECK_STORES)
-    isa_checks_prepare(inst);
+  executor_t *const *asked = executors[inst->encoding];
+  if (!asked[0](inst, limits) && !(asked[1] && asked[1](inst, limits)))
+    return false;
+  if (limits->checks)
+    isa_checks_prepare(inst, limits->checks);
   return true;
 }

@@ -4,8 +4,8 @@
 
 #include "softgpu/isa/base/wave.h"
 
-/* Asks the executors one after the other; see wave.h. False when none runs it on this chip with
- * these registers. */
+/* Asks the executors of its encoding; see wave.h. False when none runs it on this chip with these
+ * registers. */
 bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 
 #endif

@@ -94,16 +94,6 @@ void softgpu_invalidate_code(void)
 
 /* --- chunks --- */
 
-static uint64_t chunk_base(uint64_t pc)
-{
-  return pc & ~(uint64_t)(ISA_CHUNK * 4 - 1);
-}
-
-static isa_chunk_t **bucket_of(isa_program_t *program, uint64_t base)
-{
-  return &program->buckets[base / (ISA_CHUNK * 4) % BUCKETS];
-}
-
 /* Executable dwords at `base`, at most what a chunk keeps; 0 when there are none at `pc`. Where the
  * thunk allocated it, which is where code is, host and devices have it at the same address. */
 static uint32_t executable_dwords(const isa_limits_t *limits, uint64_t base, uint64_t pc)
@@ -121,65 +111,53 @@ static uint32_t executable_dwords(const isa_limits_t *limits, uint64_t base, uin
   return softgpu_memory_present(&code, base, count * 4ull) ? count : 0;
 }
 
-static const void *host(uint64_t address)
-{
-  return (const void *)(uintptr_t)address;
-}
-
 /* Memory may have been freed, and other code put in its place, since the chunk was made. */
 static bool chunk_is_current(const isa_limits_t *limits, isa_chunk_t *chunk)
 {
   const uint64_t generation = softgpu_memory_generation();
-  if (isa_chunk_is_as_compared(chunk))
+  if (__atomic_load_n(&chunk->generation, __ATOMIC_RELAXED) == generation)
     return true;
   if (executable_dwords(limits, chunk->base, chunk->base) != chunk->available ||
-      memcmp(host(chunk->base), chunk->words, chunk->available * 4) != 0)
+      memcmp((const void *)(uintptr_t)chunk->base, chunk->code, chunk->available * 4) != 0)
     return false;
   __atomic_store_n(&chunk->generation, generation, __ATOMIC_RELAXED);
   return true;
 }
 
-static isa_chunk_t *chunk_create(const isa_limits_t *limits, uint64_t base, uint64_t pc)
-{
-  uint64_t generation = softgpu_memory_generation();
-  uint32_t available = executable_dwords(limits, base, pc);
-  isa_chunk_t *chunk = available ? calloc(1, sizeof *chunk) : NULL;
-  if (!chunk)
-    return NULL;
-  chunk->base = base;
-  chunk->available = available;
-  chunk->generation = generation;
-  memcpy(chunk->words, host(base), available * 4);
-  return chunk;
-}
-
+/* Newer ones stand before older ones. */
 static isa_chunk_t *chunk_find(const isa_limits_t *limits, isa_chunk_t *first, uint64_t base)
 {
-  for (isa_chunk_t *chunk = first; chunk; chunk = chunk->next)
-    if (chunk->base == base)
-      return chunk_is_current(limits, chunk) ? chunk
-                                             : NULL; /* newer ones stand before older ones */
-  return NULL;
+  while (first && first->base != base)
+    first = first->next;
+  return first && chunk_is_current(limits, first) ? first : NULL;
 }
 
-const isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc)
+isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc, isa_chunk_t *known)
 {
-  uint64_t base = chunk_base(pc);
-  isa_chunk_t **bucket = bucket_of(program, base);
+  const isa_limits_t *limits = &program->limits;
+  const uint64_t base = pc & ~(uint64_t)(ISA_CHUNK * 4 - 1);
+  isa_chunk_t **bucket = &program->buckets[base / (ISA_CHUNK * 4) % BUCKETS];
   if (pc & 3)
     return NULL;
-  const isa_limits_t *limits = &program->limits;
-  isa_chunk_t *chunk = chunk_find(limits, __atomic_load_n(bucket, __ATOMIC_ACQUIRE), base);
-  if (!chunk) {
+  if (!known || known->base != base || !chunk_is_current(limits, known))
+    known = chunk_find(limits, __atomic_load_n(bucket, __ATOMIC_ACQUIRE), base);
+  if (!known) {
     pthread_mutex_lock(&program->lock);
-    chunk = chunk_find(limits, *bucket, base);
-    if (!chunk && (chunk = chunk_create(limits, base, pc))) {
-      chunk->next = *bucket;
-      __atomic_store_n(bucket, chunk, __ATOMIC_RELEASE);
+    known = chunk_find(limits, *bucket, base);
+    const uint64_t generation = softgpu_memory_generation(); /* before the code is looked at */
+    const uint32_t available = known ? 0 : executable_dwords(limits, base, pc);
+    if (available > 0 && (known = calloc(1, sizeof *known))) {
+      known->base = base;
+      known->available = available;
+      known->bytes = 4 * (available < ISA_CHUNK ? available : (uint32_t)ISA_CHUNK);
+      known->generation = generation;
+      memcpy(known->code, (const void *)(uintptr_t)base, available * 4);
+      known->next = *bucket;
+      __atomic_store_n(bucket, known, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&program->lock);
   }
-  return chunk && (pc - base) / 4 < chunk->available ? chunk : NULL;
+  return known && (pc - base) / 4 < known->available ? known : NULL;
 }
 
 /* --- decoding --- */
@@ -196,54 +174,25 @@ static bool run_truncated(isa_wave_t *wave, const isa_inst_t *inst)
   return isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, 0, 0);
 }
 
-/* False when what follows is not reached by falling through. */
-static bool decode_slot(isa_program_t *program, const isa_chunk_t *chunk, uint32_t slot,
-                        isa_inst_t *inst)
+/* Of instructions that follow each other: how many run from each without a look at the wave (of what
+ * is alone, none); and which of the address patterns that a wave remembers each uses: those with the
+ * same register have one together until it is written. */
+static void link_stretch(isa_inst_t *inst, uint32_t count)
 {
-  const isa_limits_t *limits = &program->limits;
-  isa_decode_status_t status =
-      isa_decode(limits->chip, &chunk->words[slot], chunk->available - slot, inst);
-  if (status != ISA_DECODED)
-    isa_runs_alone(inst, status == ISA_DECODE_TRUNCATED ? run_truncated : run_illegal);
-  else if (limits->reference)
-    isa_runs_alone(inst, isa_reference_run);
-  else if (!isa_prepare(inst, limits))
-    isa_runs_alone(inst, run_illegal);
-  else if (!inst->run_on)
-    isa_runs_alone(inst, inst->run);
-  if (!inst->dwords)
-    inst->dwords = 1;
-  /* Checks and the reference engine look at the program counter anywhere. */
-  inst->is_alone |= limits->reference || limits->checks;
-  inst->slot = (uint16_t)slot;
-  inst->range = (uint16_t)(program->ranges++ % ISA_RANGES);
-  return status == ISA_DECODED && inst->op != ISA_s_endpgm && inst->op != ISA_s_branch &&
-         inst->op != ISA_s_setpc_b64;
-}
-
-/* How many instructions run from each without a look at the wave; of what is alone, none. */
-static void count_blocks(isa_inst_t *inst, uint32_t count)
-{
+  uint8_t known[256] = {0}, patterns = 0; /* by register: from 1 on; 0: none */
   uint16_t block = 0, end = 0;
-  while (count-- > 0) {
-    block = inst[count].is_alone ? 0 : inst[count].ends_block ? 1 : (uint16_t)(block + 1);
+  for (uint32_t n = count; n-- > 0;) {
+    block = inst[n].is_alone ? 0 : inst[n].ends_block ? 1 : (uint16_t)(block + 1);
     if (block <= 1)
-      end = (uint16_t)(inst[count].slot + inst[count].dwords);
-    inst[count].block = block;
-    inst[count].end = end;
+      end = (uint16_t)(inst[n].slot + inst[n].dwords);
+    inst[n].block = block;
+    inst[n].end = end;
   }
-}
-
-/* Which of the address patterns that a wave remembers each uses: those with the same register have
- * one together until it is written. */
-static void number_moves(isa_inst_t *inst, uint32_t count)
-{
-  uint8_t known[256] = {0}; /* by register: from 1 on; 0: none */
-  for (uint32_t next = 0; count-- > 0; ++inst) {
+  for (; count-- > 0; ++inst) {
     if (inst->vaddr.kind == ISA_OPERAND_VGPR) {
       uint8_t *const number = &known[inst->vaddr.index];
       if (!*number)
-        *number = (uint8_t)(1 + next++ % ISA_MOVES_KEPT);
+        *number = (uint8_t)(1 + patterns++ % ISA_MOVES_KEPT);
       inst->moves = *number - 1;
     }
     if (inst->dst.kind == ISA_OPERAND_VGPR && inst->row)
@@ -252,49 +201,46 @@ static void number_moves(isa_inst_t *inst, uint32_t count)
   }
 }
 
-/* With `kept` of the old one's instructions. NULL, and that one freed, when out of memory. */
-static isa_stretch_t *stretch_resize(isa_stretch_t *stretch, uint32_t kept, uint32_t count)
+const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot)
 {
-  isa_stretch_t *resized =
-      aligned_alloc(_Alignof(isa_stretch_t), sizeof *stretch + count * sizeof *stretch->inst);
-  if (resized && kept)
-    memcpy(resized, stretch, sizeof *stretch + kept * sizeof *stretch->inst);
-  free(stretch);
-  return resized;
-}
-
-static bool decode_stretch(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot)
-{
-  isa_stretch_t *stretch = NULL;
-  uint32_t count = 0, room = 0;
-  bool goes_on = true;
-  while (goes_on && slot < ISA_CHUNK && slot < chunk->available && !chunk->at[slot]) {
-    if (count == room) {
-      room = room ? 2 * room : 32;
-      if (!(stretch = stretch_resize(stretch, count, room)))
-        return false;
-    }
-    goes_on = decode_slot(program, chunk, slot, &stretch->inst[count]);
-    slot += stretch->inst[count++].dwords;
-  }
-  if (!(stretch = stretch_resize(stretch, count, count)))
-    return false;
-  count_blocks(stretch->inst, count);
-  number_moves(stretch->inst, count);
-  stretch->next = chunk->stretches;
-  chunk->stretches = stretch;
-  for (uint32_t i = 0; i < count; ++i)
-    __atomic_store_n(&chunk->at[stretch->inst[i].slot], &stretch->inst[i], __ATOMIC_RELEASE);
-  return true;
-}
-
-bool isa_program_decode(isa_program_t *program, const isa_chunk_t *constant, uint32_t slot)
-{
+  const isa_limits_t *limits = &program->limits;
+  const size_t most = sizeof(isa_stretch_t) + ISA_CHUNK * sizeof(isa_inst_t);
+  const uint32_t first = slot;
+  uint32_t count = 0;
+  bool goes_on = true; /* to what follows, by falling through */
   pthread_mutex_lock(&program->lock);
-  isa_chunk_t *chunk = *bucket_of(program, constant->base);
-  while (chunk && chunk != constant)
-    chunk = chunk->next;
-  const bool is_there = chunk && (chunk->at[slot] || decode_stretch(program, chunk, slot));
+  isa_stretch_t *stretch = NULL, *wide = aligned_alloc(_Alignof(isa_stretch_t), most);
+  while (wide && goes_on && 4 * slot < chunk->bytes && !chunk->at[slot]) {
+    isa_inst_t *inst = &wide->inst[count++];
+    const isa_decode_status_t status =
+        isa_decode(limits->chip, &chunk->code[slot], chunk->available - slot, inst);
+    if (status != ISA_DECODED)
+      isa_runs_alone(inst, status == ISA_DECODE_TRUNCATED ? run_truncated : run_illegal);
+    else if (limits->reference)
+      isa_runs_alone(inst, isa_reference_run);
+    else if (!isa_prepare(inst, limits))
+      isa_runs_alone(inst, run_illegal);
+    else if (!inst->run_on)
+      isa_runs_alone(inst, inst->run);
+    /* Checks and the reference engine look at the program counter anywhere. */
+    inst->is_alone |= limits->reference || limits->checks;
+    inst->slot = (uint16_t)slot;
+    inst->range = (uint16_t)(program->ranges++ % ISA_RANGES);
+    inst->dwords = inst->dwords ? inst->dwords : 1;
+    slot += inst->dwords;
+    goes_on = status == ISA_DECODED && inst->op != ISA_s_endpgm && inst->op != ISA_s_branch &&
+              inst->op != ISA_s_setpc_b64;
+  }
+  const size_t size = sizeof *stretch + count * sizeof *stretch->inst;
+  if (count > 0 && (stretch = aligned_alloc(_Alignof(isa_stretch_t), size))) {
+    link_stretch(wide->inst, count);
+    wide->next = chunk->stretches;
+    chunk->stretches = memcpy(stretch, wide, size);
+    for (uint32_t i = 0; i < count; ++i)
+      __atomic_store_n(&chunk->at[stretch->inst[i].slot], &stretch->inst[i], __ATOMIC_RELEASE);
+  }
+  free(wide);
+  const isa_inst_t *inst = chunk->at[first];
   pthread_mutex_unlock(&program->lock);
-  return is_there;
+  return inst;
 }

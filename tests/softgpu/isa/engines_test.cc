@@ -426,8 +426,10 @@ TEST(Engines, AgreeOnWhatIsIllegal)
     for (unsigned n = 0; n < 400 && !is_excluded(row.op); ++n) {
       std::vector<uint32_t> code = words::instruction(row, bench.random, n % 4 ? ROWS - 4 : 256);
       code.resize(ISA_MOST_DWORDS);
-      for (unsigned flips = n % 2 ? bench.random.below(4) : 0; flips > 0; --flips)
+      if (n % 4 == 1)
         code[bench.random.below(2)] ^= 1u << bench.random.below(32);
+      else if (n % 4 == 3) // fields as a whole
+        code[bench.random.below(2)] ^= bench.random.below(256) << bench.random.below(25);
       isa_inst_t decoded, prepared;
       const unsigned chip = bench.random.below(SOFTGPU_CHIP_OTHER);
       if (isa_decode(chip, code.data(), ISA_MOST_DWORDS, &decoded) != ISA_DECODED)

@@ -4,6 +4,7 @@
 
 #include "softgpu/isa/describe/matrix.h"
 #include "softgpu/isa/exec/matrix/scale.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 #include "softgpu/isa/exec/vector/valu.h"
 
 static bool mfma_prepare(isa_inst_t *inst, const isa_limits_t *limits)
@@ -20,20 +21,19 @@ static bool mfma_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   unsigned result = (unsigned)m->size * m->size * m->blocks / ISA_LANES;
   result *= m->a == MFMA_F64 ? 2 : 1;
   isa_operand_t *c = &inst->src[2];
-  bool c_ok = isa_is_vector(c) ? isa_valu_operand_ok(c, m->is_sparse ? 1 : result, limits)
-                               : c->kind == ISA_OPERAND_INLINE && isa_valu_operand_ok(c, 1, limits);
+  bool c_ok = isa_is_vector(c) ? isa_operand_require(c, m->is_sparse ? 1 : result, limits)
+                               : c->kind == ISA_OPERAND_INLINE && isa_operand_require(c, 1, limits);
   if (m->is_sparse && c->kind != ISA_OPERAND_VGPR) /* the indices, of architectural registers */
     return false;
   if (!c_ok || !isa_is_vector(&inst->dst) || !isa_is_vector(&inst->src[0]) ||
-      !isa_is_vector(&inst->src[1]) || !isa_valu_operand_ok(&inst->dst, result, limits) ||
-      !isa_valu_operand_ok(&inst->src[0], sources[0], limits) ||
-      !isa_valu_operand_ok(&inst->src[1], sources[1], limits) ||
-      (inst->has_scale && (!isa_valu_operand_ok(&inst->data[0], 1, limits) ||
-                           !isa_valu_operand_ok(&inst->data[1], 1, limits))))
+      !isa_is_vector(&inst->src[1]) || !isa_operand_require(&inst->dst, result, limits) ||
+      !isa_operand_require(&inst->src[0], sources[0], limits) ||
+      !isa_operand_require(&inst->src[1], sources[1], limits) ||
+      (inst->has_scale && (!isa_operand_require(&inst->data[0], 1, limits) ||
+                           !isa_operand_require(&inst->data[1], 1, limits))))
     return false;
   inst->plan = m;
-  isa_runs_on(inst, m->is_sparse ? build->smfmac : build->mfma);
-  return true;
+  return isa_runs_on(inst, m->is_sparse ? build->smfmac : build->mfma);
 }
 
 bool isa_matrix_prepare(isa_inst_t *inst, const isa_limits_t *limits)

@@ -7,12 +7,6 @@
 
 #include "softgpu/isa/describe/opcodes.h"
 
-bool isa_vector_allocated(const isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
-{
-  uint32_t allocated = operand->kind == ISA_OPERAND_AGPR ? limits->agprs : limits->vgprs;
-  return operand->kind == ISA_OPERAND_NONE || operand->index + dwords <= allocated;
-}
-
 bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *lanes,
                        unsigned lane, uint64_t address)
 {

@@ -41,10 +41,6 @@ static inline bool isa_lds_element(isa_wave_t *wave, unsigned lane, uint32_t add
 bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *lanes,
                        unsigned lane, uint64_t address);
 
-/* Whether the wave has the registers of a vector operand. */
-bool isa_vector_allocated(const isa_operand_t *operand, unsigned dwords,
-                          const isa_limits_t *limits);
-
 static inline bool isa_writes_memory(const isa_access_t *plan)
 {
   return plan->kind == ISA_STORE || plan->kind == ISA_STORE_LDS || plan->kind == ISA_ATOMIC;

@@ -351,11 +351,11 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_access_t *plan = isa_access_of(inst->op);
   const bool typed = plan && plan->components;
   if (!plan || (inst->lds && (typed || !can_use_lds(plan, inst->chip))) ||
-      !isa_vector_allocated(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
-      !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
-      !isa_vector_allocated(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||
-      !isa_scalar_prepare(&inst->saddr, 4, limits) ||
-      !isa_scalar_prepare(&inst->soffset, 1, limits))
+      !isa_operand_prepare(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
+      !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
+      !isa_operand_prepare(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||
+      !isa_operand_prepare(&inst->saddr, 4, limits) ||
+      !isa_operand_prepare(&inst->soffset, 1, limits))
     return false;
   inst->plan = plan;
   inst->is_alone = inst->lds;

@@ -117,8 +117,11 @@ static bool run_checked(isa_wave_t *wave, const isa_inst_t *inst)
   return ok && inst->unchecked(wave, inst);
 }
 
-void isa_checks_prepare(isa_inst_t *inst)
+void isa_checks_prepare(isa_inst_t *inst, uint32_t checks)
 {
+  const bool is_end = inst->op == ISA_s_endpgm && checks & SOFTGPU_CHECK_STORES;
+  if (!is_end && inst->encoding != ISA_SMEM && inst->encoding < ISA_DS)
+    return;
   inst->unchecked = inst->run;
   inst->run = run_checked;
 }

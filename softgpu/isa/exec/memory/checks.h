@@ -7,8 +7,8 @@
 #include "softgpu/isa/exec/memory/access.h"
 #include "softgpu/isa/memory/shadow.h"
 
-/* Puts the checks before what a prepared memory instruction runs, or s_endpgm. */
-void isa_checks_prepare(isa_inst_t *inst);
+/* Puts `checks` before what a prepared instruction runs, if it is one that they look at. */
+void isa_checks_prepare(isa_inst_t *inst, uint32_t checks);
 
 /* What a DS instruction does with LDS: so many elements a lane, at the lane's address + offset. */
 typedef struct isa_ds_touch {

@@ -4,6 +4,7 @@
 #include "softgpu/isa/exec/memory/checks.h"
 #include "softgpu/isa/exec/memory/move.h"
 #include "softgpu/isa/exec/memory/prepare.h"
+#include "softgpu/isa/exec/scalar/operand.h"
 #include "softgpu/isa/memory/gws.h"
 
 /* A lane's address in LDS. The addition wraps at 32 bits: LLVM folds offsets into negative
@@ -264,10 +265,10 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_opcode_t *row = inst->row;
   const isa_access_t *op = isa_access_of(inst->op);
   const bool is_gws = row->flags & ISA_F_GWS;
-  if (inst->gds != is_gws || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
-      !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
-      !isa_vector_allocated(&inst->data[1], row->src[1], limits) ||
-      !isa_vector_allocated(&inst->vaddr, row->src[2], limits))
+  if (inst->gds != is_gws || !isa_operand_prepare(&inst->dst, row->dst, limits) ||
+      !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
+      !isa_operand_prepare(&inst->data[1], row->src[1], limits) ||
+      !isa_operand_prepare(&inst->vaddr, row->src[2], limits))
     return false;
   if (inst->op == ISA_ds_bpermute_b32) {
     ISA_RUNS(inst, run_bpermute);

@@ -92,9 +92,10 @@ static bool flat_put(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *lane
 static bool is_memory_only(const isa_wave_t *wave, const isa_range_t *range)
 {
   const uint64_t first = range->base >> 32, last = (range->base + range->size - 1) >> 32;
-  const uint64_t shared = wave->dispatch->shared_aperture_hi;
-  const uint64_t private = wave->dispatch->private_aperture_hi;
-  return (shared < first || shared > last) && (private < first || private > last);
+  const uint64_t shared_aperture = wave->dispatch->shared_aperture_hi;
+  const uint64_t private_aperture = wave->dispatch->private_aperture_hi;
+  return (shared_aperture < first || shared_aperture > last) &&
+         (private_aperture < first || private_aperture > last);
 }
 
 ISA_GOES_ON(run_flat)
@@ -137,10 +138,10 @@ bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_access_t *plan = isa_access_of(inst->op);
   const bool is_scratch = inst->encoding == ISA_SCRATCH;
   unsigned address_dwords = is_scratch || inst->saddr.kind ? 1 : 2;
-  if (!plan || inst->lds || !isa_vector_allocated(&inst->dst, row->dst, limits) ||
-      !isa_vector_allocated(&inst->data[0], row->src[0], limits) ||
-      !isa_vector_allocated(&inst->vaddr, address_dwords, limits) ||
-      !isa_scalar_prepare(&inst->saddr, is_scratch ? 1 : 2, limits))
+  if (!plan || inst->lds || !isa_operand_prepare(&inst->dst, row->dst, limits) ||
+      !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
+      !isa_operand_prepare(&inst->vaddr, address_dwords, limits) ||
+      !isa_operand_prepare(&inst->saddr, is_scratch ? 1 : 2, limits))
     return false;
   inst->plan = plan;
   inst->is_alone = plan->kind == ISA_LOAD_LDS;

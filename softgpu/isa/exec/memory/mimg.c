@@ -229,11 +229,11 @@ bool isa_image_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_access_t *plan = isa_access_of(inst->op);
   const unsigned dwords = isa_image_dwords(inst);
   inst->plan = plan;
-  if (!isa_vector_allocated(&inst->dst, dwords, limits) ||
-      !isa_vector_allocated(&inst->data[0], dwords, limits) ||
-      !isa_vector_allocated(&inst->vaddr, 1, limits) ||
-      !isa_scalar_prepare(&inst->saddr, 8, limits) ||
-      !isa_scalar_prepare(&inst->soffset, inst->row->src[1], limits))
+  if (!isa_operand_prepare(&inst->dst, dwords, limits) ||
+      !isa_operand_prepare(&inst->data[0], dwords, limits) ||
+      !isa_operand_prepare(&inst->vaddr, 1, limits) ||
+      !isa_operand_prepare(&inst->saddr, 8, limits) ||
+      !isa_operand_prepare(&inst->soffset, inst->row->src[1], limits))
     return false;
   inst->run = plan && plan->kind == ISA_ATOMIC    ? run_atomic
               : plan && plan->kind == ISA_STORE   ? run_store

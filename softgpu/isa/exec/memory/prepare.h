@@ -1,12 +1,10 @@
-/* Vector and scalar memory instructions, all and by encoding. Each prepares what it runs; see
- * wave.h. Internal to softgpu. */
+/* Vector and scalar memory instructions by encoding. Each prepares what it runs; see wave.h. Internal
+ * to softgpu. */
 #ifndef SOFTGPU_ISA_EXEC_MEMORY_PREPARE_H
 #define SOFTGPU_ISA_EXEC_MEMORY_PREPARE_H
 
 #include "softgpu/isa/base/wave.h"
 #include "softgpu/isa/describe/memory.h"
-
-bool isa_memory_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 
 bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits);

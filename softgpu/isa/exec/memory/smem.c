@@ -176,10 +176,10 @@ bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   };
   const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
-  if (!isa_scalar_prepare(&inst->dst, row->dst, limits) ||
-      !isa_scalar_prepare(&inst->data[0], row->src[0], limits) ||
-      !isa_scalar_prepare(&inst->saddr, row->sdst, limits) ||
-      !isa_scalar_prepare(&inst->soffset, 1, limits))
+  if (!isa_operand_prepare(&inst->dst, row->dst, limits) ||
+      !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
+      !isa_operand_prepare(&inst->saddr, row->sdst, limits) ||
+      !isa_operand_prepare(&inst->soffset, 1, limits))
     return false;
   if (inst->op == ISA_s_memtime) {
     inst->run = run_memtime;

@@ -5,18 +5,16 @@
 #include "softgpu/isa/exec/scalar/salu.h"
 #include "softgpu/isa/memory/lds_load.h"
 
-static void jump(isa_wave_t *w, const isa_inst_t *inst)
-{
-  w->pc += (uint64_t)(int64_t)inst->simm * 4;
-}
-
-#define BRANCH(name, condition)                                                                    \
+/* A whole function each: what an instruction does to the wave `w`. */
+#define CONTROL(name, ...)                                                                         \
   static bool run_##name(isa_wave_t *w, const isa_inst_t *inst)                                    \
   {                                                                                                \
-    if (condition)                                                                                 \
-      jump(w, inst);                                                                               \
+    (void)inst;                                                                                    \
+    __VA_ARGS__;                                                                                   \
     return true;                                                                                   \
-  }                                                                                                \
+  }
+#define BRANCH(name, condition)                                                                    \
+  CONTROL(name, w->pc += (condition) ? (uint64_t)(int64_t)inst->simm * 4 : 0)                      \
   static bool run_##name##_on(isa_wave_t *w, const isa_inst_t *inst)                               \
   {                                                                                                \
     return isa_go_to(w, inst, (condition) ? inst->simm : 0);                                       \
@@ -28,49 +26,21 @@ BRANCH(s_cbranch_vccz, isa_read_s64(w, ISA_VCC) == 0)
 BRANCH(s_cbranch_vccnz, isa_read_s64(w, ISA_VCC) != 0)
 BRANCH(s_cbranch_execz, isa_exec(w) == 0)
 BRANCH(s_cbranch_execnz, isa_exec(w) != 0)
-
+CONTROL(s_getpc_b64, isa_write_s64(w, inst->dst.index, w->pc))
+CONTROL(s_setpc_b64, w->pc = isa_read64(w, &inst->src[0]))
+CONTROL(s_swappc_b64, const uint64_t target = isa_read64(w, &inst->src[0]);
+        isa_write_s64(w, inst->dst.index, w->pc); w->pc = target)
+CONTROL(s_call_b64, isa_write_s64(w, inst->dst.index, w->pc);
+        w->pc += (uint64_t)(int64_t)inst->simm * 4)
+CONTROL(s_endpgm, w->state = ISA_WAVE_ENDED; w->budget = 0)
+CONTROL(s_barrier, w->state = ISA_WAVE_AT_BARRIER; w->budget = 0)
+/* Programs sleep while they wait for others. */
+CONTROL(s_sleep, w->budget = 0)
+/* Halted waves stay where they are until the dispatch is stopped. */
+CONTROL(s_sethalt, if (inst->simm & 1) w->pc -= 4, w->budget = 0)
 /* Of what it waits for only loads into LDS are not complete already. (There is no block while some
  * are on their way, and nothing to wait for within one.) */
-static bool run_s_waitcnt(isa_wave_t *w, const isa_inst_t *inst)
-{
-  const unsigned simm = (unsigned)inst->simm;
-  isa_lds_loads_await(w, (simm & 15) | (simm >> 14 & 3) << 4);
-  return true;
-}
-
-static bool run_s_endpgm(isa_wave_t *w, const isa_inst_t *inst)
-{
-  (void)inst;
-  w->state = ISA_WAVE_ENDED;
-  w->budget = 0;
-  return true;
-}
-
-static bool run_s_barrier(isa_wave_t *w, const isa_inst_t *inst)
-{
-  (void)inst;
-  w->state = ISA_WAVE_AT_BARRIER;
-  w->budget = 0;
-  return true;
-}
-
-/* Programs sleep while they wait for others. */
-static bool run_s_sleep(isa_wave_t *w, const isa_inst_t *inst)
-{
-  (void)inst;
-  w->budget = 0;
-  return true;
-}
-
-/* Halted waves stay where they are until the dispatch is stopped. */
-static bool run_s_sethalt(isa_wave_t *w, const isa_inst_t *inst)
-{
-  if (inst->simm & 1) {
-    w->pc -= 4;
-    w->budget = 0;
-  }
-  return true;
-}
+CONTROL(s_waitcnt, isa_lds_loads_await(w, (inst->simm & 15) | (inst->simm >> 14 & 3) << 4))
 
 /* What ROCr's trap handler does: 3, llvm.debugtrap, is nothing without a debugger; every other one
  * is an exception of the queue, 2, llvm.trap, as an abort. */
@@ -89,33 +59,6 @@ static bool run_s_sendmsg(isa_wave_t *w, const isa_inst_t *inst)
   enum { MESSAGE = 15, INTERRUPT = 1, EVENT = 0xffffff };
   if ((inst->simm & MESSAGE) == INTERRUPT && w->dispatch && w->dispatch->interrupt)
     w->dispatch->interrupt(w->s[ISA_M0] & EVENT);
-  return true;
-}
-
-static bool run_s_getpc_b64(isa_wave_t *w, const isa_inst_t *inst)
-{
-  isa_write_s64(w, inst->dst.index, w->pc);
-  return true;
-}
-
-static bool run_s_setpc_b64(isa_wave_t *w, const isa_inst_t *inst)
-{
-  w->pc = isa_read64(w, &inst->src[0]);
-  return true;
-}
-
-static bool run_s_swappc_b64(isa_wave_t *w, const isa_inst_t *inst)
-{
-  uint64_t target = isa_read64(w, &inst->src[0]);
-  isa_write_s64(w, inst->dst.index, w->pc);
-  w->pc = target;
-  return true;
-}
-
-static bool run_s_call_b64(isa_wave_t *w, const isa_inst_t *inst)
-{
-  isa_write_s64(w, inst->dst.index, w->pc);
-  jump(w, inst);
   return true;
 }
 
@@ -171,17 +114,8 @@ static void hwreg_write(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
     w->mode = (w->mode & ~mask) | (value << offset & mask);
 }
 
-static bool run_s_setreg_b32(isa_wave_t *w, const isa_inst_t *inst)
-{
-  hwreg_write(w, inst, w->s[inst->dst.index]);
-  return true;
-}
-
-static bool run_s_setreg_imm32_b32(isa_wave_t *w, const isa_inst_t *inst)
-{
-  hwreg_write(w, inst, inst->src[0].value);
-  return true;
-}
+CONTROL(s_setreg_b32, hwreg_write(w, inst, w->s[inst->dst.index]))
+CONTROL(s_setreg_imm32_b32, hwreg_write(w, inst, inst->src[0].value))
 
 /* --- register indexing: m0 bits 0-7 are the index, bits 12-15 which operands it applies to --- */
 
@@ -191,37 +125,14 @@ static void gpr_index(isa_wave_t *w, uint32_t index, unsigned mode)
   w->gpr_index_mode = mode & 15;
 }
 
-static bool run_s_set_gpr_idx_on(isa_wave_t *w, const isa_inst_t *inst)
-{
-  gpr_index(w, isa_read32(w, &inst->src[0]), (unsigned)inst->simm);
-  return true;
-}
-
-static bool run_s_set_gpr_idx_idx(isa_wave_t *w, const isa_inst_t *inst)
-{
-  w->s[ISA_M0] = (w->s[ISA_M0] & ~255u) | (isa_read32(w, &inst->src[0]) & 255);
-  return true;
-}
-
-static bool run_s_set_gpr_idx_mode(isa_wave_t *w, const isa_inst_t *inst)
-{
-  gpr_index(w, w->s[ISA_M0], (unsigned)inst->simm);
-  return true;
-}
-
-static bool run_s_set_gpr_idx_off(isa_wave_t *w, const isa_inst_t *inst)
-{
-  (void)inst;
-  w->gpr_index_mode = 0;
-  return true;
-}
-
+CONTROL(s_set_gpr_idx_on, gpr_index(w, isa_read32(w, &inst->src[0]), (unsigned)inst->simm))
+CONTROL(s_set_gpr_idx_idx, const uint32_t index = isa_read32(w, &inst->src[0]) & 255;
+        w->s[ISA_M0] = (w->s[ISA_M0] & ~255u) | index)
+CONTROL(s_set_gpr_idx_mode, gpr_index(w, w->s[ISA_M0], (unsigned)inst->simm))
+CONTROL(s_set_gpr_idx_off, w->gpr_index_mode = 0)
 /* The engine skips vector instructions while vskip is set. */
-static bool run_s_setvskip(isa_wave_t *w, const isa_inst_t *inst)
-{
-  w->vskip = isa_read32(w, &inst->src[0]) >> (isa_read32(w, &inst->src[1]) & 31) & 1;
-  return true;
-}
+CONTROL(s_setvskip,
+        w->vskip = isa_read32(w, &inst->src[0]) >> (isa_read32(w, &inst->src[1]) & 31) & 1)
 
 /* Relative moves through m0 reach only the SGPRs below vcc and its kind. */
 static bool indexed(isa_wave_t *w, const isa_operand_t *operand, unsigned dwords, unsigned *index)
@@ -257,56 +168,34 @@ static bool run_s_movreld(isa_wave_t *w, const isa_inst_t *inst)
 
 /* What runs nothing: caches, priorities and counters have no meaning here, as instructions complete
  * in order, and the debugger's conditions of s_cbranch_cdbg* never hold. */
+/* clang-format off */
+#define BRANCHES(name) {ISA_##name, run_##name, run_##name##_on, true}
+#define ENDS(name)     {ISA_##name, run_##name, NULL, true}
+#define GOES_ON(name)  {ISA_##name, run_##name, NULL, false}
+#define NOTHING(name)  {ISA_##name, isa_run_nothing, isa_run_nothing_on, false}
 static const struct {
   uint16_t op;
   isa_run_t run, run_on; /* run_on: NULL where there is but the one */
   bool ends_block;
 } controls[] = {
-    {ISA_s_branch, run_s_branch, run_s_branch_on, true},
-    {ISA_s_cbranch_scc0, run_s_cbranch_scc0, run_s_cbranch_scc0_on, true},
-    {ISA_s_cbranch_scc1, run_s_cbranch_scc1, run_s_cbranch_scc1_on, true},
-    {ISA_s_cbranch_vccz, run_s_cbranch_vccz, run_s_cbranch_vccz_on, true},
-    {ISA_s_cbranch_vccnz, run_s_cbranch_vccnz, run_s_cbranch_vccnz_on, true},
-    {ISA_s_cbranch_execz, run_s_cbranch_execz, run_s_cbranch_execz_on, true},
-    {ISA_s_cbranch_execnz, run_s_cbranch_execnz, run_s_cbranch_execnz_on, true},
-    {ISA_s_endpgm, run_s_endpgm, NULL, true},
-    {ISA_s_endpgm_saved, run_s_endpgm, NULL, true},
-    {ISA_s_barrier, run_s_barrier, NULL, true},
-    {ISA_s_sleep, run_s_sleep, NULL, true},
-    {ISA_s_sethalt, run_s_sethalt, NULL, true},
-    {ISA_s_trap, run_s_trap, NULL, true},
-    {ISA_s_getpc_b64, run_s_getpc_b64, NULL, true},
-    {ISA_s_setpc_b64, run_s_setpc_b64, NULL, true},
-    {ISA_s_swappc_b64, run_s_swappc_b64, NULL, true},
-    {ISA_s_call_b64, run_s_call_b64, NULL, true},
-    {ISA_s_getreg_b32, run_s_getreg_b32, NULL, false},
-    {ISA_s_setreg_b32, run_s_setreg_b32, NULL, false},
-    {ISA_s_setreg_imm32_b32, run_s_setreg_imm32_b32, NULL, false},
-    {ISA_s_set_gpr_idx_on, run_s_set_gpr_idx_on, NULL, false},
-    {ISA_s_set_gpr_idx_idx, run_s_set_gpr_idx_idx, NULL, false},
-    {ISA_s_set_gpr_idx_mode, run_s_set_gpr_idx_mode, NULL, false},
-    {ISA_s_set_gpr_idx_off, run_s_set_gpr_idx_off, NULL, false},
-    {ISA_s_setvskip, run_s_setvskip, NULL, true},
-    {ISA_s_movrels_b32, run_s_movrels, NULL, false},
+    BRANCHES(s_branch), BRANCHES(s_cbranch_scc0), BRANCHES(s_cbranch_scc1),
+    BRANCHES(s_cbranch_vccz), BRANCHES(s_cbranch_vccnz), BRANCHES(s_cbranch_execz),
+    BRANCHES(s_cbranch_execnz), ENDS(s_endpgm), {ISA_s_endpgm_saved, run_s_endpgm, NULL, true},
+    ENDS(s_barrier), ENDS(s_sleep), ENDS(s_sethalt), ENDS(s_trap), ENDS(s_getpc_b64),
+    ENDS(s_setpc_b64), ENDS(s_swappc_b64), ENDS(s_call_b64), GOES_ON(s_getreg_b32),
+    GOES_ON(s_setreg_b32), GOES_ON(s_setreg_imm32_b32), GOES_ON(s_set_gpr_idx_on),
+    GOES_ON(s_set_gpr_idx_idx), GOES_ON(s_set_gpr_idx_mode), GOES_ON(s_set_gpr_idx_off),
+    ENDS(s_setvskip), {ISA_s_movrels_b32, run_s_movrels, NULL, false},
     {ISA_s_movrels_b64, run_s_movrels, NULL, false},
     {ISA_s_movreld_b32, run_s_movreld, NULL, false},
-    {ISA_s_movreld_b64, run_s_movreld, NULL, false},
-    {ISA_s_nop, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_wakeup, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_waitcnt, run_s_waitcnt, isa_run_nothing_on, false},
-    {ISA_s_setkill, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_setprio, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_sendmsg, run_s_sendmsg, NULL, false},
-    {ISA_s_sendmsghalt, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_icache_inv, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_incperflevel, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_decperflevel, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_ttracedata, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_cbranch_cdbgsys, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_cbranch_cdbguser, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_cbranch_cdbgsys_or_user, isa_run_nothing, isa_run_nothing_on, false},
-    {ISA_s_cbranch_cdbgsys_and_user, isa_run_nothing, isa_run_nothing_on, false},
+    {ISA_s_movreld_b64, run_s_movreld, NULL, false}, NOTHING(s_nop), NOTHING(s_wakeup),
+    {ISA_s_waitcnt, run_s_waitcnt, isa_run_nothing_on, false}, NOTHING(s_setkill),
+    NOTHING(s_setprio), GOES_ON(s_sendmsg), NOTHING(s_sendmsghalt), NOTHING(s_icache_inv),
+    NOTHING(s_incperflevel), NOTHING(s_decperflevel), NOTHING(s_ttracedata),
+    NOTHING(s_cbranch_cdbgsys), NOTHING(s_cbranch_cdbguser), NOTHING(s_cbranch_cdbgsys_or_user),
+    NOTHING(s_cbranch_cdbgsys_and_user),
 };
+/* clang-format on */
 
 bool isa_salu_control_prepare(isa_inst_t *inst)
 {

@@ -19,31 +19,34 @@ uint64_t isa_scalar_inline64(unsigned code)
   return (uint64_t)(int64_t)(int32_t)inline32(code);
 }
 
-bool isa_scalar_prepare(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
+bool isa_operand_prepare(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
 {
+  const unsigned end = operand->index + dwords;
   switch (operand->kind) {
-  case ISA_OPERAND_NONE:
-  case ISA_OPERAND_LITERAL:
-    return true;
+  case ISA_OPERAND_VGPR:
+    return end <= limits->vgprs;
+  case ISA_OPERAND_AGPR:
+    return end <= limits->agprs;
   case ISA_OPERAND_SGPR: /* vcc, exec and others every wave has */
-    return operand->index >= ISA_FLAT_SCRATCH || operand->index + dwords <= limits->sgprs;
+    return end <= limits->sgprs || (operand->index >= ISA_FLAT_SCRATCH && end <= ISA_SGPRS);
   case ISA_OPERAND_INLINE:
     operand->value = inline32(operand->index);
     return dwords <= 2;
   case ISA_OPERAND_SPECIAL:
     return operand->index != ISA_CODE_LDS_DIRECT && operand->index != ISA_CODE_POPS_WAVE;
   default:
-    return false;
+    return true;
   }
 }
 
 uint64_t isa_scalar_special(const isa_wave_t *wave, unsigned code, bool is_wide)
 {
-  uint64_t shared = (uint64_t)wave->dispatch->shared_aperture_hi << 32;
-  uint64_t private = (uint64_t)wave->dispatch->private_aperture_hi << 32;
+  uint64_t shared_aperture = (uint64_t)wave->dispatch->shared_aperture_hi << 32;
+  uint64_t private_aperture = (uint64_t)wave->dispatch->private_aperture_hi << 32;
   /* Apertures are 64-bit values whose lower half is 0 (base) or all ones (limit); 32-bit reads
    * give the upper half. */
-  const uint64_t apertures[] = {shared, shared | UINT32_MAX, private, private | UINT32_MAX};
+  const uint64_t apertures[] = {shared_aperture, shared_aperture | UINT32_MAX, private_aperture,
+                                private_aperture | UINT32_MAX};
   if (code >= ISA_CODE_APERTURES && code < ISA_CODE_POPS_WAVE)
     return is_wide ? apertures[code - ISA_CODE_APERTURES]
                    : apertures[code - ISA_CODE_APERTURES] >> 32;

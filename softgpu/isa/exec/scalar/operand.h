@@ -1,7 +1,7 @@
-/* Scalar operands. Internal to softgpu.
+/* Operands. Internal to softgpu.
  *
- * isa_scalar_prepare() leaves constants in operand->value, so that reading one is a choice between
- * a register and that value; only the few special sources take the slow way. */
+ * isa_operand_prepare() leaves constants in operand->value, so that reading a scalar is a choice
+ * between a register and that value; only the few special sources take the slow way. */
 #ifndef SOFTGPU_ISA_EXEC_SCALAR_OPERAND_H
 #define SOFTGPU_ISA_EXEC_SCALAR_OPERAND_H
 
@@ -9,9 +9,16 @@
 
 enum { ISA_LITERAL_SIGNED = 1 << 8 }; /* in operand->index of a prepared literal */
 
-/* False when the operand names registers that the wave does not have, or cannot be read as a
- * scalar. */
-bool isa_scalar_prepare(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits);
+/* False when the operand names registers that the wave does not have, or cannot be read. One that is
+ * not there is in order. */
+bool isa_operand_prepare(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits);
+
+/* The same of one that must be there. */
+static inline bool isa_operand_require(isa_operand_t *operand, unsigned dwords,
+                                       const isa_limits_t *limits)
+{
+  return operand->kind != ISA_OPERAND_NONE && isa_operand_prepare(operand, dwords, limits);
+}
 
 uint64_t isa_scalar_special(const isa_wave_t *wave, unsigned code, bool is_wide);
 uint64_t isa_scalar_inline64(unsigned code);

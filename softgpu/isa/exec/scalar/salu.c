@@ -235,27 +235,18 @@ static unsigned find_registers(isa_inst_t *inst)
   return registers;
 }
 
-static bool find_run(isa_inst_t *inst)
-{
-  for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i)
-    if (ops[i].op == inst->op) {
-      isa_runs_on(inst, ops[i].run_on[find_registers(inst)]);
-      return true;
-    }
-  return isa_salu_control_prepare(inst);
-}
-
 bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  if (inst->encoding > ISA_SOPP)
-    return false;
-  if (!isa_scalar_prepare(&inst->dst, inst->row->dst, limits) ||
-      !isa_scalar_prepare(&inst->src[0], inst->row->src[0], limits) ||
-      !isa_scalar_prepare(&inst->src[1], inst->row->src[1], limits))
+  if (!isa_operand_prepare(&inst->dst, inst->row->dst, limits) ||
+      !isa_operand_prepare(&inst->src[0], inst->row->src[0], limits) ||
+      !isa_operand_prepare(&inst->src[1], inst->row->src[1], limits))
     return false;
   /* A 64-bit literal is zero-extended, in signed instructions sign-extended. */
   if (inst->op == ISA_s_ashr_i64 || inst->op == ISA_s_bfe_i64 || inst->op == ISA_s_flbit_i32_i64)
     inst->src[0].index |= inst->src[0].kind == ISA_OPERAND_LITERAL ? ISA_LITERAL_SIGNED : 0;
   inst->dst_at = inst->dst.index;
-  return find_run(inst);
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i)
+    if (ops[i].op == inst->op)
+      return isa_runs_on(inst, ops[i].run_on[find_registers(inst)]);
+  return isa_salu_control_prepare(inst);
 }

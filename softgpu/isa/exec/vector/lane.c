@@ -122,20 +122,20 @@ static bool is_kind(isa_operand_t *operand, unsigned kind, const isa_limits_t *l
   case NONE:
     return true;
   case ANY:
-    return isa_valu_operand_ok(operand, 1, limits);
+    return isa_operand_require(operand, 1, limits);
   case SCALAR:
-    return isa_valu_operand_ok(operand, 1, limits) && !isa_is_vector(operand);
+    return isa_operand_require(operand, 1, limits) && !isa_is_vector(operand);
   case VECTOR:
-    return isa_valu_operand_ok(operand, 1, limits) && operand->kind == ISA_OPERAND_VGPR;
+    return isa_operand_require(operand, 1, limits) && operand->kind == ISA_OPERAND_VGPR;
   default:
-    return isa_valu_operand_ok(operand, 1, limits) && operand->kind == ISA_OPERAND_SGPR;
+    return isa_operand_require(operand, 1, limits) && operand->kind == ISA_OPERAND_SGPR;
   }
 }
 
 /* A 16-bit constant is another one than the same encoding's in f32. */
 static bool is_third_ok(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  if (inst->src[2].kind != ISA_OPERAND_NONE && !isa_valu_operand_ok(&inst->src[2], 1, limits))
+  if (inst->src[2].kind != ISA_OPERAND_NONE && !isa_operand_require(&inst->src[2], 1, limits))
     return false;
   for (unsigned n = 0; n < 3 && inst->op == ISA_v_bitop3_b16; ++n)
     if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)

@@ -8,7 +8,7 @@
 
 #include "softgpu/isa/exec/scalar/operand.h"
 
-static _Atomic(const valu_build_t *) build_in_use; /* NULL until it is asked for */
+static _Atomic(const valu_build_t *) build_in_use; /* of all threads, which only read it */
 
 static const valu_build_t *const builds[ISA_VALU_HOSTS] = {
     [ISA_VALU_PORTABLE] = &isa_valu_portable,
@@ -20,63 +20,40 @@ static const valu_build_t *const builds[ISA_VALU_HOSTS] = {
 #endif
 };
 
-static bool is_runnable(isa_valu_host_t host)
-{
-#if defined(__x86_64__)
-  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                        __builtin_cpu_supports("f16c");
-  if (host == ISA_VALU_AVX512)
-    return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (host == ISA_VALU_AVX2)
-    return has_avx2;
-#endif
-  return host == ISA_VALU_PORTABLE;
-}
-
 const valu_build_t *isa_valu_build_of(isa_valu_host_t host)
 {
-  return host < ISA_VALU_HOSTS && is_runnable(host) ? builds[host] : NULL;
+  bool runs[ISA_VALU_HOSTS] = {[ISA_VALU_PORTABLE] = true};
+#if defined(__x86_64__)
+  __builtin_cpu_init(); /* a constructor may be earlier than the compiler's own */
+  runs[ISA_VALU_AVX2] = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("f16c");
+  runs[ISA_VALU_AVX512] = runs[ISA_VALU_AVX2] && __builtin_cpu_supports("avx512f") &&
+                          __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#endif
+  return host < ISA_VALU_HOSTS && runs[host] ? builds[host] : NULL;
 }
 
 void isa_valu_use(const valu_build_t *build)
 {
+  for (unsigned host = ISA_VALU_HOSTS; !build && host-- > 0;)
+    build = isa_valu_build_of(host);
   atomic_store(&build_in_use, build);
+}
+
+__attribute__((constructor)) static void use_fastest(void)
+{
+  isa_valu_use(NULL);
 }
 
 const valu_build_t *isa_valu_build(void)
 {
-  const valu_build_t *build = atomic_load_explicit(&build_in_use, memory_order_relaxed);
-  if (build)
-    return build; /* all threads ask all the time, and share the line while none writes to it */
-  for (unsigned host = ISA_VALU_HOSTS; !build && host-- > 0;)
-    build = isa_valu_build_of(host);
-  atomic_store_explicit(&build_in_use, build, memory_order_relaxed);
-  return build;
+  return atomic_load_explicit(&build_in_use, memory_order_relaxed);
 }
 
 const isa_mover_t *isa_mover(void)
 {
   return &isa_valu_build()->move;
-}
-
-bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
-{
-  switch (operand->kind) {
-  case ISA_OPERAND_NONE:
-    return false;
-  case ISA_OPERAND_VGPR:
-    return operand->index + dwords <= limits->vgprs;
-  case ISA_OPERAND_AGPR:
-    return operand->index + dwords <= limits->agprs;
-  case ISA_OPERAND_SGPR:
-    if (operand->index + dwords > ISA_SGPRS)
-      return false;
-    break;
-  default:
-    break;
-  }
-  return isa_scalar_prepare(operand, dwords, limits);
 }
 
 /* Registers of an operand of this type. */
@@ -90,46 +67,28 @@ static bool has_sign(unsigned type)
   return type & VALU_FLOAT || type == T_b32 || type == T_h16 || type == T_v2f16;
 }
 
-static bool sources_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
+/* Whether the sources, the result and the mask that it may have are there, and signs where they mean
+ * something. */
+static bool operands_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
 {
+  const bool is_mask = op->d == T_mask;
+  const bool has_mask = is_mask || op->d == T_carry || op->d == T_borrow || op->d == T_carry64 ||
+                        op->d == T_scaled32 || op->d == T_scaled64;
+  isa_operand_t *mask = is_mask && !inst->sdst.kind ? &inst->dst : &inst->sdst;
   for (unsigned n = 0; n < 3; ++n) {
-    unsigned type = op->s[n];
-    bool has_modifier = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
-    if (!type) {
-      if (inst->src[n].kind != ISA_OPERAND_NONE)
-        return false;
-      continue;
-    }
-    if (!isa_valu_operand_ok(&inst->src[n], dwords_of(type, op->attributes), limits))
-      return false;
-    if ((type == T_mask && isa_is_vector(&inst->src[n])) || (has_modifier && !has_sign(type)))
+    const unsigned type = op->s[n];
+    isa_operand_t *source = &inst->src[n];
+    const bool is_signed = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
+    if ((type != T_none) != (source->kind != ISA_OPERAND_NONE) ||
+        !isa_operand_prepare(source, dwords_of(type, op->attributes), limits) ||
+        (type == T_mask && isa_is_vector(source)) || (type && is_signed && !has_sign(type)))
       return false;
   }
-  return true;
-}
-
-static bool results_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
-{
-  bool is_mask = op->d == T_mask;
-  bool has_mask = is_mask || op->d == T_carry || op->d == T_borrow || op->d == T_carry64 ||
-                  op->d == T_scaled32 || op->d == T_scaled64;
-  isa_operand_t *mask = is_mask && !inst->sdst.kind ? &inst->dst : &inst->sdst;
-  if (has_mask && (mask->kind != ISA_OPERAND_SGPR || !isa_valu_operand_ok(mask, 2, limits)))
+  if (has_mask ? mask->kind != ISA_OPERAND_SGPR || !isa_operand_prepare(mask, 2, limits)
+               : inst->sdst.kind != ISA_OPERAND_NONE)
     return false;
-  if (!has_mask && inst->sdst.kind != ISA_OPERAND_NONE)
-    return false;
-  if (is_mask)
-    return true;
-  return isa_is_vector(&inst->dst) &&
-         isa_valu_operand_ok(&inst->dst, dwords_of(op->d, op->attributes), limits);
-}
-
-/* Integer results saturate where the instruction can; elsewhere clamp would be ignored in silence.
- */
-static bool clamp_ok(const isa_inst_t *inst, const valu_op_t *op)
-{
-  bool can_clamp = op->saturating || op->d & VALU_FLOAT || op->d == T_carry || op->d == T_borrow;
-  return !inst->clamp || can_clamp || op->d == T_mask;
+  return is_mask || (isa_is_vector(&inst->dst) &&
+                     isa_operand_prepare(&inst->dst, dwords_of(op->d, op->attributes), limits));
 }
 
 static bool dpp_ok(const isa_inst_t *inst)
@@ -154,21 +113,6 @@ static bool bf16_ok(const isa_inst_t *inst)
     return !is_packing || !inst->omod;
   for (unsigned n = 0; n < 2; ++n)
     if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)
-      return false;
-  return true;
-}
-
-/* Whether the operands can go to the lane loop as they are. */
-static bool is_plain(const isa_inst_t *inst, const valu_op_t *op)
-{
-  enum { SPECIAL = VALU_KEEP | VALU_PK16 | VALU_PK32 | VALU_MIX | VALU_HIGH | VALU_BYTE };
-  if (inst->has_sdwa || inst->has_dpp || inst->abs || inst->neg || inst->neg_hi || inst->omod ||
-      inst->clamp || op->attributes & SPECIAL)
-    return false;
-  const uint8_t types[] = {op->d, op->s[0], op->s[1], op->s[2]};
-  for (unsigned n = 0; n < 4; ++n)
-    if (types[n] == T_f16 || types[n] == T_v2f16 || types[n] == T_v2i16 ||
-        (types[n] & VALU_HALF && inst->op_sel))
       return false;
   return true;
 }
@@ -236,36 +180,38 @@ static const uint32_t *constant_rows(uint64_t value)
   return found ? found->row[0] : NULL;
 }
 
-/* Both kinds of registers are of one file: isa_limits_t. */
-static unsigned file_row(const isa_operand_t *operand, const isa_limits_t *limits)
+/* Which operands are read, and written, where they are, without a call. Both kinds of registers are
+ * of one file: isa_limits_t. True when row_of() of exec/vector/fast.inc knows all sources. */
+static bool find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
 {
-  return operand->index + (operand->kind == ISA_OPERAND_AGPR ? limits->first_agpr : 0);
-}
-
-/* Which operands are read, and written, where they are, without a call. */
-static void find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
-{
-  const uint32_t row_bytes = sizeof(isa_row_t);
+  const uint32_t row_bytes = sizeof(isa_row_t), first_agpr = row_bytes * limits->first_agpr;
+  bool are_rows = true;
   for (unsigned n = 0; n < 3 && op->s[n]; ++n) {
     const isa_operand_t *source = &inst->src[n];
-    const bool is_constant =
-        source->kind == ISA_OPERAND_INLINE || source->kind == ISA_OPERAND_LITERAL;
-    if (isa_is_vector(source))
-      inst->direct |= (uint8_t)(1u << n), inst->at[n] = row_bytes * file_row(source, limits);
-    else if (source->kind == ISA_OPERAND_SGPR && !(op->s[n] & VALU_WIDE))
-      inst->is_scalar |= (uint8_t)(1u << n), inst->at[n] = source->index;
-    else if (is_constant && op->s[n] != T_mask)
-      inst->constant[n] = constant_rows(isa_valu_constant(inst, source, op->s[n]));
-  }
-  inst->dst_at = row_bytes * file_row(&inst->dst, limits);
-}
-
-/* Whether row_of() of exec/vector/fast.inc knows all sources. */
-static bool are_rows(const isa_inst_t *inst, const valu_op_t *op)
-{
-  bool are_rows = true;
-  for (unsigned n = 0; n < 3 && op->s[n]; ++n)
+    const uint8_t bit = (uint8_t)(1u << n);
+    switch (source->kind) {
+    case ISA_OPERAND_VGPR:
+    case ISA_OPERAND_AGPR:
+      inst->direct |= bit;
+      inst->at[n] = row_bytes * source->index;
+      inst->at[n] += source->kind == ISA_OPERAND_AGPR ? first_agpr : 0;
+      break;
+    case ISA_OPERAND_SGPR:
+      inst->is_scalar |= op->s[n] & VALU_WIDE ? 0 : bit;
+      inst->at[n] = op->s[n] & VALU_WIDE ? 0 : source->index;
+      break;
+    case ISA_OPERAND_INLINE:
+    case ISA_OPERAND_LITERAL:
+      if (op->s[n] != T_mask)
+        inst->constant[n] = constant_rows(isa_valu_constant(inst, source, op->s[n]));
+      break;
+    default:
+      break;
+    }
     are_rows &= (inst->direct | inst->is_scalar) >> n & 1 || inst->constant[n];
+  }
+  inst->dst_at = row_bytes * inst->dst.index;
+  inst->dst_at += inst->dst.kind == ISA_OPERAND_AGPR ? first_agpr : 0;
   return are_rows;
 }
 
@@ -276,7 +222,7 @@ static isa_run_t find_halves(isa_inst_t *inst, const valu_op_t *op)
   const uint32_t *constant = NULL;
   uint32_t low_at[3] = {0}, high_at[3] = {0};
   unsigned scalars = 0;
-  if (!are_rows(inst, op) || inst->neg || inst->neg_hi || inst->clamp || inst->omod)
+  if (inst->neg || inst->neg_hi || inst->clamp || inst->omod)
     return NULL;
   for (unsigned n = 0; n < 3 && op->s[n]; ++n) {
     const bool is_vector = inst->direct >> n & 1, is_scalar = inst->is_scalar >> n & 1;
@@ -298,48 +244,51 @@ static isa_run_t find_halves(isa_inst_t *inst, const valu_op_t *op)
   return !scalars ? op->fast : scalars == 1 ? op->scalar : op->third;
 }
 
-/* LLVM moves accumulators that stay where they are, in loops a third of all its moves. */
-static bool is_idle(const isa_inst_t *inst, const valu_op_t *op)
+/* `are_rows`: what find_rows() said. */
+static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build, bool are_rows)
 {
-  return inst->op == ISA_v_accvgpr_mov_b32 && is_plain(inst, op) &&
-         inst->src[0].kind == ISA_OPERAND_AGPR && inst->dst.kind == ISA_OPERAND_AGPR &&
-         inst->dst.index == inst->src[0].index;
-}
-
-static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build)
-{
-  const valu_op_t *op = &build->ops[inst->op];
-  const isa_run_t of_halves = op->fast && op->attributes & VALU_PK32 ? find_halves(inst, op) : NULL;
-  isa_inst_t unsigned_sources = *inst;
-  unsigned_sources.abs = unsigned_sources.neg = 0;
+  enum { SPECIAL = VALU_KEEP | VALU_PK16 | VALU_PK32 | VALU_MIX | VALU_HIGH | VALU_BYTE };
+  const valu_op_t *op = inst->plan;
+  const uint8_t types[] = {op->d, op->s[0], op->s[1], op->s[2]};
+  const bool has_signs = inst->abs || inst->neg;
+  /* The operands can go to the lane loop as they are, their signs apart. */
+  bool can_be_plain = !(inst->has_sdwa || inst->has_dpp || inst->neg_hi || inst->omod ||
+                        inst->clamp || op->attributes & SPECIAL);
+  for (unsigned n = 0; n < 4; ++n)
+    can_be_plain &= types[n] != T_f16 && types[n] != T_v2f16 && types[n] != T_v2i16 &&
+                    !(types[n] & VALU_HALF && inst->op_sel);
   const bool has_mask = op->s[2] != T_mask || inst->is_scalar & 4; /* nearly always in registers */
-  const bool is_own = op->fast && has_mask && is_plain(&unsigned_sources, op);
-  if (is_idle(inst, op))
+  const bool is_own = op->fast && has_mask && can_be_plain;
+  /* LLVM moves accumulators that stay where they are, in loops a third of all its moves. */
+  if (inst->op == ISA_v_accvgpr_mov_b32 && can_be_plain && !has_signs &&
+      inst->src[0].kind == ISA_OPERAND_AGPR && inst->dst.kind == ISA_OPERAND_AGPR &&
+      inst->dst.index == inst->src[0].index)
     return isa_run_nothing_on;
   if (op->attributes & VALU_PKMOV)
     return build->pair_move;
+  const isa_run_t of_halves =
+      op->fast && op->attributes & VALU_PK32 && are_rows ? find_halves(inst, op) : NULL;
   if (of_halves)
     return of_halves;
-  if (is_own && !inst->abs && !inst->neg && are_rows(inst, op))
+  if (is_own && !has_signs && are_rows)
     return inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar : op->fast;
-  return is_own ? op->staged : is_plain(inst, op) ? build->plain : build->general;
+  return is_own ? op->staged : can_be_plain && !has_signs ? build->plain : build->general;
 }
 
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const valu_build_t *build = isa_valu_build();
-  if (inst->op >= ISA_OP_COUNT || inst->encoding < ISA_VOP1 || inst->encoding > ISA_VOP3P)
-    return false;
   const valu_op_t *op = &build->ops[inst->op];
   if (!op->lanes)
     return isa_valu_lane_prepare(inst, limits);
   if (op->attributes & VALU_TIED)
     inst->src[2] = inst->dst;
-  if (!sources_ok(inst, op, limits) || !results_ok(inst, op, limits) || !clamp_ok(inst, op) ||
-      !bf16_ok(inst) || (inst->has_dpp && !dpp_ok(inst)))
+  /* Integer results saturate where the instruction can; elsewhere clamp would be ignored in silence. */
+  const bool can_clamp = op->saturating || op->d & VALU_FLOAT || op->d == T_carry ||
+                         op->d == T_borrow || op->d == T_mask;
+  if (!operands_ok(inst, op, limits) || (inst->clamp && !can_clamp) || !bf16_ok(inst) ||
+      (inst->has_dpp && !dpp_ok(inst)))
     return false;
   inst->plan = op;
-  find_rows(inst, op, limits);
-  isa_runs_on(inst, choose_run(inst, build));
-  return true;
+  return isa_runs_on(inst, choose_run(inst, build, find_rows(inst, op, limits)));
 }

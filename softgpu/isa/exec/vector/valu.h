@@ -13,7 +13,7 @@
  *   v_div_fixup's invalid operations give 0xffc00000, as the ISA document says.
  * - Instructions marked ULP1 are computed in higher precision and rounded to nearest: they are
  *   within one ulp of the true value, not necessarily the hardware's bits. Those of f32 flush
- *   denormals on both sides whatever the mode says, as AMD's compiler assumes.
+ *   denormals on both sides in every mode, as AMD's compiler assumes.
  * - The f32 multiply-add instructions that are not fused round the product and flush denormals.
  * - omod is ignored while output denormals or IEEE mode are on, else it makes -0 +0 (ISA document);
  *   -0 stays -0 under clamp alone, as in LLVM's constant folding.
@@ -77,7 +77,7 @@ typedef enum valu_type {
 enum {
   VALU_ULP1 = 1 << 0,     /* within one ulp by design; all others are exact */
   VALU_ANYROUND = 1 << 1, /* the rounding mode does not matter */
-  VALU_FLUSH = 1 << 2,    /* f32 denormals are flushed whatever the mode says */
+  VALU_FLUSH = 1 << 2,    /* f32 denormals are flushed in every mode */
   VALU_RAW = 1 << 3,      /* denormals are looked at, never flushed */
   VALU_MINMAX = 1 << 4,   /* IEEE mode: a signalling NaN wins, quieted */
   VALU_TIED = 1 << 5,     /* src[2] is the destination */
@@ -131,8 +131,8 @@ typedef enum isa_valu_host {
 /* NULL where it is not built, or does not run on this processor. */
 const valu_build_t *isa_valu_build_of(isa_valu_host_t host);
 
-/* The one in use for what is decoded from now on: the fastest, or the one that was wished for (for
- * comparison; NULL: the fastest again). */
+/* The one in use for what is decoded from now on: the fastest, or the one that a comparison chose
+ * (NULL: the fastest again). */
 const valu_build_t *isa_valu_build(void);
 void isa_valu_use(const valu_build_t *build);
 
@@ -143,10 +143,6 @@ static inline bool isa_is_vector(const isa_operand_t *operand)
 
 /* A constant's bits, which depend on the type of the operand it stands for. */
 uint64_t isa_valu_constant(const isa_inst_t *inst, const isa_operand_t *operand, unsigned type);
-
-/* Prepares an operand for reading (exec/scalar/operand.h). True when its `dwords` registers exist
- * in every wave. */
-bool isa_valu_operand_ok(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits);
 
 /* All but matrix instructions; see wave.h. */
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits);

@@ -11,7 +11,7 @@ static inline bool isa_vector_sources_ok(isa_inst_t *inst, const isa_limits_t *l
 {
   for (unsigned n = 0; n < 3; ++n) {
     const unsigned dwords = inst->row->src[n];
-    if (dwords && (!isa_valu_operand_ok(&inst->src[n], dwords, limits) ||
+    if (dwords && (!isa_operand_require(&inst->src[n], dwords, limits) ||
                    (dwords > 1 && !isa_is_vector(&inst->src[n]))))
       return false;
   }
@@ -21,7 +21,7 @@ static inline bool isa_vector_sources_ok(isa_inst_t *inst, const isa_limits_t *l
 static inline bool isa_vector_result_ok(isa_inst_t *inst, const isa_limits_t *limits)
 {
   return inst->dst.kind == ISA_OPERAND_VGPR &&
-         isa_valu_operand_ok(&inst->dst, inst->row->dst, limits);
+         isa_operand_require(&inst->dst, inst->row->dst, limits);
 }
 
 /* Dword `row` of source n in a lane. Under s_set_gpr_idx an index beyond the allocation reads
