@@ -75,11 +75,6 @@ static uint64_t replicate(uint32_t value)
   return out;
 }
 
-static void write32(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
-{
-  w->s[inst->dst_at] = value;
-}
-
 /* What nearly all sources are: registers and constants. Which, a function knows when it is
  * compiled: bit n of `registers` is that of source n; ANY_SOURCES are looked at when it runs. */
 enum { BOTH_REGISTERS = 3, ANY_SOURCES, SOURCE_KINDS };
@@ -117,7 +112,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
     if (sizeof(type) == 8)                                                                         \
       isa_write_s64(w, inst->dst_at, value);                                                       \
     else                                                                                           \
-      write32(w, inst, (uint32_t)(value));                                                         \
+      w->s[inst->dst_at] = (uint32_t)(value);                                                      \
   } while (0)
 /* A row is a function for each kind of sources. */
 #define RUN_WITH(name, registers)                                                                  \
@@ -194,7 +189,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
     const uint32_t simm = (uint32_t)inst->simm, p = w->s[inst->dst_at], d = (result);              \
     (void)p, (void)registers;                                                                      \
     w->scc = (condition);                                                                          \
-    write32(w, inst, d);                                                                           \
+    w->s[inst->dst_at] = d;                                                                        \
     return true;                                                                                   \
   }                                                                                                \
   RUN_ALL(name)
