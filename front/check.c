@@ -69,12 +69,12 @@ static void describe_host(uint64_t address, place_text_t *said)
   if (devices_pointer((const void *)(uintptr_t)address, &info) &&
       info.type == HSA_EXT_POINTER_TYPE_LOCKED && info.hostBaseAddress)
     (void)snprintf(said->text, sizeof(said->text),
-                   "in the host's memory, which the device has at 0x%llx",
+                   "in host memory, which the device maps at 0x%llx",
                    (unsigned long long)(address - (uint64_t)(uintptr_t)info.hostBaseAddress +
                                         (uint64_t)(uintptr_t)info.agentBaseAddress));
   else
     (void)snprintf(said->text, sizeof(said->text), "%s",
-                   is_mapped(address) ? "in the host's memory, which the device was not given"
+                   is_mapped(address) ? "in host memory that the device cannot access"
                                       : "in no memory");
 }
 
@@ -132,7 +132,7 @@ static bool is_given(const check_t *check, const range_t *range, uint64_t addres
 static const char *not_given(const range_t *range)
 {
   return range->owner ? "in another device's memory that this one was not given"
-                      : "in the host's memory, which the device was not given";
+                      : "in host memory that the device cannot access";
 }
 
 /* ---- Arguments ---- */

@@ -91,17 +91,17 @@ static bool read_number(parser_t *parser)
     if (digit >= base)
       break;
     if (__builtin_mul_overflow(value, base, &value) || __builtin_add_overflow(value, digit, &value))
-      return refuse(parser, "a number of more than 64 bits");
+      return refuse(parser, "number of more than 64 bits");
   }
   if (parser->at == first)
     return refuse(parser, "a digit is missing");
   const char *suffix = *parser->at ? strchr(suffixes, *parser->at) : NULL;
   for (const char *at = suffixes; suffix && at <= suffix; ++at)
     if (__builtin_mul_overflow(value, 1024, &value))
-      return refuse(parser, "a number of more than 64 bits");
+      return refuse(parser, "number of more than 64 bits");
   parser->at += suffix != NULL;
   if (isalnum((unsigned char)*parser->at) || *parser->at == '_')
-    return refuse(parser, "a number ends otherwise");
+    return refuse(parser, "malformed number");
   return emit(parser, (step_t){.kind = STEP_NUMBER, .value = value});
 }
 
@@ -183,7 +183,7 @@ static bool read_factor(parser_t *parser)
 {
   skip_blanks(parser);
   if (parser->depth == CONTRACT_DEPTH)
-    return refuse(parser, "it is nested too deep");
+    return refuse(parser, "it is nested too deeply");
   ++parser->depth;
   bool read;
   if (isdigit((unsigned char)*parser->at))
@@ -239,7 +239,8 @@ rawhal_status_t contract_parse(const char *text, contract_t **contract, rawhal_e
   const size_t length = strlen(text);
   if (length > CONTRACT_LENGTH)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "an expression of %zu characters: at most %d", length, CONTRACT_LENGTH);
+                       "the expression has %zu characters; the limit is %d", length,
+                       CONTRACT_LENGTH);
   contract_t *made = calloc(1, sizeof(*made));
   if (!made)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an expression");

@@ -175,16 +175,16 @@ static rawhal_status_t check_enforced(const rawhal_limit_config_t *config, rawha
       rawhal_limit_config_name(config, RAWHAL_LIMIT_NAME_CU_MASK, &mask, error);
   if (status == RAWHAL_OK && *mask.text)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "%s: programs that do not use librawhal cannot be held to compute units",
+                       "%s: compute units cannot be limited for programs that do not use librawhal",
                        mask.origin);
   rawhal_limit_value_t kernargs = {0};
   if (status == RAWHAL_OK)
     status = rawhal_limit_config_value(config, RAWHAL_LIMIT_KERNARG_IN_FLIGHT, &kernargs, error);
   if (status == RAWHAL_OK && kernargs.value != RAWHAL_UNLIMITED)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "%s: how many kernarg bytes programs have in flight that do not use "
-                       "librawhal is not known",
-                       kernargs.origin);
+    return rawhal_fail(
+        error, RAWHAL_UNSUPPORTED,
+        "%s: kernarg bytes in flight cannot be limited for programs that do not use librawhal",
+        kernargs.origin);
   return status;
 }
 
@@ -221,8 +221,8 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
   device->counted = look == LOOK_AT_ENDS;
   if (device->timed && front.tables.newer_queues)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "this HSA runtime's table of tools is of step %#x: it may make queues in "
-                       "ways that are not known, and only memory can be limited",
+                       "the tools table of this HSA runtime has step %#x, which is not known: "
+                       "queues may be created in unknown ways, so only memory can be limited",
                        ((const table_version_t *)(const void *)front.tables.amd_found)->step);
   if (limits && !has_region(config))
     status = limit_only_copy_begin(LIMIT_PART_FRONT, error);
@@ -256,7 +256,7 @@ rawhal_status_t devices_clock(rawhal_error_t *error)
   if (front.hsa.system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &front.timestamp_hz) !=
           HSA_STATUS_SUCCESS ||
       front.timestamp_hz == 0)
-    return rawhal_fail(error, RAWHAL_RUNTIME, "the HSA runtime does not tell its clock's rate");
+    return rawhal_fail(error, RAWHAL_RUNTIME, "the HSA runtime does not report its clock rate");
   return RAWHAL_OK;
 }
 

@@ -138,7 +138,7 @@ static void enter_again(const table_root_t *root)
     return;
   }
   has_others = true;
-  if (rawhal_fail(&error, RAWHAL_UNSUPPORTED, "this process has another HSA runtime"))
+  if (rawhal_fail(&error, RAWHAL_UNSUPPORTED, "this process already has another HSA runtime"))
     refuse(root, &error);
 }
 
@@ -181,7 +181,8 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
     watch_memory_hooks(&front.hooks);
   }
   if (tables_recur(&front.hsa, &front.hooks))
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime's tables have our hooks still");
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "the tables of the HSA runtime still contain the hooks");
   return watch_process(error);
 }
 

@@ -85,7 +85,8 @@ rawhal_status_t policy_open(const char *program, rawhal_error_t *error)
   const char *named = getenv("RAWHAL_POLICY");
   if (!path && named && *named) /* no file is opened for them, and none is left out */
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "RAWHAL_POLICY: the program has more rights than who started it");
+                       "RAWHAL_POLICY: not read, because the program has more privileges than the "
+                       "user who started it");
   if (!path || !*path)
     return RAWHAL_OK;
   rawhal_status_t status = read_file(path, &text, &size, &why);
@@ -244,7 +245,7 @@ policy_kernel_t *policy_for(const rawhal_kernel_t *kernel, const rawhal_kernarg_
   policy_kernel_t *made =
       rules ? calloc(1, sizeof(*made) + contracts * sizeof(*made->arguments)) : NULL;
   if (rules && !made)
-    front_report("policy: no memory for what is said of %.200s", names.name);
+    front_report("policy: no memory for a message about %.200s", names.name);
   policy_word_t record = POLICY_UNSAID, trace = POLICY_UNSAID;
   for (size_t i = 0; made && i < own; ++i) {
     const policy_rule_t *rule = &policy.rules[i];

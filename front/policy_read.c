@@ -20,9 +20,9 @@ static rawhal_status_t copy_text(const json_t *value, char **text, rawhal_error_
 {
   const char *string = jansson.string_value(value);
   if (!string)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not text");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "expected text");
   if (strchr(string, '\n'))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it has more than a line");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "expected one line");
   *text = strdup(string);
   return *text ? RAWHAL_OK : no_memory(error);
 }
@@ -46,8 +46,7 @@ static rawhal_status_t read_object(policy_rule_t *rule, const json_t *value, raw
   if (length >= 4 && length <= 32 && strspn(rule->object, "0123456789abcdef") == length)
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "'%.40s' is not the beginning of a hash: 4 to 32 digits of base 16",
-                     rule->object);
+                     "'%.40s' is not a hash prefix of 4 to 32 hexadecimal digits", rule->object);
 }
 
 static rawhal_status_t read_check(policy_rule_t *rule, const json_t *value, rawhal_error_t *error)
@@ -64,7 +63,7 @@ static rawhal_status_t read_word(const json_t *value, policy_word_t *word, rawha
   *word = json_is_true(value) ? POLICY_YES : POLICY_NO;
   return json_is_boolean(value)
              ? RAWHAL_OK
-             : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is neither true nor false");
+             : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "expected true or false");
 }
 
 static rawhal_status_t read_record(policy_rule_t *rule, const json_t *value, rawhal_error_t *error)
@@ -86,9 +85,9 @@ static rawhal_status_t read_substitute(policy_rule_t *rule, const json_t *value,
 static rawhal_status_t read_ignore(policy_rule_t *rule, const json_t *value, rawhal_error_t *error)
 {
   if (!json_is_true(value))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not true");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "expected true");
   if (rule->has_check || rule->record || rule->trace || rule->substitute)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it contradicts what else the rule says");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it contradicts another key of the rule");
   rule->has_check = true;
   rule->check = WATCH_CHECK_OFF;
   rule->record = rule->trace = POLICY_NO;
@@ -101,7 +100,8 @@ static rawhal_status_t read_contract(policy_rule_t *rule, const char *argument, 
 {
   const char *text = jansson.string_value(value);
   if (!text)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "of '%.40s' it is not text", argument);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the value of '%.40s' is not text",
+                       argument);
   if (rule->contract_count == POLICY_CONTRACTS)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there are more than %d", POLICY_CONTRACTS);
   policy_contract_t *contract = &rule->contracts[rule->contract_count++];
@@ -113,7 +113,7 @@ static rawhal_status_t read_bytes(policy_rule_t *rule, const json_t *value, rawh
 {
   rawhal_status_t status = RAWHAL_OK;
   if (!json_is_object(value))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not an object");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "expected an object");
   rule->contracts = calloc(jansson.object_size(value) + 1, sizeof(*rule->contracts));
   if (!rule->contracts)
     return no_memory(error);
@@ -136,7 +136,7 @@ static rawhal_status_t read_limit(policy_rule_t *rule, const char *name, const j
   while ((info = rawhal_limit_info((rawhal_limit_t)limit)) && strcmp(info->name, name) != 0)
     ++limit;
   if (!info)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no limit '%.40s'", name);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown limit '%.40s'", name);
   policy_limit_t *made = &rule->limits[rule->limit_count++];
   made->limit = (rawhal_limit_t)limit;
   rawhal_status_t status = copy_text(value, &made->value, error);
@@ -149,7 +149,7 @@ static rawhal_status_t read_limits(policy_rule_t *rule, const json_t *value, raw
 {
   rawhal_status_t status = RAWHAL_OK;
   if (!json_is_object(value))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not an object");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "expected an object");
   rule->limits = calloc(jansson.object_size(value) + 1, sizeof(*rule->limits));
   if (!rule->limits)
     return no_memory(error);
@@ -187,7 +187,7 @@ static rawhal_status_t check_keys(const json_t *object, rawhal_error_t *error)
     while (i < KEYS && strcmp(keys[i].name, name) != 0)
       ++i;
     if (i == KEYS)
-      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'%.40s' is not known", name);
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown key '%.40s'", name);
   }
   return RAWHAL_OK;
 }
@@ -196,16 +196,17 @@ static rawhal_status_t check_rule(const policy_rule_t *rule, rawhal_error_t *err
 {
   if (rule->limit_count && (rule->kernel || rule->object))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "limits are a program's, not a kernel's or an object's");
+                       "limits apply to programs, not to kernels or code objects");
   if (rule->substitute && strchr(rule->kernel ? rule->kernel : "", '='))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a kernel with '=' cannot be replaced");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "a kernel whose name contains '=' cannot be replaced");
   return RAWHAL_OK;
 }
 
 static rawhal_status_t read_rule(policy_rule_t *rule, const json_t *object, rawhal_error_t *error)
 {
   if (!json_is_object(object))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "it is not an object");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "expected an object");
   rawhal_status_t status = check_keys(object, error);
   for (int i = 0; i < KEYS && status == RAWHAL_OK; ++i) {
     const json_t *value = jansson.object_get(object, keys[i].name);
@@ -224,10 +225,10 @@ static rawhal_status_t read_rules(const json_t *root, policy_t *policy, rawhal_e
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "its \"version\" is not 1");
   if (!json_is_array(rules) || jansson.object_size(root) != 2)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "it has not \"version\" and a list of \"rules\" alone");
+                       "expected only \"version\" and a list of \"rules\"");
   const size_t count = jansson.array_size(rules);
   if (count > POLICY_RULES)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu rules: at most %d", count,
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu rules; the limit is %d", count,
                        POLICY_RULES);
   policy->rules = calloc(count + 1, sizeof(*policy->rules));
   if (!policy->rules)

@@ -84,8 +84,8 @@ void recorder_summary(void)
   const bool open = writer != NULL;
   pthread_rwlock_unlock(&writer_lock);
   if (open && atomic_load(&lacking))
-    front_report("record: recorded %zu of %zu; of %zu a replay may lack something, or be a guess: "
-                 "rawhal replay --list says what",
+    front_report("record: recorded %zu of %zu; the replay of %zu may be incomplete or inexact, as "
+                 "'rawhal replay --list' explains",
                  atomic_load(&written), atomic_load(&seen), atomic_load(&lacking));
   else if (open)
     front_report("record: recorded %zu of %zu", atomic_load(&written), atomic_load(&seen));

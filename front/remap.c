@@ -117,7 +117,7 @@ static rawhal_status_t match_hidden(remap_t *remap, const rawhal_kernarg_layout_
     const rawhal_kernarg_argument_t *argument = find_hidden(one, other);
     if (!argument && !is_computed(other->value_kind))
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "the replacement takes %.*s, which the original has not",
+                         "the replacement takes %.*s, which the original does not have",
                          (int)other->value_kind_text.size, other->value_kind_text.data);
     remap->identity &= argument && argument->offset == other->offset;
     if (argument)
@@ -138,11 +138,10 @@ static rawhal_status_t check_known(const remap_kernel_t *one, const remap_kernel
     const rawhal_kernarg_info_t *info =
         both[i]->layout ? rawhal_kernarg_layout_info(both[i]->layout) : NULL;
     if (!info || info->knowledge != RAWHAL_KERNARG_ARGUMENTS)
-      return rawhal_fail(error, RAWHAL_UNSUPPORTED, "what arguments %s takes is not known",
-                         whose[i]);
+      return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the arguments of %s are not known", whose[i]);
     if (info->visible_count > REMAP_ARGUMENTS || info->effective_size > REMAP_BYTES)
       return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                         "%s takes %u arguments in %u bytes: at most %d in %d", whose[i],
+                         "%s takes %u arguments in %u bytes; the limit is %d in %d", whose[i],
                          info->visible_count, info->effective_size, REMAP_ARGUMENTS, REMAP_BYTES);
     if (info->effective_size > info->segment_size)
       return rawhal_fail(error, RAWHAL_UNSUPPORTED,

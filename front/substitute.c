@@ -99,8 +99,7 @@ static rawhal_status_t check_outcome(const outcome_key_t *key, rawhal_error_t *e
   if (outcome.kind == OUTCOME_REFUSED)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%s (known from before)", outcome.reason);
   if (outcome.kind == OUTCOME_TRIED && outcome.tries >= OUTCOME_TRIES)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "it was tried %u times, and never ended",
-                       outcome.tries);
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "it did not end in %u attempts", outcome.tries);
   return RAWHAL_OK;
 }
 
@@ -110,7 +109,7 @@ static rawhal_status_t check_stack(const substitute_t *entry, rawhal_error_t *er
   return entry->replacement->facts->descriptor->uses_dynamic_stack &&
                  !entry->original->facts->descriptor->uses_dynamic_stack
              ? rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                           "the replacement has a stack of any depth, the original has not")
+                           "the replacement has a stack of unknown depth, the original does not")
              : RAWHAL_OK;
 }
 
@@ -149,7 +148,7 @@ static rawhal_status_t prepare(substitute_t *entry, const front_device_t *device
   if (status == RAWHAL_INVALID_ARGUMENT || status == RAWHAL_UNSUPPORTED)
     outcomes_refuse(&entry->key, error->message);
   if (status == RAWHAL_OK && !rule_prepare(entry->rule))
-    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for what is appended");
+    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the additional arguments");
   return status;
 }
 
@@ -224,9 +223,9 @@ static rawhal_status_t extend(const substitute_t *entry, const rawhal_launch_t *
   const uint32_t room = remap_room(entry->remap);
   kernargs_t kernargs;
   kernargs_copy(&kernargs, packet, remap_bytes(entry->remap));
-  rawhal_status_t status = kernargs.unread ? rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                                                         "its kernargs are not the host's to read")
-                                           : RAWHAL_OK;
+  rawhal_status_t status =
+      kernargs.unread ? rawhal_fail(error, RAWHAL_UNSUPPORTED, "the host cannot read its kernargs")
+                      : RAWHAL_OK;
   *block = status == RAWHAL_OK ? blocks_take(room) : NULL;
   if (status == RAWHAL_OK && !*block)
     status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for its kernargs");
@@ -261,11 +260,10 @@ static rawhal_status_t change(substitute_t *entry, const front_device_t *device,
       .dynamic_lds = (uint32_t)dynamic};
   if (group > UINT32_MAX || (device->group_bytes && group > device->group_bytes))
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                       "the replacement takes %llu bytes of group "
-                       "memory; the device has %u",
+                       "the replacement needs %llu bytes of group memory; the device has %u",
                        (unsigned long long)group, device->group_bytes);
   if (scratch > UINT32_MAX)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "the replacement takes too much scratch");
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "the replacement needs too much scratch");
   rawhal_status_t status = rawhal_launch_check(entry->replacement->facts, &launch, error);
   if (status == RAWHAL_OK && !remap_is_identity(entry->remap))
     status = extend(entry, &launch, packet, &run->block, error);

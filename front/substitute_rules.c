@@ -84,12 +84,12 @@ static rawhal_status_t read_extra(substitute_rule_t *rule, char *text, rawhal_er
     if (strcmp(text, extra_kinds[i].name) != 0 || (extra_kinds[i].valued && !value))
       continue;
     if (rule->extra_count == REMAP_EXTRAS)
-      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "more than %d arguments are appended",
+      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "more than %d additional arguments",
                          REMAP_EXTRAS);
     return extra_kinds[i].read(&rule->extras[rule->extra_count++], value, error);
   }
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "'%.60s' is not one of buffer=BYTES[:FILE], dispatch, value=N", text);
+                     "expected buffer=BYTES[:FILE], dispatch or value=N, got '%.60s'", text);
 }
 
 /* ---- Lines ---- */
@@ -125,7 +125,7 @@ static rawhal_status_t read_line(substitute_rule_t *rule, char *line, rawhal_err
   char *rest = strchr(line, '='), *at = rest;
   if (!rest || rest == line)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "'%.100s' is not NAME=FILE[:KERNEL][,EXTRA...]", line);
+                       "expected NAME=FILE[:KERNEL][,EXTRA...], got '%.100s'", line);
   *rest++ = '\0';
   const char *object = cut_object(line);
   rule->name = strdup(line);
@@ -265,7 +265,7 @@ void rules_summary(const substitute_rule_t *rules)
   for (const substitute_rule_t *rule = rules; rule; rule = rule->next) {
     if (!rule->file)
       continue;
-    front_report("substitute: %.200s: %llu dispatches replaced, %llu were not", rule->name,
+    front_report("substitute: %.200s: %llu dispatches replaced, %llu not replaced", rule->name,
                  (unsigned long long)atomic_load(&rule->replaced),
                  (unsigned long long)atomic_load(&rule->kept));
     for (size_t i = 0; i < rule->extra_count; ++i)

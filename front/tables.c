@@ -86,7 +86,7 @@ static rawhal_status_t read_entries(const void *found, const entry_t *entries, s
     uint32_t at = entries[i].at[major - 1];
     void *function = exists(found, at) ? load(found, at) : NULL;
     if (!function && entries[i].needed)
-      return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime's table of tools has no %s",
+      return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the tools table of the HSA runtime has no %s",
                          entries[i].name);
     store(calls, entries[i].place, function);
   }
@@ -124,9 +124,10 @@ static rawhal_status_t read_images(const table_root_t *root, front_tables_t *tab
   if (!image)
     return RAWHAL_OK;
   if (image->major < 1 || image->major > IMAGE_MAJORS)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "the HSA runtime's table of images is of version %u: 1 and 2 are known",
-                       image->major);
+    return rawhal_fail(
+        error, RAWHAL_UNSUPPORTED,
+        "the image table of the HSA runtime has version %u; versions 1 and 2 are supported",
+        image->major);
   copy(tables->image_found, sizeof(tables->image_found), image);
   return read_entries(tables->image_found, image_entries, IMAGE_ENTRIES, image->major, calls,
                       error);
@@ -138,12 +139,12 @@ rawhal_status_t tables_read(const table_root_t *root, front_tables_t *tables, fr
   memset(tables, 0, sizeof(*tables));
   memset(calls, 0, sizeof(*calls));
   if (!root || root->version.minor < least_root || !root->core || !root->amd)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime gives its tools no tables");
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime passes no tables to its tools");
   const table_version_t *core = root->core, *amd = root->amd;
   if (core->major < 1 || core->major > CORE_MAJORS || amd->major < 1 || amd->major > AMD_MAJORS)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "the HSA runtime's tables of tools are of versions %u and %u: 1 and 2 are "
-                       "known",
+                       "the tools tables of the HSA runtime have versions %u and %u; versions 1 "
+                       "and 2 are supported",
                        core->major, amd->major);
   copy(tables->core_found, sizeof(tables->core_found), core);
   copy(tables->amd_found, sizeof(tables->amd_found), amd);

@@ -57,9 +57,10 @@ static rawhal_status_t read_environment(const char *program, asked_t *asked, raw
   if (status == RAWHAL_OK)
     status = read_check(error);
   if (status == RAWHAL_OK && buffers && *buffers && !front.serial)
-    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "RAWHAL_RECORD_BUFFERS: '%.40s' is not 1, or RAWHAL_RECORD is not set",
-                         buffers);
+    status = rawhal_fail(
+        error, RAWHAL_INVALID_ARGUMENT,
+        "RAWHAL_RECORD_BUFFERS='%.40s': the value must be 1, and RAWHAL_RECORD must be set",
+        buffers);
   return status;
 }
 
@@ -240,7 +241,7 @@ bool watch_packet(uint64_t queue_id, uint32_t first, rawhal_error_t *error)
   char why[CHECK_TEXT];
   if ((first & TYPE_BITS) != HSA_PACKET_TYPE_VENDOR_SPECIFIC || format == BARRIER_VALUE)
     return true;
-  (void)snprintf(why, sizeof(why), "a packet of the vendor's format %u may launch kernels", format);
+  (void)snprintf(why, sizeof(why), "a packet of vendor format %u may launch kernels", format);
   if (mode_of(NULL) != WATCH_CHECK_OFF &&
       !leave_unchecked(mode_of(NULL), queue_id, format, why, error))
     return false;
@@ -280,14 +281,12 @@ void watch_summary(void)
   if (substituting)
     substitute_summary();
   if (substituting && atomic_load(&nameless))
-    front_report("substitute: %zu dispatches were of kernels that are not known: they are the "
-                 "program's own",
+    front_report("substitute: %zu dispatches of unknown kernels were not replaced",
                  atomic_load(&nameless));
   if (atomic_load(&vendors))
-    front_report(
-        "%zu packets of a vendor's format ran: the kernels that they may have launched are "
-        "neither checked nor recorded nor replaced",
-        atomic_exchange(&vendors, 0));
+    front_report("%zu packets of vendor formats ran: kernels that they may have launched were not "
+                 "checked, recorded or replaced",
+                 atomic_exchange(&vendors, 0));
   trace_close();
   recorder_summary();
   recorder_close();

@@ -169,7 +169,7 @@ rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_ki
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown kind of memory %d", (int)kind);
   if (kind == RAWHAL_MEMORY_DEVICE && size > device->info.memory_bytes)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
-                       "%zu bytes asked for, the device has %llu in all", size,
+                       "%zu bytes requested; the device has %llu in total", size,
                        (unsigned long long)device->info.memory_bytes);
   rawhal_status_t status = runtime_check(error);
   if (status != RAWHAL_OK)
@@ -233,8 +233,8 @@ rawhal_status_t buffer_check_host(const rawhal_buffer_t *buffer, uint64_t offset
 {
   rawhal_status_t status = check_range(buffer, offset, size, error);
   if (status == RAWHAL_OK && !data && size)
-    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "data is NULL but %zu bytes are asked for",
-                         size);
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "data is NULL, but %zu bytes are requested", size);
   return status;
 }
 

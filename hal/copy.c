@@ -31,10 +31,11 @@ static rawhal_status_t engine_wait(rawhal_device_t *device, uint64_t timeout_ns,
   engine->stuck = *value >= 1;
   if (engine->stuck && !was_stuck)
     hal_log(RAWHAL_SEVERITY_WARNING,
-            "device %s has not carried out a copy in %llu ms: it is given up, and its memory kept",
+            "device %s did not complete a copy within %llu ms: the copy is abandoned, and its "
+            "memory is kept",
             device->info.name, (unsigned long long)(timeout_ns / 1000000));
   if (engine->stuck)
-    return rawhal_fail(error, RAWHAL_TIMED_OUT, "the device has not carried out a copy in %llu ms",
+    return rawhal_fail(error, RAWHAL_TIMED_OUT, "the device did not complete a copy within %llu ms",
                        (unsigned long long)(timeout_ns / 1000000));
   return RAWHAL_OK;
 }

@@ -246,7 +246,7 @@ rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error)
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(hsa, result, error, "listing agents");
   if (!runtime->kernarg_pool.handle || !runtime->host_pool.handle)
-    return rawhal_fail(error, RAWHAL_RUNTIME, "the runtime shows no fine-grained host memory");
+    return rawhal_fail(error, RAWHAL_RUNTIME, "the runtime lists no fine-grained host memory");
   if (runtime->device_count == 0)
     return RAWHAL_OK;
   runtime->devices =

@@ -27,9 +27,10 @@ static rawhal_status_t check_one(const rawhal_external_t *one, size_t index, raw
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "external %zu: its name is not a C string",
                        index);
   if (!one->address)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "external %zu, '%.*s', has the address 0, which is that of what is missing",
-                       index, RAWHAL_STRING_ARGS(one->name));
+    return rawhal_fail(
+        error, RAWHAL_INVALID_ARGUMENT,
+        "external %zu, '%.*s', has the address 0, which stands for a missing variable", index,
+        RAWHAL_STRING_ARGS(one->name));
   return RAWHAL_OK;
 }
 
@@ -74,7 +75,7 @@ static rawhal_status_t check_defined(const rawhal_hsaco_t *hsaco, const external
   for (size_t i = 0; given->count && (symbol = rawhal_hsaco_symbol(hsaco, i)); ++i)
     if (symbol->defined && symbol->kind == RAWHAL_SYMBOL_VARIABLE && find(given, symbol->name))
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "the external '%.*s' is a variable that the code object has itself",
+                         "the external '%.*s' is a variable that the code object defines itself",
                          RAWHAL_STRING_ARGS(symbol->name));
   return RAWHAL_OK;
 }
@@ -101,7 +102,7 @@ static rawhal_status_t choose(const rawhal_hsaco_t *hsaco, const external_set_t 
     if (!one)
       status = rawhal_fail(error, RAWHAL_NOT_FOUND,
                            "the code object needs the variable '%.*s', which it does not define: "
-                           "rawhal_executable_load_with() takes its address",
+                           "pass its address to rawhal_executable_load_with()",
                            RAWHAL_STRING_ARGS(relocation->symbol));
     else if (!taken[one - given->all]) {
       taken[one - given->all] = true;

@@ -69,8 +69,8 @@ static rawhal_status_t import_known(rawhal_buffer_t *buffer, const foreign_t *fo
                        "%zu bytes at offset %llu of an allocation of %zu bytes", buffer->size,
                        (unsigned long long)offset, info->sizeInBytes);
   if (!found->reachable)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "the runtime gives the device no access to the memory at %p", pointer);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the device cannot access the memory at %p",
+                       pointer);
   buffer->kind = found->is_local ? RAWHAL_MEMORY_DEVICE : RAWHAL_MEMORY_HOST;
   buffer->memory = (unsigned char *)info->agentBaseAddress + offset;
   buffer->host = found->is_local ? NULL : (unsigned char *)info->hostBaseAddress + offset;
@@ -136,7 +136,7 @@ rawhal_status_t rawhal_buffer_import(rawhal_device_t *device, void *pointer, siz
                        : !pointer ? "pointer is NULL"
                                   : "size is 0");
   if (size > UINTPTR_MAX - (uintptr_t)pointer)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%zu bytes at %p pass the end of memory", size,
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%zu bytes at %p exceed the address space", size,
                        pointer);
   rawhal_status_t status = runtime_check(error);
   if (status != RAWHAL_OK)

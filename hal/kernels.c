@@ -55,7 +55,8 @@ static rawhal_status_t check_wave(const rawhal_device_t *device, const rawhal_ke
 {
   if (facts->wavefront_size == 0 || facts->wavefront_size >= device->info.wavefront_size)
     return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the kernel has waves of %u, the device of %u",
+  return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                     "the kernel has waves of %u work-items, the device of %u",
                      facts->wavefront_size, device->info.wavefront_size);
 }
 
@@ -97,7 +98,7 @@ static rawhal_status_t kernel_find(rawhal_executable_t *executable, const rawhal
   HASH_FIND_PTR(executable->kernels, &facts, *result);
   if (*result && stated_size && (*result)->stated_size != stated_size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "a kernarg size of %u bytes is stated, it was %u before", stated_size,
+                       "a kernarg size of %u bytes is stated, but it was %u before", stated_size,
                        (*result)->stated_size);
   if (*result)
     return RAWHAL_OK;

@@ -57,12 +57,12 @@ static rawhal_status_t backend_choose(const rawhal_instance_options_t *options,
     *backend = has_kfd ? RAWHAL_BACKEND_HSA : RAWHAL_BACKEND_SOFTGPU;
   if (*backend == RAWHAL_BACKEND_HSA && !has_kfd)
     return rawhal_fail(error, RAWHAL_NOT_FOUND,
-                       "hardware was asked for, but there is no %s: no AMD GPU, or its driver "
-                       "amdgpu is not loaded",
+                       "hardware was requested, but there is no %s: there is no AMD GPU, or its "
+                       "driver amdgpu is not loaded",
                        kfd_path);
   if (present != RAWHAL_BACKEND_DEFAULT && present != *backend)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%s was asked for, but this process has loaded %s already and keeps it",
+                       "%s was requested, but this process has already loaded %s",
                        backend_name(*backend), backend_name(present));
   return RAWHAL_OK;
 }
@@ -97,7 +97,8 @@ static rawhal_status_t check_real_thunk(rawhal_error_t *error)
     name = DTIF_LIBRARY;
   if (name)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "hardware was asked for, but the %s of this process is softgpu's", name);
+                       "hardware was requested, but the %s of this process is that of softgpu",
+                       name);
   return RAWHAL_OK;
 }
 
@@ -120,7 +121,7 @@ static rawhal_status_t runtime_load(const char *given, loaded_libraries_t *libra
   if (libraries->runtime && runtime != libraries->runtime) {
     dlclose(runtime);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%s was asked for, but this process has loaded another HSA runtime already",
+                       "%s was requested, but this process has already loaded another HSA runtime",
                        name);
   }
   libraries->runtime = runtime;
@@ -157,10 +158,10 @@ rawhal_status_t loader_open(const rawhal_instance_options_t *options, loaded_lib
   if (status == RAWHAL_OK && backend == RAWHAL_BACKEND_SOFTGPU)
     status = softgpu_configure(&libraries->softgpu, options->softgpu_options, error);
   if (status == RAWHAL_OK && fallback)
-    hal_log(RAWHAL_SEVERITY_WARNING,
-            "there is no %s: kernels run on softgpu, a GPU in software; RAWHAL_DEVICE=hsa, or "
-            "RAWHAL_BACKEND_HSA in an instance's options, refuses that, RAWHAL_DEVICE=softgpu "
-            "wants it",
-            kfd_path);
+    hal_log(
+        RAWHAL_SEVERITY_WARNING,
+        "there is no %s: kernels run on softgpu, a GPU in software; RAWHAL_DEVICE=softgpu confirms "
+        "that, and RAWHAL_DEVICE=hsa, or RAWHAL_BACKEND_HSA in an instance's options, refuses it",
+        kfd_path);
   return status;
 }

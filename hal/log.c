@@ -35,8 +35,7 @@ static rawhal_status_t read_environment(rawhal_error_t *error)
       return RAWHAL_OK;
     }
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "RAWHAL_LOG is '%s' in the environment: it may be note, warning, error or off",
-                     text);
+                     "RAWHAL_LOG: expected off, error, warning or note, got '%s'", text);
 }
 
 rawhal_status_t log_hook_add(log_hook_t *hook, rawhal_log_fn *function, void *context,

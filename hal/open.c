@@ -116,8 +116,8 @@ static rawhal_status_t choose(const opening_t *opening, rawhal_executable_t **ex
                        sizeof(target));
   if (rivals && !kernel.size)
     return rawhal_fail(error, RAWHAL_AMBIGUOUS,
-                       "%zu code objects are for %s and hold other code: `kernel` of the options "
-                       "names a kernel of the one that is meant",
+                       "%zu different code objects are for %s: set `kernel` of the options to a "
+                       "kernel of one of them",
                        rivals + 1, target);
   status = load_if(opening, best, executable, error);
   for (next = best + 1; status == RAWHAL_OK && !*executable && rivals; ++next) {

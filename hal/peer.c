@@ -106,12 +106,12 @@ rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *buffer, rawhal_device_t *co
   if (status != RAWHAL_OK)
     return status;
   if (!devices && count)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "devices is NULL but %zu of them are to have access", count);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "devices is NULL, but device_count is %zu",
+                       count);
   if (buffer->foreign)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "who has access to imported memory is its owner's to say; import it on the "
-                       "other device, too");
+                       "only the owner of imported memory can give access to it; import it on the "
+                       "other device as well");
   bool local = buffer->kind == RAWHAL_MEMORY_DEVICE;
   hsa_amd_memory_pool_t pool = local ? buffer->device->pool : buffer->device->runtime->host_pool;
   for (size_t i = 0; i < count; ++i) {

@@ -52,8 +52,8 @@ rawhal_status_t runtime_check(rawhal_error_t *error)
   if (__builtin_expect(!atomic_load_explicit(&forked, memory_order_relaxed), 1))
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_DEVICE_LOST,
-                     "the runtime belongs to the parent of this process: after fork() a child "
-                     "cannot use the devices of its parent");
+                     "the runtime belongs to the parent process: after fork(), a child cannot use "
+                     "the devices of its parent");
 }
 
 /* ---- Events ---- */
@@ -138,7 +138,7 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
   if (status == RAWHAL_OK) {
     result = runtime.hsa.hsa_amd_profiling_async_copy_enable(true);
     if (result != HSA_STATUS_SUCCESS)
-      status = hsa_fail(&runtime.hsa, result, error, "turning on the times of copies");
+      status = hsa_fail(&runtime.hsa, result, error, "enabling the timestamps of copies");
   }
   find_loader();
   if (status == RAWHAL_OK)
@@ -167,16 +167,15 @@ rawhal_status_t runtime_open(const rawhal_instance_options_t *options, hal_runti
   status = loader_open(options, &libraries, error);
   if (status == RAWHAL_OK && holders && options->limits)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "the runtime runs already; its limits are those it was started with");
+                         "the runtime is already running, with other limits");
   if (status == RAWHAL_OK && holders && options->copy_timeout_ns)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "the runtime runs already; its copies have %llu ms each",
+                         "the runtime is already running, with a copy timeout of %llu ms",
                          (unsigned long long)(runtime.copy_timeout_ns / 1000000));
   if (status == RAWHAL_OK && holders && options->allocator &&
       !allocator_equal(&allocator, &runtime.allocator))
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "the runtime runs already; its memory is from the allocator it was "
-                         "started with");
+                         "the runtime is already running, with another allocator");
   if (status == RAWHAL_OK && holders == 0)
     status = start(options, &allocator, error);
   if (status == RAWHAL_OK) {

@@ -19,12 +19,13 @@ static rawhal_status_t check_shareable(const rawhal_buffer_t *buffer, rawhal_err
   if (status != RAWHAL_OK)
     return status;
   if (buffer->foreign)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "the buffer is imported: only who allocated its memory can share it");
+    return rawhal_fail(
+        error, RAWHAL_INVALID_ARGUMENT,
+        "the buffer is imported: only the process that allocated its memory can share it");
   if (buffer->kind != RAWHAL_MEMORY_DEVICE)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "only device memory can be shared so; for host memory map a file in both "
-                       "processes, and import it");
+                       "only device memory can be shared; to share host memory, map a file in both "
+                       "processes and import it");
   return RAWHAL_OK;
 }
 

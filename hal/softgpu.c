@@ -58,7 +58,7 @@ static rawhal_status_t path_find(const char *given, char path[PATH_MAX], rawhal_
   const char *named = given ? given : secure_getenv("RAWHAL_SOFTGPU_LIBRARY");
   if (named && *named) {
     if (!realpath(named, path))
-      return rawhal_fail(error, RAWHAL_NOT_FOUND, "softgpu's library is not there: '%s'", named);
+      return rawhal_fail(error, RAWHAL_NOT_FOUND, "softgpu's library does not exist: '%s'", named);
     return RAWHAL_OK;
   }
   char folder[PATH_MAX], place[2 * PATH_MAX];
@@ -69,8 +69,8 @@ static rawhal_status_t path_find(const char *given, char path[PATH_MAX], rawhal_
       return RAWHAL_OK;
   }
   return rawhal_fail(error, RAWHAL_NOT_FOUND,
-                     "softgpu's library %s is neither in '%s' nor in '%s', seen from '%s'; "
-                     "RAWHAL_SOFTGPU_LIBRARY may name it",
+                     "softgpu's library %s is neither in '%s' nor in '%s', relative to '%s'; set "
+                     "RAWHAL_SOFTGPU_LIBRARY to its path",
                      THUNK_LIBRARY, places[0], places[1], folder);
 }
 
@@ -83,7 +83,7 @@ rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path, size_
   path[0] = '\0';
   rawhal_status_t status = path_find(given, found, error);
   if (status == RAWHAL_OK && strlen(found) >= size)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "a path of %zu bytes for room of %zu",
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "the path has %zu bytes; the buffer has %zu",
                        strlen(found) + 1, size);
   if (status == RAWHAL_OK)
     memcpy(path, found, strlen(found) + 1);
@@ -105,14 +105,14 @@ static rawhal_status_t use_loaded(const char *why, softgpu_thunk_t *thunk, bool 
   if (loaded && !*there) {
     dlclose(loaded);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%s, but this process has loaded the real %s already" GO_ON, why,
+                       "%s, but this process has already loaded the real %s" GO_ON, why,
                        THUNK_LIBRARY);
   }
   void *runtime = *there ? NULL : dlopen(RUNTIME_LIBRARY, RTLD_NOLOAD | RTLD_LAZY);
   if (runtime) {
     dlclose(runtime);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%s, but this process has loaded %s without it already" GO_ON, why,
+                       "%s, but this process has already loaded %s without it" GO_ON, why,
                        RUNTIME_LIBRARY);
   }
   return RAWHAL_OK;
@@ -188,8 +188,8 @@ static rawhal_status_t check_chip(const softgpu_thunk_t *thunk, rawhal_error_t *
       thunk->coverage((uint32_t)chip, &s_nop, sizeof(s_nop), NULL, NULL) == 1)
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                     "softgpu lists the chip gfx%" PRIx64 " (SOFTGPU_CHIP) and cannot execute its "
-                     "instructions; those of gfx90a, gfx942 and gfx950 it can",
+                     "softgpu only lists the chip gfx%" PRIx64
+                     " (SOFTGPU_CHIP); it executes gfx90a, gfx942 and gfx950",
                      chip);
 }
 
@@ -265,12 +265,12 @@ rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *opti
     }
     if (!value)
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "softgpu options are NAME=VALUE with commas between them, not '%s'",
+                         "softgpu options: expected NAME=VALUE, separated by commas, got '%s'",
                          options);
     *value++ = '\0';
     if (!before_note(thunk, mark, pair) || !thunk->option_set_text(pair, value))
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "softgpu takes no option '%s' with value '%s' now: unknown, out of range "
+                         "softgpu cannot set option '%s' to '%s': it is unknown, out of range "
                          "(checks are off or refuse), or fixed while the device is open",
                          pair, value);
     at += length;

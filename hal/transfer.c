@@ -21,9 +21,9 @@ static rawhal_status_t check_reach(const rawhal_queue_t *queue, const rawhal_buf
 {
   if (peer_reaches(device_of(queue), buffer))
     return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "the buffer belongs to another device than the queue, which has no access to "
-                     "it");
+  return rawhal_fail(
+      error, RAWHAL_INVALID_ARGUMENT,
+      "the buffer belongs to a device other than the queue's, which has no access to it");
 }
 
 /* The agent that the runtime is told has a buffer's bytes. The runtime has a thread of its own copy

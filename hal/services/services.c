@@ -67,25 +67,27 @@ static rawhal_status_t options_complete(rawhal_services_t *services, rawhal_erro
 {
   rawhal_services_options_t *options = &services->options;
   if (options->parts & ~(uint32_t)ALL_PARTS)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "parts are 0x%x, known are 0x%x",
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "parts is 0x%x; known bits are 0x%x",
                        options->parts, (unsigned)ALL_PARTS);
   if (options->parts == 0)
     options->parts = ALL_PARTS;
   if (options->parts & RAWHAL_SERVICES_HEAP && !(options->parts & RAWHAL_SERVICES_HOSTCALL))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the heap takes its memory by hostcalls");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the heap requires hostcalls");
   if (options->printf_bytes == 0)
     options->printf_bytes = DEFAULT_PRINTF_BYTES;
   if (options->printf_bytes < MIN_PRINTF_BYTES || options->printf_bytes > MAX_PRINTF_BYTES)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "printf_bytes is %llu, %d to %d can be had",
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "printf_bytes is %llu; it must be %d to %d",
                        (unsigned long long)options->printf_bytes, MIN_PRINTF_BYTES,
                        MAX_PRINTF_BYTES);
   if (options->heap_bytes == 0)
     options->heap_bytes = DEFAULT_HEAP_BYTES;
   if (options->heap_bytes % HEAP_SLAB)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "heap_bytes is %llu, no multiple of %llu",
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "heap_bytes is %llu, which is not a multiple of %llu",
                        (unsigned long long)options->heap_bytes, (unsigned long long)HEAP_SLAB);
   if (options->heap_bytes > services->device->info.memory_bytes)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "heap_bytes is %llu, the device has %llu in all",
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "heap_bytes is %llu; the device has %llu in total",
                        (unsigned long long)options->heap_bytes,
                        (unsigned long long)services->device->info.memory_bytes);
   return packets_choose(services, error);

@@ -55,7 +55,8 @@ TEST_F(FrontMemory, BuffersAreRecordedOnlyWithARecording)
   Set("RAWHAL_RECORD_BUFFERS", "1");
   Load();
   EXPECT_NE(std::string::npos,
-            Report().find("RAWHAL_RECORD_BUFFERS: '1' is not 1, or RAWHAL_RECORD is not set"));
+            Report().find(
+                "RAWHAL_RECORD_BUFFERS='1': the value must be 1, and RAWHAL_RECORD must be set"));
 }
 
 TEST_F(FrontMemory, MemoryOfTheHostIsNotCounted)

@@ -93,7 +93,7 @@ with tempfile.TemporaryDirectory() as scratch:
     for number, (name, listed) in enumerate(zip(names, dispatches), 1):
         wrong += check(path, number, name, listed, said, *KINDS[name])
     lacking = sum(1 for listed in dispatches if listed["notes"])
-    if f"recorded {len(names)} of {len(names)}; of {lacking} a replay may lack something" not in said:
+    if f"recorded {len(names)} of {len(names)}; the replay of {lacking} may be incomplete" not in said:
         wrong.append(f"the last line does not count them: {said}")
     path = os.path.join(scratch, "large")
     names, dispatches, said = record(path, ["--bytes", "4M"], "large")

@@ -42,9 +42,9 @@ diff -u "$work/bare.plain" "$work/front.plain" && diff -u "$work/bare.err.plain"
 
 # What the front says at the end, that it saw all of it, and what a replay may lack, and nothing else.
 [ -e "$work/said" ] || : >"$work/said"
-if grep -v -e "^rawhal: substitute: \*: [1-9][0-9]* dispatches replaced, 0 were not$" \
+if grep -v -e "^rawhal: substitute: \*: [1-9][0-9]* dispatches replaced, 0 not replaced$" \
   -e '^rawhal: check: checked [0-9]*, unknown 0, mistaken 0$' -e '^rawhal: record: .* (.*, first in dispatch [0-9]*)$' \
-  -e '^rawhal: record: recorded \([0-9]*\) of \1\(; of [0-9]* a replay may lack something, .*\)*$' "$work/said"; then
+  -e '^rawhal: record: recorded \([0-9]*\) of \1\(; the replay of [0-9]* may be incomplete .*\)*$' "$work/said"; then
   exit 1
 fi
 [ -z "${SAME_NONE:-}" ] || exit 0

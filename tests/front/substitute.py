@@ -44,7 +44,7 @@ PRODUCT = expected(lambda a, b: a * b)
 
 
 def replaced(errors, name="combine"):
-    return tuple(map(int, re.search(rf"{re.escape(name)}: (\d+) dispatches replaced, (\d+) were not", errors).groups()))
+    return tuple(map(int, re.search(rf"{re.escape(name)}: (\d+) dispatches replaced, (\d+) not replaced", errors).groups()))
 
 
 def check_replaced(folder):
@@ -86,7 +86,7 @@ REFUSED = [
     ("combine", "counted,dispatch,dispatch,value=1", ROUNDS, "argument 4, of 8 bytes (global_buffer), cannot be the"),
     ("combine", "counted,buffer=8K,dispatch,value=70000", ROUNDS, "argument 6, of 2 bytes (by_value), cannot be that"),
     ("combine", "nothing", ROUNDS, "the replacement's file has no kernel 'nothing'"),
-    ("reversed", "reversed_too_large", 1, "takes 65720 bytes of group memory; the device has 65536"),
+    ("reversed", "reversed_too_large", 1, "needs 65720 bytes of group memory; the device has 65536"),
     ("reversed", "reversed_of_32", 1, "50 work-items, the kernel allows 32"),
 ]
 

@@ -236,7 +236,7 @@ TEST_F(OwnAllocator, IsTheRuntimesAndInstancesShareIt)
   ASSERT_OK(make_instance(&mine, &first, &error));
   memset(&mine, 0, sizeof(mine)); // it was copied
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, share_instance(other.hook(), &second, &error));
-  EXPECT_NE(std::string(error.message).find("runs already"), std::string::npos) << error.message;
+  EXPECT_NE(std::string(error.message).find("already running"), std::string::npos) << error.message;
   EXPECT_EQ(nullptr, second);
   size_t one = own.live();
   ASSERT_OK(share_instance(own.hook(), &second, &error)); // the same

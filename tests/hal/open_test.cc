@@ -110,7 +110,7 @@ TEST_F(Open, AmongEquallyGoodOnesAKernelDecides)
   std::vector<char> both =
       together({"vector_add-gfx942-v5.co", "empty-gfx90a-v5.co", "spin-gfx90a-v5.co"});
   EXPECT_EQ(open_bytes(both), RAWHAL_AMBIGUOUS);
-  EXPECT_TRUE(said("2 code objects are for") && said("gfx90a")) << error.message;
+  EXPECT_TRUE(said("2 different code objects are for") && said("gfx90a")) << error.message;
   rawhal_open_options_t options = {};
   options.kernel = RAWHAL_STRING("spin");
   ASSERT_OK(open_bytes(both, options));

@@ -184,7 +184,7 @@ TEST_F(Variables, WhatIsNotSuppliedRightIsSaid)
             RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(load_with("variables-gfx90a-v5.co", {external("counter", 8)}, &loaded),
             RAWHAL_INVALID_ARGUMENT);
-  EXPECT_TRUE(said("'counter' is a variable that the code object has itself")) << error.message;
+  EXPECT_TRUE(said("'counter' is a variable that the code object defines itself")) << error.message;
 
   std::vector<char> bytes = fixture_bytes("externals-gfx90a-v5.co");
   rawhal_hsaco_t *hsaco = nullptr;

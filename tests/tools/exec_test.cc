@@ -48,7 +48,7 @@ TEST(Exec, LooksBeforeItStarts)
       {{}, {"RAWHAL_GPU_SHARE_1=30"}, "RAWHAL_GPU_SHARE_1: "},
       {{}, {"RAWHAL_CHECK=loud"}, "RAWHAL_CHECK: expected off, warn, report or refuse, got 'loud'"},
       {{}, {"RAWHAL_CU_MASK=1"}, "RAWHAL_CU_MASK: "},
-      {{}, {"RAWHAL_RECORD_BUFFERS=1"}, "RAWHAL_RECORD is not set"},
+      {{}, {"RAWHAL_RECORD_BUFFERS=1"}, "RAWHAL_RECORD must be set"},
       {{}, {"RAWHAL_DEVICE=abacus"}, "RAWHAL_DEVICE: expected softgpu or hsa, got 'abacus'"},
   };
   for (const auto &each : cases) {
