@@ -8,6 +8,7 @@
 #include "queue/limit/dead.h"
 #include "queue/limit/lease.h"
 #include "queue/limit/member.h"
+#include "queue/limit/publish.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

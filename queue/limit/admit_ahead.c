@@ -3,6 +3,7 @@
 #include "queue/limit/caps.h"
 #include "queue/limit/charge.h"
 #include "queue/limit/levels.h"
+#include "queue/limit/publish.h"
 
 static void take(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now)
 {

@@ -3,7 +3,9 @@
 
 #include "queue/limit/caps.h"
 #include "queue/limit/charge.h"
+#include "queue/limit/complete.h"
 #include "queue/limit/node.h"
+#include "queue/limit/publish.h"
 
 #include "base/error.h"
 

@@ -5,6 +5,7 @@
 #include "queue/limit/dead.h"
 #include "queue/limit/member.h"
 #include "queue/limit/memory.h"
+#include "queue/limit/publish.h"
 
 #include <signal.h>
 #include <stdlib.h>
