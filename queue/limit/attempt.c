@@ -20,10 +20,14 @@ typedef struct portion {
   bool whole; /* all of it must fit; else all but one submission must be paid for */
 } portion_t;
 
-/* Where nothing is limited there are no turns. */
-static bool turn_comes(const limit_lease_t *lease, const peers_t *peers, refusal_t *refusal)
+/* Where nothing is limited there are no turns, nor where something has stalled. */
+static bool turn_comes(const limit_lease_t *lease, uint64_t now, const peers_t *peers,
+                       refusal_t *refusal)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
+  if ((!peers->yield_tenant && !peers->yield_device) ||
+      levels_stall_allowance(lease, peers, &limiter->tenant->node, now))
+    return true;
   bool at_device = node_is_limited(&limiter->device->node);
   if (peers->yield_tenant && (at_device || node_is_limited(&limiter->tenant->node)))
     return levels_refuse(refusal, LEVEL_TENANT, 0, "the turn of another process of the tenant");
@@ -54,8 +58,7 @@ static bool take_time(limit_lease_t *lease, uint64_t now, const portion_t *mine,
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
   peers_read(limiter, now, flight_now(&limiter->flight, FLIGHT_NS), peers);
   if (!levels_admit(lease, now, &nothing, peers, refusal) ||
-      (!levels_stall_allowance(lease, peers, &limiter->tenant->node, now) &&
-       !turn_comes(lease, peers, refusal)))
+      !turn_comes(lease, now, peers, refusal))
     return false;
   flight_add(&lease->flight, &mine->flight);
   flight_add(&limiter->flight, &mine->flight);

@@ -6,15 +6,6 @@
 
 #include "base/error.h"
 
-const cap_t caps[CAPS] = {
-    {RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, FLIGHT_DISPATCHES, "dispatches in flight", CREDIT_LAUNCHES,
-     1},
-    {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, FLIGHT_WORKGROUPS, "work-groups in flight",
-     CREDIT_WORKGROUPS, 1},
-    {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, FLIGHT_KERNARG_BYTES, "kernarg bytes in flight", CREDIT_BLOCKS,
-     CREDIT_BLOCK_BYTES},
-};
-
 static rawhal_status_t fail_cap(rawhal_limiter_t *limiter, rawhal_limit_t limit, const char *what,
                                 uint64_t asked, uint64_t in_flight, rawhal_error_t *error)
 {

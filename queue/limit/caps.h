@@ -14,7 +14,14 @@ typedef struct cap {
   uint64_t unit;        /* of the flight, in the credit */
 } cap_t;
 
-extern const cap_t caps[CAPS];
+static const cap_t caps[CAPS] = {
+    {RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, FLIGHT_DISPATCHES, "dispatches in flight", CREDIT_LAUNCHES,
+     1},
+    {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, FLIGHT_WORKGROUPS, "work-groups in flight",
+     CREDIT_WORKGROUPS, 1},
+    {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, FLIGHT_KERNARG_BYTES, "kernarg bytes in flight", CREDIT_BLOCKS,
+     CREDIT_BLOCK_BYTES},
+};
 
 /* QUOTA_EXCEEDED: what is asked for would never be admitted. Counted as a refusal for good. */
 RAWHAL_CHECKED rawhal_status_t caps_check(limit_lease_t *lease, const limit_cost_t *cost,

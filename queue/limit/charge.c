@@ -33,7 +33,7 @@ typedef struct payer {
   _Atomic uint64_t *charged, *returned;
 } payer_t;
 
-enum { THE_DEVICE, THE_TENANT, THE_PROCESS, PAYERS };
+enum { THE_DEVICE, THE_TENANT, THE_PROCESS, PAYERS }; /* loops over them cost each completion */
 
 /* Who pays for a member's time. */
 typedef struct account {
@@ -56,6 +56,7 @@ static account_t account_of(region_device_t *device, region_tenant_t *tenant,
   account.payers[THE_PROCESS] =
       (payer_t){&member->node, &member->usage, &member->counters[COUNTER_GPU_NS],
                 &member->counters[COUNTER_REFUND_NS]};
+#pragma GCC unroll 3
   for (int i = 0; i < PAYERS; ++i)
     account.limited |= account.payers[i].node && node_is_limited(account.payers[i].node);
   return account;
@@ -64,6 +65,7 @@ static account_t account_of(region_device_t *device, region_tenant_t *tenant,
 /* The levels' clocks: each piece from when it began. */
 static void charge_clocks(const account_t *account, uint64_t now, const charge_t *charge)
 {
+#pragma GCC unroll 3
   for (int i = 0; i < PAYERS; ++i)
     if (account->payers[i].node)
       node_charge(account->payers[i].node, now, charge->start,
@@ -74,6 +76,7 @@ static void charge_clocks(const account_t *account, uint64_t now, const charge_t
 static void charge_usage(const account_t *account, const charge_t *charge)
 {
   region_member_t *member = account->member;
+#pragma GCC unroll 3
   for (int i = 0; i < PAYERS; ++i) {
     const payer_t *payer = &account->payers[i];
     const uint64_t ns = i == THE_DEVICE ? charge->device_ns : charge->tenant_ns;
@@ -102,6 +105,7 @@ static void refund(rawhal_limiter_t *limiter, const overlap_t *paid)
   const int payers = tenant && is_fair(tenant) ? PAYERS : THE_DEVICE + 1;
   if (ns == 0)
     return;
+#pragma GCC unroll 3
   for (int i = 0; i < payers; ++i) {
     const payer_t *payer = &account.payers[i];
     node_refund(payer->node, ns);

@@ -71,6 +71,7 @@ typedef struct completed {
 static void add_completed(completed_t *all, const limit_grant_t *grant, uint64_t ns)
 {
   const flight_t flight = caps_granted(grant);
+#pragma GCC unroll 6
   for (int kind = 0; kind < FLIGHT_KINDS; ++kind)
     all->flight.of[kind] += flight.of[kind];
   ++all->submissions;

@@ -70,10 +70,11 @@ bool levels_admit(const limit_lease_t *lease, uint64_t now, const flight_t *mine
   for (int i = 0; i < LEVELS; ++i) {
     const level_t *at = &levels.of[i];
     const node_flight_t flight = flight_but(at, mine, now, contended);
-    uint64_t retry, more = levels_stall_allowance(lease, peers, at->node, now);
-    if (!node_admits(at->node, now, &flight, &retry) &&
-        (more == 0 ||
-         flight.submissions >= node_most_in_flight(node_load(&at->node->share)) + more))
+    uint64_t retry, more;
+    if (node_admits(at->node, now, &flight, &retry))
+      continue;
+    more = levels_stall_allowance(lease, peers, at->node, now);
+    if (more == 0 || flight.submissions >= node_most_in_flight(node_load(&at->node->share)) + more)
       (void)levels_refuse(refusal, at->level, retry, at->what);
   }
   return refusal->level == LEVEL_NONE;

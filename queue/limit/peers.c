@@ -91,9 +91,12 @@ static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *te
     const region_tenant_t *other = &data->tenants[i];
     if (i == limiter->tenant_index)
       continue;
+    const bool there = atomic_load(&other->state) == REGION_LIVE &&
+                       atomic_load(&other->device) == limiter->device_index;
+    if (!there && !tenants->contends[i])
+      continue;
     const uint64_t theirs = limit_net(&other->served, &other->refund);
-    if (atomic_load(&other->state) == REGION_LIVE &&
-        atomic_load(&other->device) == limiter->device_index)
+    if (there)
       peers->most_tenant_served = more_of(peers->most_tenant_served, theirs);
     if (!tenants->contends[i])
       continue;
