@@ -1,5 +1,5 @@
 /* The vector ALU for x86 processors with AVX2, FMA and F16C. */
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SOFTGPU_WITHOUT_AVX2)
 #include <immintrin.h>
 #include <stdbool.h>
 #include <stdint.h>

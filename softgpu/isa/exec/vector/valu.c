@@ -12,11 +12,11 @@ static _Atomic(const valu_build_t *) build_in_use; /* of all threads, which only
 
 static const valu_build_t *const builds[ISA_VALU_HOSTS] = {
     [ISA_VALU_PORTABLE] = &isa_valu_portable,
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SOFTGPU_WITHOUT_AVX2)
     [ISA_VALU_AVX2] = &isa_valu_avx2,
-#if !defined(SOFTGPU_WITHOUT_AVX512)
-    [ISA_VALU_AVX512] = &isa_valu_avx512,
 #endif
+#if defined(__x86_64__) && !defined(SOFTGPU_WITHOUT_AVX512)
+    [ISA_VALU_AVX512] = &isa_valu_avx512,
 #endif
 };
 
