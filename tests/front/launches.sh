@@ -6,7 +6,7 @@
 set -u
 runner=$1 rawhal=$2 program=$3 launches=20000
 case ${RAWHAL_TEST_EXTENDED:-} in
-  '') rounds=1 ;;
+  '' | once) rounds=1 ;;
   all) rounds=100 ;;
   *) rounds=3 ;;
 esac

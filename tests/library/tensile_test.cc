@@ -433,7 +433,7 @@ TEST_F(Tensile, DamagedPackedOnesAreRefused)
 TEST_F(Tensile, BombsAreRefused)
 {
   const std::string start = some_library();
-  const size_t zeros = is_extended() ? (size_t{1} << 30) + 1 - start.size() : 0;
+  const size_t zeros = is_lengthened() ? (size_t{1} << 30) + 1 - start.size() : 0;
   z_stream stream = {};
   ASSERT_EQ(deflateInit(&stream, 1), Z_OK);
   std::string packed;

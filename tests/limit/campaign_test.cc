@@ -172,7 +172,7 @@ TEST(Campaign, AfterThousandsOfDeathsInThreeTenantsEveryLedgerIsExact)
   uint64_t longest = 0;
   for (int i = 0; i < campaigns; ++i) {
     wrong += Campaign(static_cast<unsigned>(i) + 1, kills, now, &longest) != 0;
-    if (is_extended())
+    if (is_lengthened())
       fprintf(stderr, "%d campaigns, %d wrong, %.3f ms\n", i + 1, wrong,
               static_cast<double>(longest) * 1e-6);
   }

@@ -155,7 +155,7 @@ TEST_F(List, LargeLibrariesTakeTheMemoryOfOneBundle)
 {
   if (is_sanitized)
     GTEST_SKIP() << "sanitizers need more memory than is given here";
-  const size_t bundles = is_extended() ? 45 : 5;
+  const size_t bundles = is_lengthened() ? 45 : 5;
   const std::string object = slurp(v5) + std::string(500000, '\0');
   std::vector<build::BundleEntry> entries;
   for (size_t i = 0; i < 100; ++i)
