@@ -3,8 +3,11 @@
  *
  * Not before, even if loading failed: the loader may have taken memory by then, and keeps it as
  * long. Where it has taken more than the code object said that is charged, too, fit or not. */
+#include "front/code.h"
+
 #include "front/held.h"
 #include "front/loaded.h"
+#include "front/objects.h"
 #include "front/sources.h"
 
 /* ---- What is there ---- */
@@ -27,7 +30,7 @@ static void add_up(hsa_executable_t executable, hsa_loaded_code_object_t object,
     return; /* it is not a device's */
   const front_device_t *device = device_of_agent(agent);
   if (device)
-    loaded->bytes[device - front.devices] += held_granules(device, bytes);
+    loaded->bytes[device - front.devices] += memory_granules(device->granule, bytes);
 }
 
 static hsa_status_t charge_more(front_device_t *device, hsa_executable_t executable, uint64_t bytes)
@@ -49,7 +52,7 @@ static hsa_status_t compare(hsa_executable_t executable)
 {
   loaded_t loaded = {0};
   hsa_status_t result = HSA_STATUS_SUCCESS;
-  if (front_orphaned())
+  if (front_orphaned() || !front.limited)
     return HSA_STATUS_SUCCESS;
   (void)loaded_each(executable, add_up, &loaded);
   for (uint32_t i = 0; i < front.device_count; ++i) {
@@ -90,6 +93,42 @@ static hsa_status_t loaded(hsa_executable_t executable, hsa_status_t result)
   return result == HSA_STATUS_SUCCESS ? fits : result;
 }
 
+/* And of the program's, which is looked at. */
+static hsa_status_t loaded_by_program(hsa_executable_t executable, hsa_status_t result)
+{
+  result = loaded(executable, result);
+  if (front.watched && result == HSA_STATUS_SUCCESS)
+    objects_remember(executable);
+  return result;
+}
+
+/* Before it is gone: afterwards another may get its number. */
+static hsa_status_t destroy(hsa_executable_t executable)
+{
+  held_t *held = held_take_all(HELD_CODE, executable.handle);
+  loaded_gone(executable);
+  return held_settle(held, front.hsa.executable_destroy(executable));
+}
+
+hsa_status_t code_load(hsa_executable_t executable, hsa_agent_t agent,
+                       hsa_code_object_reader_t reader)
+{
+  hsa_status_t result = reserve(executable, agent, SOURCE_READER, reader.handle);
+  if (result != HSA_STATUS_SUCCESS)
+    return result;
+  result = front.hsa.load_agent_code_object(executable, agent, reader, NULL, NULL);
+  if (result == HSA_STATUS_SUCCESS)
+    result = front.hsa.executable_freeze(executable, NULL);
+  return loaded(executable, result);
+}
+
+hsa_status_t code_unload(hsa_executable_t executable)
+{
+  return destroy(executable);
+}
+
+/* ---- Hooks ---- */
+
 static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
                                            hsa_code_object_reader_t reader, const char *options,
                                            hsa_loaded_code_object_t *object)
@@ -97,8 +136,8 @@ static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agen
   hsa_status_t result = reserve(executable, agent, SOURCE_READER, reader.handle);
   if (result != HSA_STATUS_SUCCESS)
     return result;
-  return loaded(executable,
-                front.hsa.load_agent_code_object(executable, agent, reader, options, object));
+  return loaded_by_program(
+      executable, front.hsa.load_agent_code_object(executable, agent, reader, options, object));
 }
 
 /* For all devices at once, or none: what it is only the outcome shows. */
@@ -106,8 +145,8 @@ static hsa_status_t load_program_code_object(hsa_executable_t executable,
                                              hsa_code_object_reader_t reader, const char *options,
                                              hsa_loaded_code_object_t *object)
 {
-  return loaded(executable,
-                front.hsa.load_program_code_object(executable, reader, options, object));
+  return loaded_by_program(executable,
+                           front.hsa.load_program_code_object(executable, reader, options, object));
 }
 
 /* The older way: LLVM's OpenMP runtime has it. */
@@ -117,25 +156,29 @@ static hsa_status_t load_code_object(hsa_executable_t executable, hsa_agent_t ag
   hsa_status_t result = reserve(executable, agent, SOURCE_OBJECT, object.handle);
   if (result != HSA_STATUS_SUCCESS)
     return result;
-  return loaded(executable, front.hsa.load_code_object(executable, agent, object, options));
+  return loaded_by_program(executable,
+                           front.hsa.load_code_object(executable, agent, object, options));
 }
 
+/* The last moment at which the bytes are sure to be there: what came in otherwise is seen here. */
 static hsa_status_t executable_freeze(hsa_executable_t executable, const char *options)
 {
+  if (front.watched)
+    objects_remember(executable);
   return loaded(executable, front.hsa.executable_freeze(executable, options));
 }
 
-/* Before it is gone: afterwards another may get its number. */
 static hsa_status_t executable_destroy(hsa_executable_t executable)
 {
-  held_t *held = held_take_all(HELD_CODE, executable.handle);
-  loaded_gone(executable);
-  return held_settle(held, front.hsa.executable_destroy(executable));
+  if (front.watched)
+    objects_unload(executable);
+  return destroy(executable);
 }
 
 void code_hooks(front_calls_t *hooks)
 {
-  sources_hooks(hooks);
+  if (front.limited)
+    sources_hooks(hooks);
 #define X(name) hooks->name = name;
   X(load_agent_code_object)
   X(load_program_code_object)

@@ -16,7 +16,7 @@
   X(SIZES, true, "tells how much loading it will take")                                            \
   X(SHOWS, true, "shows the quota as the device's memory")                                         \
   X(REFUSES, true, "refused")                                                                      \
-  X(SEES, true, "its scratch is charged when it is seen")                                          \
+  X(SEES, true, "what it has of the device is charged, its scratch when it is seen")               \
   X(CAPS, true, "no more than other runtimes let a queue keep")                                    \
   X(RUNTIMES, false, "not charged: the runtime's own, small")                                      \
   X(DRIVERS, false, "not charged: the driver moves it, and takes it back")

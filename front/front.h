@@ -172,7 +172,6 @@ void memory_forget(void);
 void memory_abandon(void);
 void imports_hooks(front_calls_t *hooks);
 void vmem_hooks(front_calls_t *hooks);
-void code_hooks(front_calls_t *hooks);
 void copies_hooks(front_calls_t *hooks);
 void queues_hooks(front_calls_t *hooks);
 void described_hooks(front_calls_t *hooks);

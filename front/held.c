@@ -35,12 +35,6 @@ static size_t descriptors;
 
 /* ---- Charges ---- */
 
-uint64_t held_granules(const front_device_t *device, uint64_t bytes)
-{
-  uint64_t granule = device->granule ? device->granule : 1;
-  return bytes > UINT64_MAX - granule ? bytes : (bytes + granule - 1) / granule * granule;
-}
-
 static held_t *make(front_device_t *device, ledger_class_t class, uint64_t bytes)
 {
   held_t *held = front_orphaned() ? NULL : calloc(1, sizeof(*held));
@@ -49,7 +43,7 @@ static held_t *make(front_device_t *device, ledger_class_t class, uint64_t bytes
     free(held);
     return NULL;
   }
-  *charge = (charge_t){device, device->limiter, class, held_granules(device, bytes), 1};
+  *charge = (charge_t){device, device->limiter, class, memory_granules(device->granule, bytes), 1};
   held->charge = charge;
   return held;
 }

@@ -25,14 +25,14 @@ typedef struct held held_t;
 
 /* NULL: refused, or there is no host memory to remember it in. */
 held_t *held_reserve(front_device_t *device, ledger_class_t class, uint64_t bytes);
+/* memory.c: of a queue that the device has, and of whose ring only the ring tells where it is. */
+held_t *memory_of_queue(front_device_t *device, const hsa_queue_t *queue);
 /* What is taken already, whether it fits or not. NULL: no host memory. */
 held_t *held_charge(front_device_t *device, ledger_class_t class, uint64_t bytes);
 /* The same memory again, for another name of it. NULL: it is not known, or as above. */
 held_t *held_again(held_kind_t kind, uint64_t number);
 /* Of the mapping that an address is in. */
 held_t *held_again_mapped(uint64_t address);
-/* As the device gives them out. */
-uint64_t held_granules(const front_device_t *device, uint64_t bytes);
 /* NULL is allowed. */
 void held_give_back(held_t *held);
 

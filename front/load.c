@@ -1,6 +1,7 @@
 /* The doors by which the HSA runtime comes in: HSA_TOOLS_LIB names this library, or it is loaded
  * already and has HSA_AMD_TOOL_PRIORITY, or librawhal-front-register.so (register.c) hands on the
  * table that rocprofiler-sdk was given. More than one may be open. */
+#include "front/code.h"
 #include "front/copying.h"
 #include "front/loaded.h"
 #include "front/scratch.h"
@@ -166,7 +167,6 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
     memory_hooks(&front.hooks);
     imports_hooks(&front.hooks);
     vmem_hooks(&front.hooks);
-    code_hooks(&front.hooks);
   }
   if (front.timed) {
     queues_hooks(&front.hooks);
@@ -174,12 +174,11 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
     ending_hooks(&front.hooks);
     copies_hooks(&front.hooks);
   }
+  code_hooks(&front.hooks);
   front.inner = front.hsa;
   calls_overlay(&front.inner, &front.hooks);
-  if (front.watched) {
-    objects_hooks(&front.hooks);
+  if (front.watched)
     watch_memory_hooks(&front.hooks);
-  }
   if (tables_recur(&front.hsa, &front.hooks))
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "the tables of the HSA runtime still contain the hooks");

@@ -129,6 +129,14 @@ static hsa_status_t soft_queue_create(hsa_region_t region, uint32_t size, hsa_qu
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
+held_t *memory_of_queue(front_device_t *device, const hsa_queue_t *queue)
+{
+  hsa_amd_pointer_info_t info;
+  const bool known = devices_pointer(queue->base_address, &info);
+  return held_reserve(device, LEDGER_QUEUES,
+                      MEMORY_OF_QUEUE + (known ? memory_on_device(&info, device->agent) : 0));
+}
+
 /* One without a proxy: its packets are not seen, but what it has of scratch. */
 hsa_status_t memory_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                                  void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
@@ -136,13 +144,20 @@ hsa_status_t memory_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
 {
   if (front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  const front_device_t *device = device_of_agent(agent);
+  front_device_t *device = device_of_agent(agent);
   hsa_status_t result =
       front.hsa.queue_create(agent, size, type, callback, data, private_bytes, group_bytes, queue);
-  if (result != HSA_STATUS_SUCCESS || !device || scratch_watch(device, *queue, private_bytes))
+  if (result != HSA_STATUS_SUCCESS || !device)
     return result;
+  held_t *held = memory_of_queue(device, *queue);
+  if (held && scratch_watch(device, *queue, private_bytes)) {
+    if (held_remember(held, HELD_QUEUE, number_of(*queue), 1))
+      return result;
+    scratch_settle(scratch_unwatch(*queue), true);
+  }
   (void)front.hsa.queue_destroy(*queue);
   *queue = NULL;
+  held_give_back(held);
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
@@ -179,28 +194,25 @@ static hsa_status_t pool_get_info(hsa_amd_memory_pool_t pool, hsa_amd_memory_poo
   front_device_t *device = attribute == HSA_AMD_MEMORY_POOL_INFO_SIZE ? device_of_pool(pool) : NULL;
   if (result != HSA_STATUS_SUCCESS || !device || front_orphaned())
     return result;
-  uint64_t total, used;
-  rawhal_limiter_memory(device->limiter, &total, &used);
-  size_t *size = value;
-  *size = total < *size ? (size_t)total : *size;
+  uint64_t total = *(const size_t *)value;
+  (void)memory_left(device->limiter, 0, &total);
+  *(size_t *)value = (size_t)total;
   return result;
 }
 
 /* What is left of the quota, also where the runtime does not know what is left of the device. */
 static hsa_status_t memory_available(const front_device_t *device, uint64_t *available)
 {
-  uint64_t total, used, most = device->memory_bytes;
+  uint64_t total = RAWHAL_UNLIMITED;
   held_sweep();
   scratch_look();
   hsa_status_t result =
       front.hsa.agent_get_info(device->agent, (hsa_agent_info_t)AGENT_INFO_MEMORY_AVAIL, available);
-  rawhal_limiter_memory(device->limiter, &total, &used);
+  const uint64_t most = result == HSA_STATUS_SUCCESS ? *available : device->memory_bytes;
+  const uint64_t left = memory_left(device->limiter, most, &total);
   if (total == RAWHAL_UNLIMITED)
     return result;
-  if (result == HSA_STATUS_SUCCESS)
-    most = *available;
-  uint64_t left = total > used ? total - used : 0;
-  *available = left < most ? left : most;
+  *available = left;
   return HSA_STATUS_SUCCESS;
 }
 

@@ -300,7 +300,7 @@ void objects_bounds(uint64_t *least, uint64_t *end)
   pthread_rwlock_unlock(&lock);
 }
 
-/* ---- Hooks ---- */
+/* ---- Executables ---- */
 
 static bool info_of(loaded_info_t *info, hsa_loaded_code_object_t loaded,
                     hsa_ven_amd_loader_loaded_code_object_info_t attribute, void *value)
@@ -415,45 +415,10 @@ static void remember(hsa_executable_t executable, hsa_loaded_code_object_t loade
   free(uri);
 }
 
-/* All that the executable has by now, by whichever call it came in. */
-static hsa_status_t remember_all(hsa_executable_t executable, hsa_status_t result)
+void objects_remember(hsa_executable_t executable)
 {
-  if (front_orphaned())
-    return result;
-  if (result != HSA_STATUS_SUCCESS)
-    loaded_failed(executable);
-  else
+  if (!front_orphaned())
     (void)loaded_each(executable, remember, NULL);
-  return result;
-}
-
-static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
-                                           hsa_code_object_reader_t reader, const char *options,
-                                           hsa_loaded_code_object_t *loaded)
-{
-  return remember_all(
-      executable, front.inner.load_agent_code_object(executable, agent, reader, options, loaded));
-}
-
-static hsa_status_t load_program_code_object(hsa_executable_t executable,
-                                             hsa_code_object_reader_t reader, const char *options,
-                                             hsa_loaded_code_object_t *loaded)
-{
-  return remember_all(executable,
-                      front.inner.load_program_code_object(executable, reader, options, loaded));
-}
-
-static hsa_status_t load_code_object(hsa_executable_t executable, hsa_agent_t agent,
-                                     hsa_code_object_t object, const char *options)
-{
-  return remember_all(executable, front.inner.load_code_object(executable, agent, object, options));
-}
-
-/* The last moment at which the bytes are sure to be there: what came in otherwise is seen here. */
-static hsa_status_t executable_freeze(hsa_executable_t executable, const char *options)
-{
-  (void)remember_all(executable, HSA_STATUS_SUCCESS);
-  return front.inner.executable_freeze(executable, options);
 }
 
 /* The caller holds the lock for writing. */
@@ -479,35 +444,21 @@ static void drop_executable(uint64_t executable)
   }
 }
 
-/* Before it is gone: afterwards another may get its number and its addresses. */
-static hsa_status_t executable_destroy(hsa_executable_t executable)
+void objects_unload(hsa_executable_t executable)
 {
   if (front_orphaned())
-    return front.inner.executable_destroy(executable);
+    return;
   pthread_rwlock_wrlock(&lock);
   drop_executable(executable.handle);
   pthread_rwlock_unlock(&lock);
-  loaded_gone(executable);
   ranges_settle(); /* whoever reads its memory has done so */
   if (listener)
     listener->unload(executable);
-  return front.inner.executable_destroy(executable);
 }
 
 void objects_listen(const objects_listener_t *who)
 {
   listener = who;
-}
-
-void objects_hooks(front_calls_t *hooks)
-{
-#define X(name) hooks->name = name;
-  X(load_agent_code_object)
-  X(load_program_code_object)
-  X(load_code_object)
-  X(executable_freeze)
-  X(executable_destroy)
-#undef X
 }
 
 void objects_forget(void)

@@ -70,7 +70,10 @@ typedef struct objects_listener {
 /* `listener`: NULL for none; else it must stay. */
 void objects_listen(const objects_listener_t *listener);
 
-void objects_hooks(front_calls_t *hooks);
+/* All that the executable has by now, by whichever call. */
+void objects_remember(hsa_executable_t executable);
+/* It is about to be destroyed: afterwards another may get its number and its addresses. */
+void objects_unload(hsa_executable_t executable);
 void objects_forget(void); /* when the runtime ends */
 void objects_abandon(void);
 

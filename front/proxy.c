@@ -294,6 +294,7 @@ static void unmake(proxy_t *proxy)
     flight_end_all(proxy, service_now());
   limit_lease_destroy(proxy->gate.lease);
   scratch_keep(&proxy->gate.scratch);
+  held_give_back(proxy->own);
   leave_place(proxy);
   for (uint32_t i = 0; i < PROXY_SIGNALS; ++i)
     if (proxy->signals[i].handle)
@@ -326,8 +327,9 @@ static hsa_status_t make(proxy_t *proxy, const proxy_wish_t *wish, proxy_t **sam
   proxy->real_write = proxy->real_taken = ((const amd_queue_t *)proxy->real)->write_dispatch_id;
   scratch_begin_of(proxy->device, proxy->real, &proxy->gate.scratch);
   result = front.hsa.set_profiler_enabled(proxy->real, 1);
+  proxy->own = memory_of_queue(proxy->device, proxy->real);
   if (result == HSA_STATUS_SUCCESS)
-    result = make_ring(proxy, size);
+    result = proxy->own ? make_ring(proxy, size) : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   if (result == HSA_STATUS_SUCCESS)
     result = make_lease(proxy);
   if (result == HSA_STATUS_SUCCESS && !take_place(proxy))

@@ -18,6 +18,7 @@
 #ifndef RAWHAL_FRONT_PROXY_H
 #define RAWHAL_FRONT_PROXY_H
 
+#include "front/held.h"
 #include "front/watch.h"
 
 #include <hsa/amd_hsa_queue.h>
@@ -92,6 +93,7 @@ typedef struct proxy {
   uint64_t real_taken;         /* of which the device has taken at least so many */
   _Atomic uint64_t forwarded;  /* packets taken out of the program's ring */
   gate_t gate;
+  held_t *own;            /* what the device's queue has of its memory */
   _Atomic uint64_t *ends; /* of each in that ring: the device's ring's index after it */
 
   pthread_mutex_t harvest;

@@ -1,5 +1,7 @@
 #include "front/replacement.h"
 
+#include "front/code.h"
+
 #include "base/error.h"
 #include "hsaco/container.h"
 
@@ -55,7 +57,7 @@ static void close_object(replacement_object_t *object)
     free(found);
   }
   if (object->executable.handle)
-    (void)front.inner.executable_destroy(object->executable);
+    (void)code_unload(object->executable);
   rawhal_hsaco_close(object->hsaco);
   free(object);
 }
@@ -161,12 +163,9 @@ static hsa_status_t load(replacement_object_t *object)
   result = front.hsa.executable_create(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
                                        NULL, &object->executable);
   if (result == HSA_STATUS_SUCCESS)
-    result = front.inner.load_agent_code_object(object->executable, object->device->agent, reader,
-                                                NULL, NULL);
+    result = code_load(object->executable, object->device->agent, reader);
   else
     object->executable.handle = 0;
-  if (result == HSA_STATUS_SUCCESS)
-    result = front.inner.executable_freeze(object->executable, NULL);
   (void)front.inner.reader_destroy(reader);
   return result;
 }

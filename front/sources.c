@@ -1,7 +1,6 @@
 #include "front/sources.h"
 
 #include "base/cancel.h"
-#include "base/elf_span.h"
 
 #include <elf.h>
 #include <hsa/hsa_ven_amd_loader.h>
@@ -39,7 +38,7 @@ bool source_bytes(source_kind_t kind, uint64_t handle, uint64_t *bytes)
   pthread_mutex_lock(&lock);
   HASH_FIND(hh, all, &key, sizeof(key), source);
   if (source)
-    *bytes = source->bytes ? elf_load_span(source->bytes, source->size) : source->span;
+    *bytes = source->bytes ? memory_of_code(source->bytes, source->size) : source->span;
   pthread_mutex_unlock(&lock);
   return source != NULL;
 }
@@ -100,7 +99,7 @@ static uint64_t span_of_file(int fd, uint64_t offset, uint64_t size)
       read_part(fd, bytes + sizeof(head), most < left ? most : left, offset + head.e_phoff);
   head.e_phoff = sizeof(head);
   memcpy(bytes, &head, sizeof(head));
-  const uint64_t span = elf_load_span(bytes, sizeof(head) + table);
+  const uint64_t span = memory_of_code(bytes, sizeof(head) + table);
   free(bytes);
   return span;
 }
@@ -137,7 +136,7 @@ static hsa_status_t code_object_deserialize(void *bytes, size_t size, const char
 {
   hsa_status_t result = front.hsa.code_object_deserialize(bytes, size, options, object);
   if (result == HSA_STATUS_SUCCESS && !front_orphaned())
-    keep(SOURCE_OBJECT, object->handle, &(source_t){.span = elf_load_span(bytes, size)});
+    keep(SOURCE_OBJECT, object->handle, &(source_t){.span = memory_of_code(bytes, size)});
   return result;
 }
 

@@ -3,7 +3,6 @@
  * loader has locks of its own. */
 #include "hal/executable.h"
 
-#include "base/elf_span.h"
 #include "base/error.h"
 #include "hsaco/relabel.h"
 
@@ -79,7 +78,7 @@ static rawhal_status_t reader_create(rawhal_executable_t *executable,
 static rawhal_status_t reserve(rawhal_executable_t *executable, rawhal_error_t *error)
 {
   const rawhal_bytes_t object = rawhal_hsaco_info(executable->source->hsaco)->bytes;
-  uint64_t bytes = elf_load_span(object.data, object.size);
+  uint64_t bytes = memory_of_code(object.data, object.size);
   rawhal_status_t status = limits_reserve(executable->device, LEDGER_CODE, bytes, error);
   if (status == RAWHAL_OK)
     executable->code_bytes = bytes;

@@ -134,17 +134,11 @@ rawhal_limiter_t *rawhal_device_limiter(const rawhal_device_t *device)
 
 /* ---- Memory ---- */
 
-static uint64_t on_device(const rawhal_device_t *device, uint64_t bytes)
-{
-  uint64_t granule = device->granule ? device->granule : 1;
-  return bytes > UINT64_MAX - granule ? bytes : (bytes + granule - 1) / granule * granule;
-}
-
 rawhal_status_t limits_reserve(const rawhal_device_t *device, ledger_class_t class, uint64_t bytes,
                                rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = device->queue.limiter;
-  return limiter ? limit_memory_reserve(limiter, class, on_device(device, bytes), error)
+  return limiter ? limit_memory_reserve(limiter, class, memory_granules(device->granule, bytes), error)
                  : RAWHAL_OK;
 }
 
@@ -152,7 +146,7 @@ void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_
 {
   rawhal_limiter_t *limiter = device->queue.limiter;
   if (limiter)
-    limit_memory_release(limiter, class, on_device(device, bytes));
+    limit_memory_release(limiter, class, memory_granules(device->granule, bytes));
 }
 
 void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total, uint64_t *available)
@@ -164,13 +158,8 @@ void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total, uint64
   uint64_t most = device->info.memory_bytes, left = most;
   (void)device->runtime->hsa.hsa_agent_get_info(device->queue.agent,
                                                 (hsa_agent_info_t)AGENT_INFO_MEMORY_AVAIL, &left);
-  if (device->queue.limiter) {
-    uint64_t quota, used;
-    rawhal_limiter_memory(device->queue.limiter, &quota, &used);
-    uint64_t below = quota > used ? quota - used : 0;
-    most = quota < most ? quota : most;
-    left = below < left ? below : left;
-  }
+  if (device->queue.limiter)
+    left = memory_left(device->queue.limiter, left, &most);
   *total = most;
   *available = left < most ? left : most;
 }

@@ -45,23 +45,19 @@ static void sleep_until(void *context, uint64_t until)
 
 /* ---- Memory ---- */
 
-enum { PIPE_BYTES = 4096 }; /* the driver's buffer for ends of pipe, on the device */
-
 /* The size of an allocation, if it lies on the device. */
 static uint64_t bytes_on_device(const rawhal_queue_t *queue, const void *memory)
 {
   const queue_device_t *device = queue->device;
   hsa_amd_pointer_info_t info = {.size = sizeof(info)};
   hsa_status_t result = device->hsa->hsa_amd_pointer_info(memory, &info, NULL, NULL, NULL);
-  bool on_device = result == HSA_STATUS_SUCCESS && info.type == HSA_EXT_POINTER_TYPE_HSA &&
-                   info.agentOwner.handle == device->agent.handle;
-  return on_device ? info.sizeInBytes : 0;
+  return result == HSA_STATUS_SUCCESS ? memory_on_device(&info, device->agent) : 0;
 }
 
 /* Where the runtime puts rings is known when they are there: only then can they be counted. */
 static rawhal_status_t reserve_rings(rawhal_queue_t *queue, rawhal_error_t *error)
 {
-  uint64_t bytes = PIPE_BYTES + bytes_on_device(queue, queue->kernargs) +
+  uint64_t bytes = MEMORY_OF_QUEUE + bytes_on_device(queue, queue->kernargs) +
                    (queue->shared ? 0 : bytes_on_device(queue, queue->hsa_queue->base_address));
   rawhal_status_t status =
       limit_memory_reserve(queue->device->limiter, LEDGER_QUEUES, bytes, error);

@@ -12,6 +12,7 @@
 #define RAWHAL_QUEUE_GATE_GATE_H
 
 #include "queue/gate/dispatch.h"
+#include "queue/gate/memory.h"
 #include "queue/gate/scratch.h"
 
 /* What a queue has of its device's limits. */

@@ -38,8 +38,10 @@ protected:
     return ran;
   }
 
+  // And what a queue has, where there is one.
   void Left(size_t size)
   {
+    size -= queue_ && size ? toy_queue_bytes : 0;
     const auto allocate = Amd<decltype(hsa_amd_memory_pool_allocate)>(120);
     void *memory = nullptr;
     EXPECT_EQ(HSA_STATUS_ERROR_OUT_OF_RESOURCES, allocate(toy_pool(), size + 4096, 0, &memory));
@@ -196,9 +198,9 @@ TEST_F(QuotaOfScratch, IsFoundWhereOnlyMemoryIsLimited)
   Destroy();
   EXPECT_EQ(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
             Core<decltype(hsa_queue_create)>(72)(toy_agent(), 64, HSA_QUEUE_TYPE_MULTI, Failed,
-                                                 this, 41 * lane, 0, &queue_));
+                                                 this, 40 * lane, 0, &queue_));
   EXPECT_EQ(nullptr, queue_);
-  Another(40 * lane);
+  Another(39 * lane);
   reinterpret_cast<amd_queue_t *>(queue_)->scratch_wave64_lane_byte_size = 80 * lane;
   Left(0); // more than there is
 }

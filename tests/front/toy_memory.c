@@ -1,7 +1,7 @@
 #include "tests/front/toy_memory.h"
 
-#include "base/elf_span.h"
 #include "front/tables.h"
+#include "queue/gate/memory.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -414,7 +414,7 @@ static hsa_status_t load(hsa_executable_t executable, uint64_t handle)
   const reader_t *reader = (const reader_t *)(uintptr_t)handle;
   pthread_mutex_lock(&lock);
   put(CODE, executable.handle,
-      object_of(elf_load_span(reader->bytes, reader->size) + toy_code.more));
+      object_of(memory_of_code(reader->bytes, reader->size) + toy_code.more));
   pthread_mutex_unlock(&lock);
   return answer(!toy_code.fails);
 }

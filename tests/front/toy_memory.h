@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// What a queue has of the device: the driver's buffer, and its ring, by what is said of unknown pointers.
+enum { toy_queue_bytes = 4096 + 8192 };
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -1,6 +1,8 @@
 // Queues of a device that has limits.
 #include "steps.h"
 
+#include <elf.h>
+
 #include <memory>
 
 extern "C" {
@@ -199,3 +201,24 @@ TEST_F(LimitedSteps, ScratchIsOfWholeEnginesAndOfTheChipsGranule)
 }
 
 } // namespace
+
+// ROCr allocates from address 0 to the end of the last segment, and tells that as LOAD_SIZE.
+TEST(Code, TakesWhatIsBeforeItsFirstSegmentToo)
+{
+  struct {
+    Elf64_Ehdr head;
+    Elf64_Phdr segments[3];
+  } elf = {};
+  elf.head.e_phoff = sizeof(elf.head);
+  elf.head.e_phnum = 3;
+  elf.segments[0].p_type = elf.segments[1].p_type = PT_LOAD;
+  elf.segments[0].p_vaddr = 0x1000;
+  elf.segments[0].p_memsz = 0x800;
+  elf.segments[1].p_vaddr = 0x5000;
+  elf.segments[1].p_memsz = 0x1234;
+  elf.segments[2].p_type = PT_NOTE;
+  elf.segments[2].p_vaddr = 0x100000;
+  EXPECT_EQ(0x6234u, toy_code_bytes(&elf, sizeof(elf)));
+  EXPECT_EQ(0x1800u, toy_code_bytes(&elf, sizeof(elf.head) + sizeof(Elf64_Phdr)));
+  EXPECT_EQ(0u, toy_code_bytes(&elf, sizeof(elf.head) - 1));
+}

@@ -335,6 +335,11 @@ void toy_limit(rawhal_limiter_t *limiter)
 
 static scratch_chip_t chip;
 
+uint64_t toy_code_bytes(const void *elf, size_t size)
+{
+  return memory_of_code(elf, size);
+}
+
 void toy_chip(uint32_t engines, const char *processor)
 {
   chip = (scratch_chip_t){engines, processor};

@@ -40,6 +40,9 @@ void toy_limit(rawhal_limiter_t *limiter);
 // What all devices are, as far as scratch goes.
 void toy_chip(uint32_t engines, const char *processor);
 
+// What code that is loaded is charged as.
+uint64_t toy_code_bytes(const void *elf, size_t size);
+
 // A queue on device `agent`.
 rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
                           rawhal_queue_t **queue, rawhal_error_t *error);
