@@ -108,11 +108,6 @@ hsa_status_t copy_submit(copy_t *copy, const copying_t *copying)
 
 /* ---- What has finished ---- */
 
-static uint64_t ticks_to_ns(uint64_t ticks)
-{
-  return (uint64_t)((unsigned __int128)ticks * 1000000000u / front.timestamp_hz);
-}
-
 /* Where no word does. The program may have destroyed it since. */
 static void count_down(const copy_t *copy, hsa_signal_value_t value)
 {
@@ -127,13 +122,13 @@ static void count_down(const copy_t *copy, hsa_signal_value_t value)
 static void charge(engine_t *engine, copy_t *copy, hsa_signal_value_t value)
 {
   hsa_amd_profiling_async_copy_time_t times = {0};
-  bool known = front.hsa.get_copy_time(copy->done, &times) == HSA_STATUS_SUCCESS && times.start &&
-               times.end > times.start;
-  if (known && copy->program.handle)
+  gate_span_t ran = {0};
+  if (front.hsa.get_copy_time(copy->done, &times) == HSA_STATUS_SUCCESS)
+    ran = gate_span(times.start, times.end);
+  if (ran.start && copy->program.handle)
     copy_times_keep(copy->program, &times);
-  if (!known)
-    times.start = times.end = 0;
-  const uint64_t start = ticks_to_ns(times.start), end = ticks_to_ns(times.end);
+  const uint64_t start = gate_ns(ran.start, front.timestamp_hz),
+                 end = gate_ns(ran.end, front.timestamp_hz);
   limit_complete(engine->lease, &copy->grant, start, end);
   if (front.watched)
     trace_copy(&(trace_copy_t){"copy", copy->way, copy->bytes, copy->asked_at, start, end});

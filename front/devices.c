@@ -239,16 +239,11 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
   return status;
 }
 
-uint64_t front_ns(uint64_t ticks)
-{
-  return (uint64_t)((unsigned __int128)ticks * 1000000000u / front.timestamp_hz);
-}
-
 uint64_t front_now(void)
 {
   uint64_t ticks = 0;
   (void)front.hsa.system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &ticks);
-  return front_ns(ticks);
+  return gate_ns(ticks, front.timestamp_hz);
 }
 
 rawhal_status_t devices_clock(rawhal_error_t *error)

@@ -69,44 +69,33 @@ static bool is_done(const proxy_t *proxy, const flight_batch_t *batch)
 
 /* ---- Times ---- */
 
-/* By the device's clock; zeros where it is not known. */
-typedef hsa_amd_profiling_dispatch_time_t flight_time_t;
-
-static flight_time_t by_runtime(const proxy_t *proxy, uint64_t ticket)
+static gate_span_t by_runtime(const proxy_t *proxy, uint64_t ticket)
 {
-  flight_time_t time = {0};
-  if (front.hsa.get_dispatch_time(proxy->device->agent, signal_at(proxy, ticket), &time) !=
-          HSA_STATUS_SUCCESS ||
-      time.end < time.start || time.start == 0)
-    return (flight_time_t){0};
-  return time;
+  hsa_amd_profiling_dispatch_time_t time = {0};
+  return front.hsa.get_dispatch_time(proxy->device->agent, signal_at(proxy, ticket), &time) ==
+                 HSA_STATUS_SUCCESS
+             ? gate_span(time.start, time.end)
+             : (gate_span_t){0};
 }
 
 /* In ticks; where the device's word is not read, in the runtime's. */
-static flight_time_t ticks_of(const proxy_t *proxy, uint64_t ticket)
+static gate_span_t ticks_of(const proxy_t *proxy, uint64_t ticket)
 {
   if (!front.direct)
     return by_runtime(proxy, ticket);
   const amd_signal_t *signal = direct_signal(signal_at(proxy, ticket));
-  const flight_time_t time = {signal->start_ts, signal->end_ts};
-  return time.end < time.start ? (flight_time_t){0} : time;
+  return gate_span(signal->start_ts, signal->end_ts);
 }
 
-/* From the first's start to the last's end; zeros where one is not known. */
-static flight_time_t span_of(const proxy_t *proxy, const flight_batch_t *batch)
+/* From the first's start to the last's end. */
+static gate_span_t span_of(const proxy_t *proxy, const flight_batch_t *batch)
 {
-  flight_time_t span = {UINT64_MAX, 0};
-  for (uint32_t i = 0; i < batch->count; ++i) {
-    const flight_time_t time = ticks_of(proxy, batch->first + i);
-    if (!time.start)
-      return (flight_time_t){0};
-    span.start = time.start < span.start ? time.start : span.start;
-    span.end = time.end > span.end ? time.end : span.end;
-  }
-  if (!batch->marked || batch->ours & 1)
-    return span;
-  span.start = ticks_of(proxy, batch->first - 1).end;
-  return span.start && span.start <= span.end ? span : (flight_time_t){0};
+  gate_span_t span = GATE_SPAN_OF_NONE;
+  for (uint32_t i = 0; i < batch->count; ++i)
+    gate_span_add(&span, ticks_of(proxy, batch->first + i));
+  return batch->marked && !(batch->ours & 1)
+             ? gate_span(ticks_of(proxy, batch->first - 1).end, span.end)
+             : span;
 }
 
 /* From the device's ticks to ns, by what the runtime says of two of them: asked for each it costs
@@ -126,8 +115,8 @@ static flight_clock_t clock_between(const proxy_t *proxy, const flight_batch_t *
   const uint64_t end_ticket = last->first + last->count - 1;
   const uint64_t start = ticks_of(proxy, start_ticket).start;
   const uint64_t end = ticks_of(proxy, end_ticket).end;
-  const uint64_t start_ns = front_ns(by_runtime(proxy, start_ticket).start);
-  const uint64_t end_ns = front_ns(by_runtime(proxy, end_ticket).end);
+  const uint64_t start_ns = gate_ns(by_runtime(proxy, start_ticket).start, front.timestamp_hz);
+  const uint64_t end_ns = gate_ns(by_runtime(proxy, end_ticket).end, front.timestamp_hz);
   if (!start || !start_ns || end_ns < start_ns || end < start)
     return (flight_clock_t){0};
   double each = end > start ? (double)(end_ns - start_ns) / (double)(end - start) : 0;
@@ -140,7 +129,7 @@ static uint64_t ns_at(const flight_clock_t *clock, uint64_t tick)
   if (!clock->known || !tick)
     return 0;
   if (!front.direct)
-    return front_ns(tick);
+    return gate_ns(tick, front.timestamp_hz);
   return clock->ns + (uint64_t)(int64_t)((double)(int64_t)(tick - clock->tick) * clock->ns_each);
 }
 
@@ -150,7 +139,7 @@ static void show(proxy_t *proxy, const flight_batch_t *batch, const flight_clock
   uint64_t before = 0;
   for (uint32_t i = 0; i < batch->count && !batch->commands; ++i) {
     const bool measured = batch->ours >> i & 1;
-    const flight_time_t time = ticks_of(proxy, batch->first + i);
+    const gate_span_t time = ticks_of(proxy, batch->first + i);
     watch_note_t *note = &proxy->flying[(batch->first + i) % PROXY_SIGNALS];
     uint64_t start = ns_at(clock, time.start);
     uint64_t end = ns_at(clock, measured ? time.end : time.start);
@@ -196,7 +185,7 @@ static bool harvest_some(proxy_t *proxy, bool *any)
          is_done(proxy, batch_at(proxy, first + count))) {
     const flight_batch_t *batch = batch_at(proxy, first + count);
     proxy_expect(direct_signal(signal_at(proxy, batch->first + FLIGHT_AHEAD)));
-    const flight_time_t span = span_of(proxy, batch);
+    const gate_span_t span = span_of(proxy, batch);
     all[count++] = (limit_completion_t){&batch->grant, span.start, span.end};
     if (!span.start)
       continue;
@@ -262,10 +251,8 @@ void flight_end_all(proxy_t *proxy, uint64_t at)
   (void)harvest(proxy);
   while (proxy_in_flight(proxy)) {
     flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
-    if (batch->marked && direct_value(marker_of(proxy, batch)) > 0)
-      limit_cancel(proxy->gate.lease, &batch->grant); /* nor had it begun */
-    else
-      limit_end(proxy->gate.lease, &batch->grant, at);
+    const bool had_begun = !batch->marked || direct_value(marker_of(proxy, batch)) <= 0;
+    gate_end(&proxy->gate, &batch->grant, had_begun, at);
     if (front.watched)
       drop(proxy, batch);
     finish(proxy, batch);

@@ -74,7 +74,7 @@
 #define RAWHAL_FRONT_FRONT_H
 
 #include "front/tables.h"
-#include "queue/gate/gate.h"
+#include "queue/gate/ending.h"
 #include "queue/occupancy.h"
 
 #include <stdatomic.h>
@@ -128,7 +128,6 @@ static inline bool front_orphaned(void)
 
 /* The runtime's clock, in ns. */
 uint64_t front_now(void);
-uint64_t front_ns(uint64_t ticks);
 
 /* report.c: one line for the user who runs the program, to the file or descriptor that
  * RAWHAL_FRONT_REPORT names (2 without; empty: none). */

@@ -9,7 +9,7 @@
  * in flight, its service thread watches that from now on. `share`: see rawhal_queue_options_t. */
 RAWHAL_CHECKED rawhal_status_t charge_open(rawhal_queue_t *queue, uint64_t share,
                                            rawhal_error_t *error);
-/* When the device is done with the queue, and before its signals are destroyed. */
+/* When all of it is settled, and before its signals are destroyed. */
 void charge_close(rawhal_queue_t *queue);
 /* After all of it that is on the device has been. */
 void charge_give_back(rawhal_queue_t *queue);
@@ -31,7 +31,8 @@ enum { CHARGE_AT_ONCE = 32 };
 /* The tickets from `first` on, and before `end`, have finished: CHARGE_AT_ONCE at most. The caller
  * holds drain_lock. */
 void charge_finished(rawhal_queue_t *queue, uint64_t first, uint64_t end);
-/* The queue has died: whatever was in flight is charged up to then. */
-void charge_dead(rawhal_queue_t *queue);
+/* The device has let go of the queue at `at`: what has not finished is charged for as long as it
+ * can have run. The caller holds drain_lock. */
+void charge_rest(rawhal_queue_t *queue, uint64_t at);
 
 #endif

@@ -1,6 +1,5 @@
 /* What happens when the device stops a queue: the cause is written down once, every submission in
  * flight keeps the count it had reached, and all waiting threads are woken. */
-#include "queue/charge.h"
 #include "queue/transfer.h"
 
 #include "base/error.h"
@@ -77,7 +76,7 @@ static void queue_die(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa
   if (queue->device->died)
     queue->device->died(queue->cause.message);
   death_end(queue);
-  charge_dead(queue); /* whichever thread looks next */
+  queue_settle(queue, atomic_load(&queue->died_at)); /* whichever thread looks next */
 }
 
 void queue_abandon(rawhal_queue_t *queue)

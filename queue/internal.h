@@ -10,7 +10,7 @@
 #include "base/allocate.h"
 #include "queue/callbacks.h"
 #include "queue/cu_mask.h"
-#include "queue/gate/gate.h"
+#include "queue/gate/ending.h"
 #include "queue/hsa_table.h"
 #include "queue/kernel.h"
 #include "queue/occupancy.h"
@@ -186,15 +186,6 @@ static inline const rawhal_device_kernel_t *queue_kernel(const rawhal_queue_t *q
                               memory_order_relaxed);
 }
 
-/* In the device's ticks. */
-typedef struct queue_times {
-  uint64_t start, end;
-} queue_times_t;
-
-/* wait.c: when a finished submission's first packet began and its last one ended. */
-hsa_status_t queue_slot_times(const rawhal_queue_t *queue, const queue_slot_t *slot,
-                              queue_times_t *times);
-
 /* queue.c. `options` may be NULL. */
 RAWHAL_CHECKED rawhal_status_t queue_create(const queue_device_t *device,
                                             const rawhal_queue_options_t *options,
@@ -202,6 +193,12 @@ RAWHAL_CHECKED rawhal_status_t queue_create(const queue_device_t *device,
 
 /* wait.c: gives back the room of finished submissions. */
 void queue_drain(rawhal_queue_t *queue);
+/* The device has let go of the queue at `at`: charges what is left. Takes the lock without a lease,
+ * too: so the thread that destroys the queue comes after the runtime's, which reported that the
+ * queue died. */
+void queue_settle(rawhal_queue_t *queue, uint64_t at);
+/* How the limiter reaches it. */
+limit_queue_t queue_reached(rawhal_queue_t *queue);
 /* Sleeps until the oldest submission in flight has finished, the queue dies, or the deadline. */
 void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline);
 uint64_t deadline_now(void);

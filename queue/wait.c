@@ -8,8 +8,6 @@
 #include <sched.h>
 #include <time.h>
 
-#define WHOLE SIZE_MAX
-
 static const uint64_t second_ns = 1000000000u;
 
 uint64_t deadline_now(void)
@@ -121,6 +119,35 @@ void queue_drain(rawhal_queue_t *queue)
   pthread_mutex_unlock(&queue->drain_lock);
 }
 
+void queue_settle(rawhal_queue_t *queue, uint64_t at)
+{
+  if (queue->gate.lease)
+    queue_drain(queue);
+  pthread_mutex_lock(&queue->drain_lock);
+  if (queue->gate.lease)
+    charge_rest(queue, at);
+  pthread_mutex_unlock(&queue->drain_lock);
+}
+
+static void reap(void *context)
+{
+  rawhal_queue_t *queue = context;
+  if (queue_check(queue, NULL) == RAWHAL_OK)
+    queue_drain(queue);
+  else
+    queue_settle(queue, atomic_load(&queue->died_at));
+}
+
+static void sleep_until(void *context, uint64_t until)
+{
+  queue_wait_for_room(context, until);
+}
+
+limit_queue_t queue_reached(rawhal_queue_t *queue)
+{
+  return (limit_queue_t){queue, reap, sleep_until};
+}
+
 void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline)
 {
   uint64_t ticket = ring_finished(&queue->ring) + 1;
@@ -223,105 +250,4 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
                          (unsigned long long)ticket);
     slot_sleep(queue, queue_slot(queue, ticket), target, deadline);
   }
-}
-
-static hsa_status_t dispatch_times(const rawhal_queue_t *queue, uint64_t packet,
-                                   hsa_amd_profiling_dispatch_time_t *times)
-{
-  const queue_device_t *device = queue->device;
-  return device->hsa->hsa_amd_profiling_get_dispatch_time(device->agent,
-                                                          dispatch_signal(queue, packet), times);
-}
-
-/* From the first dispatch that began to the last that ended. */
-static hsa_status_t timed_span(const rawhal_queue_t *queue, const queue_slot_t *slot,
-                               queue_times_t *times)
-{
-  *times = (queue_times_t){UINT64_MAX, 0};
-  for (uint32_t i = 0; i + 1 < slot->packets; ++i) {
-    hsa_amd_profiling_dispatch_time_t each = {0};
-    hsa_status_t result = dispatch_times(queue, slot->packet + i, &each);
-    if (result != HSA_STATUS_SUCCESS)
-      return result;
-    times->start = each.start < times->start ? each.start : times->start;
-    times->end = each.end > times->end ? each.end : times->end;
-  }
-  return HSA_STATUS_SUCCESS;
-}
-
-hsa_status_t queue_slot_times(const rawhal_queue_t *queue, const queue_slot_t *slot,
-                              queue_times_t *times)
-{
-  const queue_device_t *device = queue->device;
-  hsa_amd_profiling_dispatch_time_t last = {0}, first = {0};
-  if (slot->transfers) {
-    hsa_amd_profiling_async_copy_time_t copy = {0};
-    hsa_status_t status = transfer_times(queue, slot, &copy);
-    *times = (queue_times_t){copy.start, copy.end};
-    return status;
-  }
-  if (slot->timed)
-    return timed_span(queue, slot, times);
-  hsa_status_t result =
-      device->hsa->hsa_amd_profiling_get_dispatch_time(device->agent, slot->signal, &last);
-  if (result == HSA_STATUS_SUCCESS && slot->begins) {
-    hsa_signal_t begin = queue->begins[slot - queue->slots];
-    result = device->hsa->hsa_amd_profiling_get_dispatch_time(device->agent, begin, &first);
-    if (result == HSA_STATUS_SUCCESS && first.start && first.start < last.start)
-      last.start = first.start;
-  }
-  *times = (queue_times_t){last.start, last.end};
-  return result;
-}
-
-/* One dispatch's times, or with WHOLE the submission's. */
-static rawhal_status_t timing(rawhal_queue_t *queue, rawhal_ticket_t ticket, size_t dispatch,
-                              uint64_t *start_ns, uint64_t *end_ns, rawhal_error_t *error)
-{
-  if (!start_ns || !end_ns)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "start_ns or end_ns is NULL");
-  *start_ns = *end_ns = 0;
-  rawhal_status_t status = rawhal_queue_wait(queue, ticket, 0, error);
-  if (status != RAWHAL_OK)
-    return status;
-  const queue_slot_t *slot = queue_slot(queue, ticket);
-  queue_times_t time = {0};
-  hsa_status_t result = HSA_STATUS_SUCCESS;
-  size_t dispatches = slot->timed ? slot->packets - 1 : 0;
-  if (dispatch == WHOLE) {
-    result = queue_slot_times(queue, slot, &time);
-  } else if (dispatch < dispatches) {
-    hsa_amd_profiling_dispatch_time_t one = {0};
-    result = dispatch_times(queue, slot->packet + dispatch, &one);
-    time = (queue_times_t){one.start, one.end};
-  }
-  /* The device overwrites the times only after a later submission took the slot. */
-  if (!queue_slot_kept(queue, ticket))
-    return rawhal_fail(error, RAWHAL_NOT_FOUND,
-                       "the times of ticket %llu were overwritten by later submissions",
-                       (unsigned long long)ticket);
-  if (result != HSA_STATUS_SUCCESS)
-    return hsa_fail(queue->device->hsa, result, error, "reading dispatch times");
-  if (dispatch != WHOLE && dispatch >= dispatches)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "dispatch %zu of %zu that have times", dispatch,
-                       dispatches);
-  unsigned __int128 hz = queue->device->timestamp_hz;
-  *start_ns = (uint64_t)((unsigned __int128)time.start * second_ns / hz);
-  *end_ns = (uint64_t)((unsigned __int128)time.end * second_ns / hz);
-  return RAWHAL_OK;
-}
-
-rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue, rawhal_ticket_t ticket,
-                                    uint64_t *start_ns, uint64_t *end_ns, rawhal_error_t *error)
-{
-  return timing(queue, ticket, WHOLE, start_ns, end_ns, error);
-}
-
-rawhal_status_t rawhal_queue_dispatch_timing(rawhal_queue_t *queue, rawhal_ticket_t ticket,
-                                             size_t dispatch, uint64_t *start_ns, uint64_t *end_ns,
-                                             rawhal_error_t *error)
-{
-  if (dispatch == WHOLE)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "there is no dispatch %zu", dispatch);
-  return timing(queue, ticket, dispatch, start_ns, end_ns, error);
 }

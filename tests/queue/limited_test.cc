@@ -200,6 +200,20 @@ TEST_F(LimitedSteps, ScratchIsOfWholeEnginesAndOfTheChipsGranule)
   toy_chip(0, nullptr);
 }
 
+// A barrier that has not opened when its queue goes lets nothing begin.
+TEST_F(LimitedSteps, WhatABarrierHeldBackCostsNothing)
+{
+  const Loaded loaded;
+  limit({{RAWHAL_LIMIT_GPU_SHARE, 1}, {RAWHAL_LIMIT_BURST, 1000000}}); // a us is owed for a second
+  toy_hold(true);
+  for (int round = 0; round < 3; ++round) {
+    rawhal_queue_t *on = queue();
+    ASSERT_OK(rawhal_queue_barrier(on, nullptr, 0, 0, nullptr, &error));
+    submit(on, loaded.dispatch());
+    rawhal_queue_destroy(on);
+  }
+}
+
 } // namespace
 
 // ROCr allocates from address 0 to the end of the last segment, and tells that as LOAD_SIZE.
