@@ -73,7 +73,7 @@ static hsa_status_t reserve(hsa_executable_t executable, hsa_agent_t agent, sour
   if (front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
   uint64_t bytes;
-  front_device_t *device = device_of_agent(agent);
+  front_device_t *device = front.limited ? device_of_agent(agent) : NULL;
   if (!device)
     return HSA_STATUS_SUCCESS;
   if (!source_bytes(kind, source, &bytes))
