@@ -138,8 +138,9 @@ rawhal_status_t limits_reserve(const rawhal_device_t *device, ledger_class_t cla
                                rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = device->queue.limiter;
-  return limiter ? limit_memory_reserve(limiter, class, memory_granules(device->granule, bytes), error)
-                 : RAWHAL_OK;
+  return limiter
+             ? limit_memory_reserve(limiter, class, memory_granules(device->granule, bytes), error)
+             : RAWHAL_OK;
 }
 
 void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_t bytes)
