@@ -1,5 +1,7 @@
 #include "front/blocks.h"
 
+#include "front/devices.h"
+
 #include "front/front.h"
 
 #include <pthread.h>

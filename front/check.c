@@ -1,5 +1,7 @@
 #include "front/check.h"
 
+#include "front/devices.h"
+
 #include "front/host_view.h"
 #include "front/kernargs.h"
 

@@ -5,6 +5,8 @@
  * long. Where it has taken more than the code object said that is charged, too, fit or not. */
 #include "front/code.h"
 
+#include "front/devices.h"
+
 #include "front/held.h"
 #include "front/loaded.h"
 #include "front/objects.h"

@@ -1,6 +1,7 @@
 /* Hooks of copies and fills. The device whose engine copies is charged: the source's, or else the
  * destination's. Of memory that only pointers tell of, the runtime knows the owner. */
 #include "front/copying.h"
+#include "front/devices.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,8 @@
 /* From asking for a copy to its end: signals, words and what it is charged. */
 #include "front/copy.h"
 
+#include "front/devices.h"
+
 #include <stdlib.h>
 
 static void push(copy_t **list, copy_t *copy)

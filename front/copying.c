@@ -1,5 +1,7 @@
 #include "front/copy.h"
 #include "front/proxy.h"
+#include "front/report.h"
+#include "front/service.h"
 
 #include <stdlib.h>
 #include <time.h>

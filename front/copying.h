@@ -67,6 +67,9 @@ bool copying_times(hsa_signal_t completion, hsa_amd_profiling_async_copy_time_t 
 /* Another, not one of ours, counts it down next. */
 void copying_disown(hsa_signal_t completion);
 
+/* copies.c: their hooks. */
+void copies_hooks(front_calls_t *hooks);
+
 bool copying_holds(void); /* any back */
 
 /* How long such a thread waits before other processes' work does not count against it: ns. */

@@ -1,4 +1,6 @@
 /* Which agents are devices, and what the environment limits on each of them. */
+#include "front/devices.h"
+
 #include "front/front.h"
 #include "front/policy.h"
 

@@ -1,6 +1,9 @@
 /* What the program does with its ring: it rings, and looks how far the device is. */
 #include "front/direct.h"
+#include "front/flight.h"
+#include "front/forward.h"
 #include "front/proxy.h"
+#include "front/service.h"
 
 /* The lines that the next launch will write, or read when the program has just written them: most
  * went to the device's side since they were last here, and each is a wait where this has not asked
@@ -11,7 +14,8 @@ static void expect_next(proxy_t *proxy)
   const uint64_t at = proxy->real_write & (proxy->real->size - 1);
   proxy_expect(proxy_packet_at(proxy, next));
   proxy_expect((const proxy_packet_t *)proxy->real->base_address + at);
-  flight_expect_next(proxy);
+  proxy_expect(flight_next(proxy));
+  proxy_expect((const char *)(flight_next(proxy) + 1) - 1);
 }
 
 static void forward_waiting(proxy_t *proxy)

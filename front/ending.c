@@ -3,7 +3,11 @@
  * as its destructors and exit handlers do; then the thread that waits forwards, still as the
  * limiter admits. */
 #include "front/copying.h"
+#include "front/flight.h"
+#include "front/forward.h"
 #include "front/proxy.h"
+#include "front/queues.h"
+#include "front/service.h"
 
 static bool ending(void)
 {

@@ -1,4 +1,6 @@
 /* What is on the device, and what it is charged. */
+#include "front/flight.h"
+
 #include "front/direct.h"
 #include "front/host_view.h"
 #include "front/proxy.h"
@@ -30,26 +32,6 @@ hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket)
       HSA_STATUS_SUCCESS)
     signal->handle = 0;
   return *signal;
-}
-
-flight_batch_t *flight_next(proxy_t *proxy)
-{
-  return batch_at(proxy, atomic_load_explicit(&proxy->begun, memory_order_relaxed));
-}
-
-void flight_begin(proxy_t *proxy)
-{
-  const uint64_t number = atomic_load_explicit(&proxy->begun, memory_order_relaxed);
-  const flight_batch_t *batch = batch_at(proxy, number);
-  proxy->tickets = batch->first + batch->count;
-  atomic_store_explicit(&proxy->begun, number + 1, memory_order_release);
-}
-
-void flight_expect_next(proxy_t *proxy)
-{
-  const flight_batch_t *batch = flight_next(proxy);
-  proxy_expect(batch);
-  proxy_expect((const char *)(batch + 1) - 1);
 }
 
 /* Of what was behind a barrier: the last that came before it. */

@@ -1,7 +1,13 @@
 /* Packets from the program's ring into the device's. */
+#include "front/forward.h"
+
+#include "front/devices.h"
 #include "front/direct.h"
+#include "front/flight.h"
 #include "front/host_view.h"
 #include "front/proxy.h"
+#include "front/report.h"
+#include "front/service.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -264,32 +270,6 @@ static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
   (void)front.hsa.queue_inactivate(proxy->real);
   flight_end_all(proxy, atomic_load(&proxy->died_at));
   proxy->failure = status;
-}
-
-proxy_notice_t proxy_release(proxy_t *proxy)
-{
-  proxy_notice_t notice = {0};
-  if (__builtin_expect(proxy->failure != HSA_STATUS_SUCCESS, 0)) {
-    notice =
-        (proxy_notice_t){proxy->callback, proxy->failure, &proxy->face->hsa_queue, proxy->data};
-    proxy->failure = HSA_STATUS_SUCCESS;
-  }
-  pthread_mutex_unlock(&proxy->lock);
-  return notice;
-}
-
-static __attribute__((noinline)) void release_and_tell(proxy_t *proxy)
-{
-  const proxy_notice_t notice = proxy_release(proxy);
-  proxy_notify(&notice);
-}
-
-void proxy_unlock(proxy_t *proxy)
-{
-  if (__builtin_expect(proxy->failure != HSA_STATUS_SUCCESS, 0))
-    release_and_tell(proxy);
-  else
-    pthread_mutex_unlock(&proxy->lock);
 }
 
 /* Where it does not matter how long dispatches take they need no signal of ours, and nothing of

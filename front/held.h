@@ -55,5 +55,9 @@ hsa_status_t held_settle(held_t *held, hsa_status_t result);
 
 /* Gives back what descriptors kept that are closed by now. */
 void held_sweep(void);
+/* When the runtime ends; in a child that has a runtime of its own, where what there is was the
+ * parent's, its locks too. So are the other abandon functions. */
+void memory_forget(void);
+void memory_abandon(void);
 
 #endif

@@ -1,5 +1,7 @@
 #include "front/host_view.h"
 
+#include "front/devices.h"
+
 #include "front/objects.h"
 
 #include "base/cancel.h"

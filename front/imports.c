@@ -7,7 +7,9 @@
  * another's, in the same process, too. A file descriptor keeps it likewise, where it was exported:
  * see held.h. */
 #include "front/descriptors.h"
+#include "front/devices.h"
 #include "front/held.h"
+#include "front/memory.h"
 
 #include <unistd.h>
 

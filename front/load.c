@@ -3,7 +3,12 @@
  * table that rocprofiler-sdk was given. More than one may be open. */
 #include "front/code.h"
 #include "front/copying.h"
+#include "front/devices.h"
+#include "front/held.h"
 #include "front/loaded.h"
+#include "front/memory.h"
+#include "front/queues.h"
+#include "front/report.h"
 #include "front/scratch.h"
 #include "front/watch.h"
 

@@ -3,6 +3,7 @@
  * hooks by a child of fork(), and goes with them on exec(). `rawhal exec` ends programs that use a
  * device and do not have it. */
 #include "front/front.h"
+#include "front/report.h"
 
 #include "base/memfd.h"
 

@@ -1,4 +1,7 @@
 /* Device memory: reserved in the ledger before it is allocated, given back after it was freed. */
+#include "front/memory.h"
+
+#include "front/devices.h"
 #include "front/held.h"
 #include "front/scratch.h"
 

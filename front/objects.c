@@ -1,5 +1,7 @@
 #include "front/objects.h"
 
+#include "front/report.h"
+
 #include "front/loaded.h"
 #include "front/ranges.h"
 #include "front/trace.h"

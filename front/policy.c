@@ -1,5 +1,7 @@
 #include "front/policy.h"
 
+#include "front/report.h"
+
 #include "front/front.h"
 
 #include "base/error.h"

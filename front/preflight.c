@@ -1,5 +1,6 @@
 /* Checks the environment before there is a program or a runtime, for `rawhal exec`: it does not
  * start a program that would find no device. */
+#include "front/devices.h"
 #include "front/watch.h"
 
 #include "base/cancel.h"

@@ -2,8 +2,13 @@
 #include "front/proxy.h"
 #include "base/cancel.h"
 #include "front/copying.h"
+#include "front/devices.h"
 #include "front/direct.h"
+#include "front/flight.h"
+#include "front/held.h"
+#include "front/report.h"
 #include "front/scratch.h"
+#include "front/service.h"
 
 #include <hsa/hsa_ext_amd.h>
 #include <stdlib.h>

@@ -150,19 +150,26 @@ static inline proxy_packet_t *proxy_packet_at(const proxy_t *proxy, uint64_t ind
   return &proxy->ring[index & proxy->mask];
 }
 
-/* doorbell.c */
-/* A doorbell of the program's. */
-void proxy_ring(proxy_t *proxy);
-/* Packets of the program's ring that the device has taken. */
-uint64_t proxy_read_index(proxy_t *proxy);
-
-/* forward.c */
-/* Forwards what is announced, as far as the limiter admits. The caller holds the lock. */
-void proxy_forward(proxy_t *proxy);
 /* Releases the lock, and says what has stopped the queue, which the program must be told. */
-proxy_notice_t proxy_release(proxy_t *proxy);
+static inline proxy_notice_t proxy_release(proxy_t *proxy)
+{
+  proxy_notice_t notice = {0};
+  if (__builtin_expect(proxy->failure != HSA_STATUS_SUCCESS, 0)) {
+    notice =
+        (proxy_notice_t){proxy->callback, proxy->failure, &proxy->face->hsa_queue, proxy->data};
+    proxy->failure = HSA_STATUS_SUCCESS;
+  }
+  pthread_mutex_unlock(&proxy->lock);
+  return notice;
+}
+
 /* Releases it and tells. */
-void proxy_unlock(proxy_t *proxy);
+static inline void proxy_unlock(proxy_t *proxy)
+{
+  const proxy_notice_t notice = proxy_release(proxy);
+  proxy_notify(&notice);
+}
+
 /* Does the index that the program sees say that all that was forwarded is taken? */
 static inline bool proxy_is_read(const proxy_t *proxy)
 {
@@ -180,53 +187,5 @@ static inline void proxy_expect(const void *line)
   __builtin_prefetch(line, 1);
 #endif
 }
-
-/* flight.c */
-static inline uint64_t proxy_in_flight(const proxy_t *proxy)
-{
-  return atomic_load(&proxy->begun) - atomic_load(&proxy->finished);
-}
-/* How long the oldest that is on the device may still take, by estimate and by how long it has run
- * already. */
-uint64_t flight_left(proxy_t *proxy, uint64_t now);
-/* Is there room for a batch of that many? The caller holds the lock. */
-static inline bool flight_has_room(const proxy_t *proxy, uint32_t dispatches)
-{
-  return proxy->tickets + dispatches - atomic_load(&proxy->free_tickets) <= PROXY_SIGNALS;
-}
-/* The signal of the next ticket, set to 1; 0: it cannot be made. The caller holds the lock. */
-hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket);
-/* Where the next batch is described, in its place. The caller holds the lock. */
-flight_batch_t *flight_next(proxy_t *proxy);
-/* It was put into the device's ring, or is about to be. The caller holds the lock. */
-void flight_begin(proxy_t *proxy);
-/* Fetches what the next of these will write. The caller holds the lock. */
-void flight_expect_next(proxy_t *proxy);
-/* Charges what has finished. True: something has. */
-bool flight_harvest(proxy_t *proxy);
-/* Charges what has not, up to then: the device has let go of it. */
-void flight_end_all(proxy_t *proxy, uint64_t at);
-/* By the program's signal, that the last dispatch has ended, and when it ran: a barrier would leave
- * its own times there. False: it is the device that has to judge whether it is a signal at all, or
- * words are not written. */
-bool flight_tell_last(proxy_t *proxy, hsa_signal_t signal);
-
-/* service.c */
-/* One that is woken by `wake`, whose clock is CLOCK_MONOTONIC. */
-bool service_thread(pthread_t *thread, pthread_cond_t *wake, void *(*function)(void *),
-                    void *context, const char *name);
-/* Ends it: sets what it looks at under the lock, wakes it and waits for its end. */
-void service_thread_end(pthread_t thread, pthread_mutex_t *lock, pthread_cond_t *wake, bool *stop);
-bool service_start(proxy_t *proxy);
-/* The caller holds the lock. */
-void service_wake(proxy_t *proxy);
-void service_stop(proxy_t *proxy);
-bool service_is_self(const proxy_t *proxy); /* on whose thread the caller is */
-/* Something has finished: queues that may go on now look again. */
-void service_tell(void);
-/* From here on, threads of the program do what the service threads did. */
-extern atomic_bool service_ended;
-uint64_t service_now(void);
-void service_nap(uint64_t ns);
 
 #endif

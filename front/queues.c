@@ -1,6 +1,14 @@
 /* Hooks of queues: those with a proxy are answered here, others by what was in the table before. */
+#include "front/queues.h"
+
+#include "front/devices.h"
 #include "front/direct.h"
+#include "front/flight.h"
+#include "front/forward.h"
+#include "front/memory.h"
 #include "front/proxy.h"
+#include "front/report.h"
+#include "front/service.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,7 @@
 #include "front/recorder.h"
 
+#include "front/report.h"
+
 #include "front/kernargs.h"
 #include "front/output.h"
 #include "front/ranges.h"

@@ -1,3 +1,4 @@
+#include "front/devices.h"
 #include "front/recording.h"
 
 #include "front/host_view.h"

@@ -1,4 +1,5 @@
 #include "front/recording.h"
+#include "front/report.h"
 
 #include "front/reported.h"
 #include "record/code.h"

@@ -1,3 +1,5 @@
+#include "front/report.h"
+
 #include "front/front.h"
 #include "front/output.h"
 

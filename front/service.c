@@ -1,6 +1,10 @@
 /* The thread of a proxy: forwards what was held back when it may go, and sees to it that what has
  * finished is charged though the program does not look. It sleeps by the limiter's word or by what
  * kernels are known to take, and never on the device: the runtime's wait spins before it sleeps. */
+#include "front/service.h"
+
+#include "front/flight.h"
+#include "front/forward.h"
 #include "front/proxy.h"
 
 #include "base/cancel.h"

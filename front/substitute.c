@@ -1,5 +1,8 @@
 #include "front/substitute.h"
 
+#include "front/devices.h"
+#include "front/report.h"
+
 #include "front/blocks.h"
 #include "front/kernargs.h"
 #include "front/outcomes.h"

@@ -1,5 +1,8 @@
 #include "front/substitute_rules.h"
 
+#include "front/devices.h"
+#include "front/report.h"
+
 #include "front/output.h"
 
 #include "base/error.h"

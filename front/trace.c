@@ -1,5 +1,8 @@
 #include "front/trace.h"
 
+#include "front/devices.h"
+#include "front/report.h"
+
 #include "front/output.h"
 
 #include "base/error.h"

@@ -1,7 +1,9 @@
 /* Memory without an address: it is there while it has a handle, is mapped, or a file descriptor
  * leads to it. */
 #include "front/descriptors.h"
+#include "front/devices.h"
 #include "front/held.h"
+#include "front/memory.h"
 
 #include <unistd.h>
 

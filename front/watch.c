@@ -1,5 +1,8 @@
 #include "front/watch.h"
 
+#include "front/devices.h"
+#include "front/report.h"
+
 #include "front/output.h"
 #include "front/ranges.h"
 #include "front/reported.h"

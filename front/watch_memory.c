@@ -1,4 +1,5 @@
 /* Hooks of memory, for code that needs to know what there is: around those of limits. */
+#include "front/devices.h"
 #include "front/watch.h"
 
 #include "front/ranges.h"

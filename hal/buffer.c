@@ -1,6 +1,12 @@
 /* Buffers, and the registry of those that are alive: a freed buffer is refused before it is looked
  * into. */
-#include "hal/internal.h"
+#include "hal/buffer.h"
+
+#include "hal/copy.h"
+#include "hal/executable.h"
+#include "hal/limits.h"
+#include "hal/peer.h"
+#include "hal/runtime.h"
 
 #include "base/cancel.h"
 #include "base/checked.h"

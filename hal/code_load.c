@@ -2,6 +2,9 @@
  * relabelled, through the runtime's own loader. Any number of them may be under way at once: the
  * loader has locks of its own. */
 #include "hal/executable.h"
+#include "hal/limits.h"
+#include "hal/log.h"
+#include "hal/runtime.h"
 
 #include "base/error.h"
 #include "hsaco/relabel.h"

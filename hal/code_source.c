@@ -1,6 +1,7 @@
 /* The table of code objects that are loaded, by their bytes: the same object is kept once, however
  * often it is loaded and from wherever. */
 #include "hal/executable.h"
+#include "hal/runtime.h"
 
 #include "base/error.h"
 

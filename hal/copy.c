@@ -1,6 +1,10 @@
 /* Copies through the runtime's DMA engines. Host memory goes through a staging buffer, because the
  * device reaches only what the runtime allocated. */
-#include "hal/internal.h"
+#include "hal/copy.h"
+
+#include "hal/limits.h"
+#include "hal/log.h"
+#include "queue/wait.h"
 
 #include "base/error.h"
 

@@ -1,5 +1,13 @@
 /* Finding agents and memory pools, and what rawhal says about a device. */
-#include "hal/internal.h"
+#include "hal/device.h"
+
+#include "hal/copy.h"
+#include "hal/device_facts.h"
+#include "hal/executable.h"
+#include "hal/limits.h"
+#include "hal/log.h"
+#include "hal/runtime.h"
+#include "queue/create.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

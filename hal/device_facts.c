@@ -1,6 +1,6 @@
 /* What a device is called, where it sits in the machine, and what it is made of: facts that nothing
  * else here depends on, so that a runtime which does not tell one leaves it 0. */
-#include "hal/internal.h"
+#include "hal/device_facts.h"
 
 #include "queue/limit/opening.h"
 

@@ -6,6 +6,8 @@
  * users any more, but that a dispatch in flight or a recording needs, stays until an
  * executables_reap() finds it unneeded. */
 #include "hal/executable.h"
+#include "hal/runtime.h"
+#include "queue/list.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

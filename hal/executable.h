@@ -90,4 +90,7 @@ bool externals_equal(const external_set_t *left, const external_set_t *right);
 RAWHAL_CHECKED rawhal_status_t externals_define(const rawhal_executable_t *executable,
                                                 rawhal_error_t *error);
 
+/* Unloads what has no users and the device no longer needs. */
+void executables_reap(void);
+
 #endif

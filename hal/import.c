@@ -1,5 +1,9 @@
 /* Memory that others allocated, as buffers. */
-#include "hal/internal.h"
+#include "hal/import.h"
+
+#include "hal/buffer.h"
+#include "hal/limits.h"
+#include "hal/runtime.h"
 
 #include "base/cancel.h"
 #include "base/checked.h"

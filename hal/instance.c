@@ -1,4 +1,5 @@
-#include "hal/internal.h"
+#include "hal/log.h"
+#include "hal/runtime.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

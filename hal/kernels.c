@@ -1,5 +1,6 @@
 /* Kernels of executables, looked up by name. */
 #include "hal/executable.h"
+#include "hal/runtime.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

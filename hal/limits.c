@@ -1,6 +1,11 @@
 /* Limits of devices: configured when the runtime starts, kept by queues, buffers, executables and
  * copies. */
-#include "hal/internal.h"
+#include "hal/limits.h"
+
+#include "hal/device_facts.h"
+#include "hal/log.h"
+#include "hal/runtime.h"
+#include "queue/wait.h"
 
 #include "queue/gate/gate.h"
 #include "queue/limit/config.h"

@@ -1,5 +1,8 @@
 /* Choosing between hardware and softgpu, and loading the runtime above it. */
-#include "hal/internal.h"
+#include "hal/loader.h"
+
+#include "hal/log.h"
+#include "hal/softgpu.h"
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* Lines for the program's log: to the hooks of its instances, or where there are none and the
  * environment asks for it, to stderr. */
-#include "hal/internal.h"
+#include "hal/log.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

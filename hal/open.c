@@ -1,6 +1,7 @@
 /* From a file or bytes to an executable: the container is opened, the object chosen and loaded, and
  * what was only needed for it is closed. */
 #include "hal/executable.h"
+#include "hal/runtime.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

@@ -1,5 +1,9 @@
 /* Several devices: which reaches whose memory, and copies from one to another. */
-#include "hal/internal.h"
+#include "hal/peer.h"
+
+#include "hal/buffer.h"
+#include "hal/copy.h"
+#include "hal/runtime.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

@@ -1,5 +1,13 @@
 /* One runtime per process: opened by the first instance, shut down after the last object. */
-#include "hal/internal.h"
+#include "hal/runtime.h"
+
+#include "hal/device.h"
+#include "hal/limits.h"
+#include "hal/loader.h"
+#include "hal/log.h"
+#include "hal/softgpu.h"
+#include "queue/fault.h"
+#include "queue/list.h"
 
 #include "queue/gate/scratch.h"
 

@@ -1,7 +1,9 @@
 /* Device memory that several processes have, by a handle, or that drivers pass on as a dma-buf. It
  * counts towards the quota of each that has it mapped: it is there until the last of them lets go,
  * and nobody tells the process that allocated it. */
-#include "hal/internal.h"
+#include "hal/buffer.h"
+#include "hal/import.h"
+#include "hal/runtime.h"
 
 #include "base/cancel.h"
 #include "base/checked.h"

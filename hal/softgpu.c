@@ -1,5 +1,5 @@
 /* Finding and configuring softgpu, the GPU in software below the runtime. */
-#include "hal/internal.h"
+#include "hal/softgpu.h"
 
 #include "base/error.h"
 

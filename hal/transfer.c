@@ -1,6 +1,8 @@
 /* Copies, fills and the host's reads and writes, in queue order. */
 #include "queue/transfer.h"
-#include "hal/internal.h"
+#include "hal/buffer.h"
+#include "hal/import.h"
+#include "hal/peer.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

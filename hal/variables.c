@@ -1,5 +1,6 @@
 /* Symbols of executables, as the runtime's loader has them, and variables among them. */
 #include "hal/executable.h"
+#include "hal/runtime.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+#include "hal/runtime.h"
 #include "library/internal.h"
 
 #include "base/cancel.h"

@@ -3,6 +3,8 @@
  */
 #include "library/internal.h"
 
+#include "hal/runtime.h"
+
 #include "base/error.h"
 
 #include "hal/executable.h"

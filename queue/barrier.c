@@ -1,5 +1,6 @@
 /* Barriers: packets that run nothing and hold what comes after them. */
 #include "queue/submit.h"
+#include "queue/wait.h"
 
 #include "base/error.h"
 #include "base/sized.h"

@@ -1,5 +1,5 @@
-#include "queue/internal.h"
 #include "queue/transfer.h"
+#include "queue/wait.h"
 
 #include "base/error.h"
 #include "base/list.h"

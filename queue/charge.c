@@ -2,6 +2,7 @@
 #include "queue/limit/memory.h"
 #include "queue/submit.h"
 #include "queue/transfer.h"
+#include "queue/wait.h"
 
 #include "base/error.h"
 

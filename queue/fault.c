@@ -1,6 +1,8 @@
 /* What happens when the device stops a queue: the cause is written down once, every submission in
  * flight keeps the count it had reached, and all waiting threads are woken. */
+#include "queue/list.h"
 #include "queue/transfer.h"
+#include "queue/wait.h"
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* What a device itself does for a queue: compute units and priority, as its creator wishes and as
  * the device's limits allow. */
-#include "queue/internal.h"
+#include "queue/hardware.h"
 
 #include "base/error.h"
 

@@ -1,7 +1,9 @@
 /* All queues of the process, which are told when a device or, by fork(), the whole process is lost.
  */
-#include "queue/internal.h"
+#include "queue/list.h"
+
 #include "queue/limit/opening.h"
+#include "queue/wait.h"
 
 #include "base/error.h"
 

@@ -36,4 +36,13 @@ rawhal_occupancy_t occupancy_of(const occupancy_chip_t *chip, const occupancy_ne
  * chip (NULL) or the descriptor is not known. */
 uint32_t occupancy_work_items(const occupancy_chip_t *chip, const rawhal_kernel_t *kernel);
 
+RAWHAL_CHECKED rawhal_status_t kernel_occupancy(const rawhal_device_kernel_t *kernel,
+                                                uint64_t work_items, uint32_t dynamic_lds,
+                                                rawhal_occupancy_t *occupancy,
+                                                rawhal_error_t *error);
+/* OUT_OF_RANGE unless the whole grid can run at once. The dispatch is otherwise right. */
+RAWHAL_CHECKED rawhal_status_t check_resident(const rawhal_queue_t *queue,
+                                              const rawhal_dispatch_t *dispatch,
+                                              rawhal_error_t *error);
+
 #endif

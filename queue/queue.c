@@ -1,7 +1,11 @@
 /* Creating and destroying queues. */
 #include "queue/charge.h"
+#include "queue/create.h"
+#include "queue/hardware.h"
+#include "queue/list.h"
 #include "queue/shared.h"
 #include "queue/transfer.h"
+#include "queue/wait.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

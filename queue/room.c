@@ -1,5 +1,6 @@
 /* Room in a queue's rings. */
 #include "queue/shared.h"
+#include "queue/wait.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

@@ -1,5 +1,7 @@
 #include "queue/shared.h"
 
+#include "queue/wait.h"
+
 #include "base/cancel.h"
 #include "base/error.h"
 

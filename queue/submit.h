@@ -8,6 +8,7 @@
 
 #include "kernarg/layout.h"
 #include "queue/charge.h"
+#include "queue/fault.h"
 #include "queue/packet.h"
 
 /* The caller's dispatches, each of the size that its header gives them: at least ours. */

@@ -1,6 +1,7 @@
 #include "queue/transfer.h"
 
 #include "queue/submit.h"
+#include "queue/wait.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

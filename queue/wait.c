@@ -1,4 +1,6 @@
 /* Deadlines, waiting, and giving back the room of what has finished. */
+#include "queue/wait.h"
+
 #include "queue/submit.h"
 #include "queue/transfer.h"
 

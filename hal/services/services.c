@@ -1,4 +1,5 @@
 #include "hal/services/services.h"
+#include "hal/runtime.h"
 
 #include "base/cancel.h"
 #include "base/checked.h"

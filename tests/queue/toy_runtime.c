@@ -1,6 +1,7 @@
 #include "toy_runtime.h"
 
-#include "queue/internal.h"
+#include "queue/create.h"
+#include "queue/fault.h"
 
 #include <hsa/amd_hsa_queue.h>
 #include <pthread.h>

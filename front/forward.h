@@ -1,0 +1,15 @@
+/* What the program announces, into the device's ring: doorbell.c and forward.c. Internal. */
+#ifndef RAWHAL_FRONT_FORWARD_H
+#define RAWHAL_FRONT_FORWARD_H
+
+#include "front/proxy.h"
+
+/* A doorbell of the program's. */
+void proxy_ring(proxy_t *proxy);
+/* Packets of the program's ring that the device has taken. */
+uint64_t proxy_read_index(proxy_t *proxy);
+
+/* Forwards what is announced, as far as the limiter admits. The caller holds the lock. */
+void proxy_forward(proxy_t *proxy);
+
+#endif

@@ -1,0 +1,24 @@
+/* The threads that forward what was held back. Internal. */
+#ifndef RAWHAL_FRONT_SERVICE_H
+#define RAWHAL_FRONT_SERVICE_H
+
+#include "front/proxy.h"
+
+/* One that is woken by `wake`, whose clock is CLOCK_MONOTONIC. */
+bool service_thread(pthread_t *thread, pthread_cond_t *wake, void *(*function)(void *),
+                    void *context, const char *name);
+/* Ends it: sets what it looks at under the lock, wakes it and waits for its end. */
+void service_thread_end(pthread_t thread, pthread_mutex_t *lock, pthread_cond_t *wake, bool *stop);
+bool service_start(proxy_t *proxy);
+/* The caller holds the lock. */
+void service_wake(proxy_t *proxy);
+void service_stop(proxy_t *proxy);
+bool service_is_self(const proxy_t *proxy); /* on whose thread the caller is */
+/* Something has finished: queues that may go on now look again. */
+void service_tell(void);
+/* From here on, threads of the program do what the service threads did. */
+extern atomic_bool service_ended;
+uint64_t service_now(void);
+void service_nap(uint64_t ns);
+
+#endif

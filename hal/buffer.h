@@ -1,0 +1,28 @@
+/* Making buffers, and checking them. Internal. */
+#ifndef RAWHAL_HAL_BUFFER_H
+#define RAWHAL_HAL_BUFFER_H
+
+#include "hal/internal.h"
+
+/* The beginning of making a buffer: it holds the runtime, and nothing else yet. NULL: out of
+ * memory, as `error` says. */
+RAWHAL_CHECKED rawhal_buffer_t *buffer_begin(rawhal_device_t *device, rawhal_memory_kind_t kind,
+                                             size_t size, rawhal_error_t *error);
+/* The end of making a buffer, which came to `status`: registers it, or gives back what it has. */
+RAWHAL_CHECKED rawhal_status_t buffer_finish(rawhal_buffer_t *created, rawhal_status_t status,
+                                             rawhal_buffer_t **buffer, rawhal_error_t *error);
+
+/* What a call needs of its buffers: alive, in range, apart. */
+RAWHAL_CHECKED rawhal_status_t buffer_check_host(const rawhal_buffer_t *buffer, uint64_t offset,
+                                                 const void *data, size_t size,
+                                                 rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t buffer_check_copy(const rawhal_buffer_t *to, uint64_t to_offset,
+                                                 const rawhal_buffer_t *from, uint64_t from_offset,
+                                                 size_t size, rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t buffer_check_fill(const rawhal_buffer_t *buffer, uint64_t offset,
+                                                 size_t size, rawhal_error_t *error);
+
+/* OK for a buffer that is alive. */
+RAWHAL_CHECKED rawhal_status_t buffer_check(const rawhal_buffer_t *buffer, rawhal_error_t *error);
+
+#endif
