@@ -5,7 +5,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+extern "C" {
 long clock_ahead_s;
+}
 static time_t clock_stands_at; // if it does
 
 extern "C" {

@@ -17,7 +17,7 @@
 namespace fs = std::filesystem;
 
 // How far the clock of the library is ahead.
-extern long clock_ahead_s;
+extern "C" long clock_ahead_s;
 
 // An object whose kernel `from` is called `to`, which is as long.
 inline std::vector<char> renamed(std::vector<char> bytes, const std::string &from,

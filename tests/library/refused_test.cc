@@ -9,7 +9,9 @@
 #include <mutex>
 #include <thread>
 
+extern "C" {
 long clock_ahead_s;
+}
 
 namespace {
 
