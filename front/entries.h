@@ -9,27 +9,27 @@
 /* Of a device's memory. X(name, hooked, meaning) */
 #define FRONT_ENTRY_MEMORY(X)                                                                      \
   X(NONE, false, "")                                                                               \
-  X(TAKES, true, "charged before it is taken; refused when it does not fit")                       \
+  X(TAKES, true, "charged before it is allocated; refused if it does not fit")                     \
   X(GIVES, true, "given back afterwards")                                                          \
-  X(MAPS, true, "of others: charged while it is mapped here, or not mapped")                       \
-  X(KEEPS, true, "charged until this has gone, too")                                               \
-  X(SIZES, true, "tells how much loading it will take")                                            \
+  X(MAPS, true, "memory of others: charged while it is mapped here, or not mapped")                \
+  X(KEEPS, true, "keeps the charge until this is gone, too")                                       \
+  X(SIZES, true, "tells how much memory loading takes")                                            \
   X(SHOWS, true, "shows the quota as the device's memory")                                         \
   X(REFUSES, true, "refused")                                                                      \
-  X(SEES, true, "what it has of the device is charged, its scratch when it is seen")               \
-  X(CAPS, true, "no more than other runtimes let a queue keep")                                    \
+  X(SEES, true, "its device memory is charged; its scratch, when it is seen")                      \
+  X(CAPS, true, "capped at what other runtimes let a queue keep")                                  \
   X(RUNTIMES, false, "not charged: the runtime's own, small")                                      \
-  X(DRIVERS, false, "not charged: the driver moves it, and takes it back")
+  X(DRIVERS, false, "not charged: the driver moves it and takes it back")
 
 /* Of a device's time. */
 #define FRONT_ENTRY_TIME(X)                                                                        \
   X(NONE, false, "")                                                                               \
   X(MAKES, true, "makes a proxy, whose packets are held back and charged")                         \
-  X(QUEUES, true, "of a proxy: done to it, or refused")                                            \
-  X(HOLDS, true, "held back until it is admitted, and charged")                                    \
+  X(QUEUES, true, "on a proxy: applied to the proxy, or refused")                                  \
+  X(HOLDS, true, "held back until admitted, and charged")                                          \
   X(TIMES, true, "the front asks for copies' times; the program sees its own")                     \
   X(FORWARDS, true, "forwards what may go while the process ends")                                 \
-  X(UNHELD, false, "not held back: no runtime that was tried has it")
+  X(UNHELD, false, "not held back: no tested runtime has it")
 
 #define FRONT_ENTRIES_CORE(X, Y)                                                                   \
   X(init, NONE, NONE)                                                                              \
