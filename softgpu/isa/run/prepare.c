@@ -22,6 +22,8 @@ static executor_t *const executors[ISA_ENCODING_COUNT][2] = {
 
 bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
+  if (inst->op >= ISA_OP_COUNT) /* none that isa_decode() gives */
+    return false;
   executor_t *const *asked = executors[inst->encoding];
   if (!asked[0](inst, limits) && !(asked[1] && asked[1](inst, limits)))
     return false;
