@@ -1,4 +1,4 @@
-/* What a device itself does for a queue: compute units and priority, as its creator wishes and as
+/* What a device itself does for a queue: compute units and priority, as its options say and as
  * the device's limits allow. */
 #include "queue/hardware.h"
 
