@@ -40,7 +40,8 @@ CONTROL(s_sleep, w->budget = 0)
 CONTROL(s_sethalt, if (inst->simm & 1) w->pc -= 4, w->budget = 0)
 /* Of what it waits for only loads into LDS are not complete already. (There is no block while some
  * are on their way, and nothing to wait for within one.) */
-CONTROL(s_waitcnt, isa_lds_loads_await(w, (inst->simm & 15) | (inst->simm >> 14 & 3) << 4))
+CONTROL(s_waitcnt, const unsigned count = (unsigned)inst->simm;
+        isa_lds_loads_await(w, (count & 15) | (count >> 14 & 3) << 4))
 
 /* What ROCr's trap handler does: 3, llvm.debugtrap, is nothing without a debugger; every other one
  * is an exception of the queue, 2, llvm.trap, as an abort. */
