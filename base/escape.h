@@ -7,8 +7,8 @@
 #include "base/types.h"
 
 typedef enum escape_form {
-  /* "\x1b" for a byte that is a control character or no UTF-8, "\u{202e}" for a code point that is a
-   * control, a mark of direction or of formatting, or invisible, "\\" for a backslash. */
+  /* "\x1b" for a byte that is a control character or no UTF-8, "\u{202e}" for a code point that is
+   * a control, a mark of direction or of formatting, or invisible, "\\" for a backslash. */
   ESCAPE_TEXT,
   /* The contents of a JSON string, always valid UTF-8, with "\u202e" for the same code points.
    * Bytes that are not UTF-8 become U+0080 to U+00FF, so that no name gets lost. */

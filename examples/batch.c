@@ -1,5 +1,6 @@
-/* A batch with dependencies: two sums that may overlap, then one that needs both, with one doorbell;
- * and a second queue that waits for it on the device. x = a + b, y = a + a, z = x + y, w = z + z.
+/* A batch with dependencies: two sums that may overlap, then one that needs both, with one
+ * doorbell; and a second queue that waits for it on the device.
+ * x = a + b, y = a + a, z = x + y, w = z + z.
  *
  * usage: batch FILE.co   (tests/fixtures/vector_add-gfx90a-v5.co) */
 #include <rawhal/rawhal.h>

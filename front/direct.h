@@ -1,7 +1,8 @@
-/* Direct access to the memory of signals and queues, by which the runtime and the device communicate:
- * amd_hsa_signal.h and amd_hsa_queue.h define them for both. The runtime's functions for them check
- * handles, call through a table and fence, at each launch several times. Where another tool may
- * have hooked them, they are called nevertheless: front.direct. Internal; header only. */
+/* Direct access to the memory of signals and queues, by which the runtime and the device
+ * communicate: amd_hsa_signal.h and amd_hsa_queue.h define them for both. The runtime's functions
+ * for them check handles, call through a table and fence, at each launch several times. Where
+ * another tool may have hooked them, they are called nevertheless: front.direct. Internal; header
+ * only. */
 #ifndef RAWHAL_FRONT_DIRECT_H
 #define RAWHAL_FRONT_DIRECT_H
 

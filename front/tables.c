@@ -9,8 +9,8 @@ enum {
   CORE_MAJORS = 2, /* 1 and 2 are the same, as far as there are entries */
   AMD_MAJORS = 2,
   IMAGE_MAJORS = 2, /* as of the core table */
-  /* Steps of AMD's table (major 2): from the first it has hsa_amd_queue_create(), and of those after
-   * the last it is not known what else makes queues. */
+  /* Steps of AMD's table (major 2): from the first it has hsa_amd_queue_create(), and of those
+   * after the last it is not known what else makes queues. */
   DESCRIBED_QUEUES = 0x10,
   LAST_STEP = 0x12,
   /* There was a table of this size with other functions at the place: hsa_api_trace.h of

@@ -1,5 +1,5 @@
-/* Code objects on a device. Everything rawhal can know is checked before the runtime sees the bytes:
- * its loader crashes on damaged ones.
+/* Code objects on a device. Everything rawhal can know is checked before the runtime sees the
+ * bytes: its loader crashes on damaged ones.
  *
  * The same bytes are loaded once per device and counted. A thread that asks for what another is
  * loading waits for that load, and for no other, and gets its result. An executable that has no

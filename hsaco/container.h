@@ -65,11 +65,11 @@ typedef struct rawhal_container_object {
  *
  * What reading costs grows with the bytes of the container and those that are unpacked from it, and
  * with nothing else: whatever is in them, 100 MB take less than a second of a processor like those
- * docs/performance.md's figures are from. Where entries or sections name the same bytes again and again, or
- * compressed blocks and table entries by the million hold next to nothing, reading ends with
- * CAP_EXCEEDED. The work is counted, not timed, so that this happens to a file always or never.
- * Also, the sizes of all objects listed come to at most 64 times those bytes, which bounds the cost
- * of opening them all. */
+ * docs/performance.md's figures are from. Where entries or sections name the same bytes again and
+ * again, or compressed blocks and table entries by the million hold next to nothing, reading ends
+ * with CAP_EXCEEDED. The work is counted, not timed, so that this happens to a file always or
+ * never. Also, the sizes of all objects listed come to at most 64 times those bytes, which bounds
+ * the cost of opening them all. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open(const void *bytes, size_t size, const rawhal_container_options_t *options,
                       rawhal_container_t **container, rawhal_error_t *error);

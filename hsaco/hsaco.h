@@ -280,9 +280,9 @@ RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t 
 /* Writes all metadata of the object as one JSON value: AMDGPUUsage's keys without the leading dot
  * (and without "amdhsa." at the root: version, target, printf, kernels; the last two always lists),
  * in file order, unknown keys included, notes merged. Bytes of a string that are not UTF-8 become
- * U+0080..U+00FF; a map or an array that stands as a key becomes "?". Each kernel begins a line, and
- * each key behind the kernels, which come first; there are no other lines. `write` gets the text in
- * pieces, in order, and returns false to stop (INVALID_ARGUMENT). */
+ * U+0080..U+00FF; a map or an array that stands as a key becomes "?". Each kernel begins a line,
+ * and each key behind the kernels, which come first; there are no other lines. `write` gets the
+ * text in pieces, in order, and returns false to stop (INVALID_ARGUMENT). */
 typedef bool rawhal_write_fn(void *context, const char *text, size_t size);
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco,
                                                                      rawhal_write_fn *write,

@@ -42,7 +42,7 @@ DOORS = {"queue/limit": {"queue/limit/" + name for name in ("admission.h", "conf
 WITHOUT_HSA = ("base/", "hsaco/", "kernarg/", "record/", "queue/limit/")
 # A verb of the command, tools/VERB, knows itself and what verbs share.
 VERB = re.compile(r"tools/(?!shared\b|demo\b)\w+(?=/)")
-MAX_LINES = 600
+MAX_LINES, MAX_COLUMNS = 600, 100
 
 
 @functools.lru_cache(maxsize=None)
@@ -370,9 +370,12 @@ def findings(root):
         if folder not in MAY_INCLUDE or not path.endswith((".c", ".h", ".inc")) or not os.path.isfile(full):
             continue
         lines = contents(full).split("\n")
-        if len(lines) > MAX_LINES and not re.search(r"table|opcode|\.inc$", path):
+        is_table = re.search(r"(\b|_)table|opcode|\.inc$", path)
+        if len(lines) > MAX_LINES and not is_table:
             yield f"{path}: {len(lines)} lines: two subjects?"
         for number, line in enumerate(lines, 1):
+            if len(line) > MAX_COLUMNS and not is_table:
+                yield f"{path}:{number}: {len(line)} columns"  # clang-format leaves comments as they are
             inner = re.match(r'\s*#\s*include\s*"([\w./]+)"', line)
             if inner and (is_above(path, inner.group(1)) or is_beyond(path, inner.group(1))):
                 yield f"{path}:{number}: {os.path.dirname(path)}/ may not know {inner.group(1)}"

@@ -1,8 +1,8 @@
 /* A runtime of its own that has rawhal do the kernels.
  *
- * It has called hsa_init() first and owns its agent, queue, signals and memory, and copies by itself.
- * rawhal loads a raw code object, checks and packs arguments, and writes its packets to that queue
- * beside the runtime's own. Nothing is copied or waited for on the host in between:
+ * It has called hsa_init() first and owns its agent, queue, signals and memory, and copies by
+ * itself. rawhal loads a raw code object, checks and packs arguments, and writes its packets to
+ * that queue beside the runtime's own. Nothing is copied or waited for on the host in between:
  *
  *     runtime's copies --copied--> rawhal's kernel --computed--> runtime's copy back --returned-->
  *

@@ -81,11 +81,12 @@ typedef struct rawhal_tensile_solution {
 
 /* What hipBLASLt's host code tells the solution's kernel about sharing out one product, as words of
  * 32 bits, up to RAWHAL_TENSILE_SPLIT_ARGUMENTS: the first of its arguments if `universal`, else
- * those after beta. To use another split or mapping than the solution's, change a copy of it. Numbers that do
- * not fit are cut as hipBLASLt cuts them. `workgroups`: of the grid, which for versions from 1 has
- * one dimension, except on gfx12; `compute_units`: the device's. docs/tensile.md has each bit, the
- * other arguments and the sources. UNSUPPORTED: a solution of Tensile's, which has none, or a
- * version above 2; INVALID_ARGUMENT: NULL, or compute_units is needed and 0. */
+ * those after beta. To use another split or mapping than the solution's, change a copy of it.
+ * Numbers that do not fit are cut as hipBLASLt cuts them. `workgroups`: of the grid, which for
+ * versions from 1 has one dimension, except on gfx12; `compute_units`: the device's.
+ * docs/tensile.md has each bit, the other arguments and the sources. UNSUPPORTED: a solution of
+ * Tensile's, which has none, or a version above 2; INVALID_ARGUMENT: NULL, or compute_units is
+ * needed and 0. */
 enum { RAWHAL_TENSILE_SPLIT_ARGUMENTS = 4 };
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_tensile_split_arguments(
     const rawhal_tensile_solution_t *solution, uint32_t workgroups, uint32_t compute_units,

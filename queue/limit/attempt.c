@@ -43,11 +43,11 @@ static void give_back(limit_lease_t *lease, const flight_t *flight)
   limiter_publish_load(lease->limiter);
 }
 
-/* Looks at all levels first, where nothing of what is to go is in flight yet; then puts it there and
- * looks again. How long a first run will be is not known: what goes at the same time must fit, all
- * of it. That run is counted before its time is, so of a first run and of what is taken at the same
- * moment at least one sees the other. When two of those who looked first ask at the same time, both
- * are refused, and one of them tries again before the other does. */
+/* Looks at all levels first, where nothing of what is to go is in flight yet; then puts it there
+ * and looks again. How long a first run will be is not known: what goes at the same time must fit,
+ * all of it. That run is counted before its time is, so of a first run and of what is taken at the
+ * same moment at least one sees the other. When two of those who looked first ask at the same time,
+ * both are refused, and one of them tries again before the other does. */
 static bool take_time(limit_lease_t *lease, uint64_t now, const portion_t *mine, refusal_t *refusal,
                       peers_t *peers)
 {

@@ -92,8 +92,8 @@ static void charge_usage(const account_t *account, const charge_t *charge)
   atomic_fetch_add_explicit(&member->counters[COUNTER_BUSY_NS], charge->busy, memory_order_relaxed);
 }
 
-/* Gives back what another member has paid too much: its device, and where time is divided its tenant
- * and itself. */
+/* Gives back what another member has paid too much: its device, and where time is divided its
+ * tenant and itself. */
 static void refund(rawhal_limiter_t *limiter, const overlap_t *paid)
 {
   region_data_t *data = limiter->region.data;

@@ -11,9 +11,9 @@ void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
 void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
 
 /* What it should get on top of what it has, as far as limits allow, if that will do for a few more
- * batches like the last, which was estimated to take `last_ns`; if not it is not worth taking. `ns`:
- * device time that it may hold. `members`: processes of the tenant. `room`: submissions that may
- * still go in flight. */
+ * batches like the last, which was estimated to take `last_ns`; if not it is not worth taking.
+ * `ns`: device time that it may hold. `members`: processes of the tenant. `room`: submissions that
+ * may still go in flight. */
 bool lease_wants(const limit_lease_t *lease, uint64_t ns, uint32_t members, uint64_t room,
                  const limit_cost_t *last, uint64_t last_ns, credit_t *more);
 

@@ -11,7 +11,8 @@ RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, c
                                           const allocator_t *allocator, rawhal_limiter_t **limiter,
                                           rawhal_error_t *error);
 
-/* Opens the region that it names, and closes it again: with whatever error limit_open() would end. */
+/* Opens the region that it names, and closes it again: with whatever error limit_open() would end.
+ */
 RAWHAL_CHECKED rawhal_status_t limit_check_region(const rawhal_limit_config_t *config,
                                                   rawhal_error_t *error);
 

@@ -5,7 +5,8 @@
 
 #include "queue/limit/limiter.h"
 
-/* Since when something in flight can have been running; 0: nothing is. The caller holds the lock. */
+/* Since when something in flight can have been running; 0: nothing is. The caller holds the lock.
+ */
 uint64_t limiter_busy_since(const rawhal_limiter_t *limiter);
 
 /* Says that chances may have changed, and wakes sleeping threads. */

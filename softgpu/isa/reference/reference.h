@@ -1,9 +1,9 @@
 /* The reference engine: instructions executed one lane at a time, looked up and taken apart again
  * each time, with arithmetic in integers (real.h). Internal to softgpu.
  *
- * It shares the description, the decoder, memory/ and base/ with the engine proper, and nothing else:
- * what it runs, and with which operands, it says itself. Tests hold one against the other, and
- * `softgpu` option reference=1 runs it. */
+ * It shares the description, the decoder, memory/ and base/ with the engine proper, and nothing
+ * else: what it runs, and with which operands, it says itself. Tests hold one against the other,
+ * and `softgpu` option reference=1 runs it. */
 #ifndef SOFTGPU_ISA_REFERENCE_REFERENCE_H
 #define SOFTGPU_ISA_REFERENCE_REFERENCE_H
 

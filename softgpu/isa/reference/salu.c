@@ -193,8 +193,8 @@ static bool run_sop1(scalar_t *s)
   }
 }
 
-/* New exec from the source and exec; the destination receives the old one, or the new one too. False
- * when it is none of these. */
+/* New exec from the source and exec; the destination receives the old one, or the new one too.
+ * False when it is none of these. */
 static bool put_exec(scalar_t *s, uint64_t exec, bool keeps_old)
 {
   const uint64_t old = isa_exec(s->wave);

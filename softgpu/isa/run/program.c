@@ -174,9 +174,9 @@ static bool run_truncated(isa_wave_t *wave, const isa_inst_t *inst)
   return isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, 0, 0);
 }
 
-/* Of instructions that follow each other: how many run from each without a look at the wave (of what
- * is alone, none); and which of the address patterns that a wave remembers each uses: those with the
- * same register have one together until it is written. */
+/* Of instructions that follow each other: how many run from each without a look at the wave (of
+ * what is alone, none); and which of the address patterns that a wave remembers each uses: those
+ * with the same register have one together until it is written. */
 static void link_stretch(isa_inst_t *inst, uint32_t count)
 {
   uint8_t known[256] = {0}, patterns = 0; /* by register: from 1 on; 0: none */

@@ -1,14 +1,14 @@
 /* A wave's instructions, from its program counter to their results. Who follows one comes by
  *
- *   isa_wave_run()          here: the code at wave->pc and, in it, the instruction
- *   isa_program_chunk()     program.c: fetches the code, a chunk at a time
- *   isa_program_decode()    program.c: decodes the instruction, unless it has been, and those after it:
- *     isa_decode()            decode/decode.c: words into isa_inst_t, by the tables of describe/
- *     isa_prepare()           prepare.c: the executor by the encoding, such as isa_valu_prepare() of
- *                             exec/vector/valu.c; it looks at the operands and chooses functions
- *   run_block()             here: calls the first one's function, inst->run_on; v_add_f32's is made by
- *                           exec/vector/fast.inc of its row in exec/vector/float_table.inc. It writes the
- *                           result and calls the next one's: isa_go_on() of base/wave.h
+ *   isa_wave_run()        here: the code at wave->pc and, in it, the instruction
+ *   isa_program_chunk()   program.c: fetches the code, a chunk at a time
+ *   isa_program_decode()  program.c: decodes the instruction, unless it has been, and those behind:
+ *     isa_decode()          decode/decode.c: words into isa_inst_t, by the tables of describe/
+ *     isa_prepare()         prepare.c: the executor by the encoding, such as isa_valu_prepare() of
+ *                           exec/vector/valu.c; it looks at the operands and chooses functions
+ *   run_block()           here: calls the first one's function, inst->run_on; v_add_f32's is made
+ *                         by exec/vector/fast.inc of its row in exec/vector/float_table.inc. It
+ *                         writes the result and calls the next one's: isa_go_on() of base/wave.h
  *
  * A fault ends it; fault.c describes it. */
 #include "softgpu/isa/memory/lds_load.h"

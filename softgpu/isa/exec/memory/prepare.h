@@ -1,5 +1,5 @@
-/* Vector and scalar memory instructions by encoding. Each prepares what it runs; see wave.h. Internal
- * to softgpu. */
+/* Vector and scalar memory instructions by encoding. Each prepares what it runs; see wave.h.
+ * Internal to softgpu. */
 #ifndef SOFTGPU_ISA_EXEC_MEMORY_PREPARE_H
 #define SOFTGPU_ISA_EXEC_MEMORY_PREPARE_H
 

@@ -9,8 +9,8 @@
 
 enum { ISA_LITERAL_SIGNED = 1 << 8 }; /* in operand->index of a prepared literal */
 
-/* False when the operand names registers that the wave does not have, or cannot be read. One that is
- * not there is in order. */
+/* False when the operand names registers that the wave does not have, or cannot be read. One that
+ * is not there is in order. */
 bool isa_operand_prepare(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits);
 
 /* The same of one that must be there. */

@@ -67,8 +67,8 @@ static bool has_sign(unsigned type)
   return type & VALU_FLOAT || type == T_b32 || type == T_h16 || type == T_v2f16;
 }
 
-/* Whether the sources, the result and the mask that it may have are there, and signs where they mean
- * something. */
+/* Whether the sources, the result and the mask that it may have are there, and signs where they
+ * mean something. */
 static bool operands_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
 {
   const bool is_mask = op->d == T_mask;
@@ -283,7 +283,8 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return isa_valu_lane_prepare(inst, limits);
   if (op->attributes & VALU_TIED)
     inst->src[2] = inst->dst;
-  /* Integer results saturate where the instruction can; elsewhere clamp would be ignored in silence. */
+  /* Integer results saturate where the instruction can; elsewhere clamp would be ignored in
+   * silence. */
   const bool can_clamp = op->saturating || op->d & VALU_FLOAT || op->d == T_carry ||
                          op->d == T_borrow || op->d == T_mask;
   if (!operands_ok(inst, op, limits) || (inst->clamp && !can_clamp) || !bf16_ok(inst) ||
