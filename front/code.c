@@ -105,7 +105,7 @@ static hsa_status_t loaded_by_program(hsa_executable_t executable, hsa_status_t 
 }
 
 /* Before it is gone: afterwards another may get its number. */
-static hsa_status_t destroy(hsa_executable_t executable)
+hsa_status_t code_unload(hsa_executable_t executable)
 {
   held_t *held = held_take_all(HELD_CODE, executable.handle);
   loaded_gone(executable);
@@ -122,11 +122,6 @@ hsa_status_t code_load(hsa_executable_t executable, hsa_agent_t agent,
   if (result == HSA_STATUS_SUCCESS)
     result = front.hsa.executable_freeze(executable, NULL);
   return loaded(executable, result);
-}
-
-hsa_status_t code_unload(hsa_executable_t executable)
-{
-  return destroy(executable);
 }
 
 /* ---- Hooks ---- */
@@ -174,7 +169,7 @@ static hsa_status_t executable_destroy(hsa_executable_t executable)
 {
   if (front.watched)
     objects_unload(executable);
-  return destroy(executable);
+  return code_unload(executable);
 }
 
 void code_hooks(front_calls_t *hooks)
