@@ -96,15 +96,15 @@ static void charge_usage(const account_t *account, const charge_t *charge)
  * tenant and itself. */
 static void refund(rawhal_limiter_t *limiter, const overlap_t *paid)
 {
+  const uint64_t offset = (uint64_t)limiter->clock_offset, ns = paid->refund;
+  if (ns == 0)
+    return;
   region_data_t *data = limiter->region.data;
   region_member_t *member = &data->members[paid->slot];
   region_tenant_t *tenant =
       region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed));
   const account_t account = account_of(limiter->device, tenant, member);
-  const uint64_t offset = (uint64_t)limiter->clock_offset, ns = paid->refund;
   const int payers = tenant && is_fair(tenant) ? PAYERS : THE_DEVICE + 1;
-  if (ns == 0)
-    return;
 #pragma GCC unroll 3
   for (int i = 0; i < payers; ++i) {
     const payer_t *payer = &account.payers[i];
