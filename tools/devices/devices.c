@@ -134,14 +134,10 @@ static void put_parts(json_writer_t *out, const rawhal_device_info_t *info)
 static void put_limits(json_writer_t *out, const rawhal_device_info_t *info)
 {
   json_put_unsigned(out, "max_workgroup_size", info->max_workgroup_size);
-  json_begin_array(out, "max_workgroup_dim");
-  for (size_t i = 0; i < 3; ++i)
-    json_put_unsigned(out, NULL, info->max_workgroup_dim[i]);
-  json_end(out);
-  json_begin_array(out, "max_grid_dim");
-  for (size_t i = 0; i < 3; ++i)
-    json_put_unsigned(out, NULL, info->max_grid_dim[i]);
-  json_end(out);
+  json_put_three(out, "max_workgroup_dim", info->max_workgroup_dim[0], info->max_workgroup_dim[1],
+                 info->max_workgroup_dim[2]);
+  json_put_three(out, "max_grid_dim", info->max_grid_dim[0], info->max_grid_dim[1],
+                 info->max_grid_dim[2]);
   json_put_unsigned(out, "max_queue_packets", info->max_queue_packets);
 }
 

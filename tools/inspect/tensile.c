@@ -101,14 +101,6 @@ static void print_text(const inspect_options_t *options, const rawhal_tensile_t 
 
 /* ---- JSON ---- */
 
-static void put_three(json_writer_t *out, const char *key, const int64_t numbers[3])
-{
-  json_begin_array(out, key);
-  for (int i = 0; i < 3; ++i)
-    json_put_signed(out, NULL, numbers[i]);
-  json_end(out);
-}
-
 static void put_sizes(json_writer_t *out, const rawhal_tensile_sizes_t *sizes)
 {
   const struct {
@@ -131,9 +123,11 @@ static void put_sizes(json_writer_t *out, const rawhal_tensile_sizes_t *sizes)
       {"split_round_robin", sizes->split_round_robin},
   };
   json_begin_object(out, "sizes");
-  put_three(out, "workgroup", sizes->workgroup);
-  put_three(out, "thread_tile", sizes->thread_tile);
-  put_three(out, "macro_tile", sizes->macro_tile);
+  json_put_three(out, "workgroup", sizes->workgroup[0], sizes->workgroup[1], sizes->workgroup[2]);
+  json_put_three(out, "thread_tile", sizes->thread_tile[0], sizes->thread_tile[1],
+                 sizes->thread_tile[2]);
+  json_put_three(out, "macro_tile", sizes->macro_tile[0], sizes->macro_tile[1],
+                 sizes->macro_tile[2]);
   for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); ++i)
     json_put_signed(out, numbers[i].key, numbers[i].value);
   json_end(out);

@@ -101,14 +101,10 @@ static void put_device(json_writer_t *out, const run_outcome_t *outcome)
 
 static void put_launch(json_writer_t *out, const rawhal_dispatch_t *launch)
 {
-  json_begin_array(out, "work_items");
-  for (int i = 0; i < 3; ++i)
-    json_put_unsigned(out, NULL, launch->work_items[i]);
-  json_end(out);
-  json_begin_array(out, "workgroup");
-  for (int i = 0; i < 3; ++i)
-    json_put_unsigned(out, NULL, launch->workgroup[i]);
-  json_end(out);
+  json_put_three(out, "work_items", launch->work_items[0], launch->work_items[1],
+                 launch->work_items[2]);
+  json_put_three(out, "workgroup", launch->workgroup[0], launch->workgroup[1],
+                 launch->workgroup[2]);
   json_put_unsigned(out, "dynamic_lds", launch->dynamic_lds);
   json_put_unsigned(out, "kernarg_bytes", launch->blob_size);
 }

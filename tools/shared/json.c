@@ -77,6 +77,15 @@ void json_put_signed(json_writer_t *writer, const char *key, int64_t value)
   fprintf(writer->out, "%" PRId64, value);
 }
 
+void json_put_three(json_writer_t *writer, const char *key, int64_t x, int64_t y, int64_t z)
+{
+  json_begin_array(writer, key);
+  json_put_signed(writer, NULL, x);
+  json_put_signed(writer, NULL, y);
+  json_put_signed(writer, NULL, z);
+  json_end(writer);
+}
+
 void json_put_bool(json_writer_t *writer, const char *key, bool value)
 {
   json_open(writer, key);

@@ -23,6 +23,8 @@ void json_end(json_writer_t *writer); /* after the outermost there is the line's
 
 void json_put_unsigned(json_writer_t *writer, const char *key, uint64_t value);
 void json_put_signed(json_writer_t *writer, const char *key, int64_t value);
+/* An array of a value for each of three dimensions. */
+void json_put_three(json_writer_t *writer, const char *key, int64_t x, int64_t y, int64_t z);
 void json_put_bool(json_writer_t *writer, const char *key, bool value);
 void json_put_null(json_writer_t *writer, const char *key);
 void json_put_text(json_writer_t *writer, const char *key, const char *value); /* NULL: null */

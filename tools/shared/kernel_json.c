@@ -6,14 +6,6 @@
 
 #include "tools/shared/demangle.h"
 
-static void put_u32x3(json_writer_t *out, const char *key, const uint32_t v[3])
-{
-  json_begin_array(out, key);
-  for (int i = 0; i < 3; ++i)
-    json_put_unsigned(out, NULL, v[i]);
-  json_end(out);
-}
-
 static void put_descriptor(json_writer_t *out, const rawhal_descriptor_t *d)
 {
   if (!d) {
@@ -141,11 +133,12 @@ void json_put_demangled(json_writer_t *out, rawhal_string_t name, bool wanted)
 
 void json_put_kernel(json_writer_t *out, const rawhal_kernel_t *kernel, bool page)
 {
+  const uint32_t *group = kernel->reqd_workgroup_size, *cluster = kernel->cluster_dims;
   json_put_bool(out, "has_metadata", kernel->has_metadata);
   json_put_bool(out, "usable", kernel->usable);
   json_put_string_or_null(out, "unusable_reason", kernel->unusable_reason);
-  put_u32x3(out, "reqd_workgroup_size", kernel->reqd_workgroup_size);
-  put_u32x3(out, "cluster_dims", kernel->cluster_dims);
+  json_put_three(out, "reqd_workgroup_size", group[0], group[1], group[2]);
+  json_put_three(out, "cluster_dims", cluster[0], cluster[1], cluster[2]);
   put_descriptor(out, kernel->descriptor);
   put_layout(out, kernel, page);
   if (page)
