@@ -96,6 +96,53 @@ static void set_index(isa_wave_t *w, uint32_t kept, uint32_t index, uint32_t mod
   w->s[ISA_M0] = (w->s[ISA_M0] & kept) | (index & 255) | (mode & 15) << 12;
 }
 
+/* Which register vector operands begin at, and of which of them. */
+static bool sets_index(isa_wave_t *w, const isa_inst_t *inst)
+{
+  const uint32_t simm = (uint32_t)inst->simm;
+  switch (inst->op) {
+  case ISA_s_set_gpr_idx_on:
+    set_index(w, 0xffff0f00, (uint32_t)isa_reference_scalar(w, &inst->src[0], 1, 32), simm);
+    w->gpr_index_mode = simm & 15;
+    return true;
+  case ISA_s_set_gpr_idx_mode:
+    set_index(w, 0xffff0fff, 0, simm);
+    w->gpr_index_mode = simm & 15;
+    return true;
+  case ISA_s_set_gpr_idx_idx:
+    set_index(w, 0xffffff00, (uint32_t)isa_reference_scalar(w, &inst->src[0], 1, 32), 0);
+    return true;
+  case ISA_s_set_gpr_idx_off:
+    w->gpr_index_mode = 0;
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* Caches, priorities, counters and the debugger's branches mean nothing here. */
+static bool means_nothing(unsigned op)
+{
+  switch (op) {
+  case ISA_s_nop:
+  case ISA_s_wakeup:
+  case ISA_s_setkill:
+  case ISA_s_setprio:
+  case ISA_s_sendmsghalt:
+  case ISA_s_icache_inv:
+  case ISA_s_incperflevel:
+  case ISA_s_decperflevel:
+  case ISA_s_ttracedata:
+  case ISA_s_cbranch_cdbgsys:
+  case ISA_s_cbranch_cdbguser:
+  case ISA_s_cbranch_cdbgsys_or_user:
+  case ISA_s_cbranch_cdbgsys_and_user:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
 {
   const uint32_t simm = (uint32_t)inst->simm;
@@ -119,20 +166,6 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
   case ISA_s_swappc_b64:
     w->pc = isa_reference_scalar(w, &inst->src[0], 2, 64);
     isa_write_s64(w, inst->dst.index, next);
-    return true;
-  case ISA_s_set_gpr_idx_on:
-    set_index(w, 0xffff0f00, (uint32_t)isa_reference_scalar(w, &inst->src[0], 1, 32), simm);
-    w->gpr_index_mode = simm & 15;
-    return true;
-  case ISA_s_set_gpr_idx_mode:
-    set_index(w, 0xffff0fff, 0, simm);
-    w->gpr_index_mode = simm & 15;
-    return true;
-  case ISA_s_set_gpr_idx_idx:
-    set_index(w, 0xffffff00, (uint32_t)isa_reference_scalar(w, &inst->src[0], 1, 32), 0);
-    return true;
-  case ISA_s_set_gpr_idx_off:
-    w->gpr_index_mode = 0;
     return true;
   case ISA_s_setvskip:
     w->vskip = isa_reference_scalar(w, &inst->src[0], 1, 32) >>
@@ -168,21 +201,8 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
   case ISA_s_waitcnt: /* vmcnt is simm[15:14], simm[3:0]; all else is complete already */
     isa_lds_loads_await(w, (simm >> 14 & 3) * 16 + (simm & 15));
     return true;
-  case ISA_s_nop: /* caches, priorities, counters and the debugger's branches mean nothing here */
-  case ISA_s_wakeup:
-  case ISA_s_setkill:
-  case ISA_s_setprio:
-  case ISA_s_sendmsghalt:
-  case ISA_s_icache_inv:
-  case ISA_s_incperflevel:
-  case ISA_s_decperflevel:
-  case ISA_s_ttracedata:
-  case ISA_s_cbranch_cdbgsys:
-  case ISA_s_cbranch_cdbguser:
-  case ISA_s_cbranch_cdbgsys_or_user:
-    ONE(s_cbranch_cdbgsys_and_user) : return true;
   default:
-    *found = false;
+    *found = sets_index(w, inst) || means_nothing(inst->op);
     return true;
   }
 }
