@@ -3,7 +3,7 @@
 
 #include "softgpu/exports.h"
 #include "softgpu/isa/describe/chips.h"
-#include "softgpu/isa/run/prepare.h"
+#include "softgpu/isa/run/program.h"
 
 /* As many registers as a wave can have: what a kernel allocated is another question. */
 static bool runs(isa_inst_t *inst, unsigned chip)

@@ -45,10 +45,6 @@ typedef enum isa_slice { ISA_SLICE_ENDED, ISA_SLICE_UNFINISHED, ISA_SLICE_FAULTE
 /* Other lengths of turns and slices, for tests; 0: those above. No group may run meanwhile. */
 void isa_group_set_turns(uint32_t turn, uint32_t slice);
 
-/* Runs a wave until its turn is over: it has run `turn` instructions, ends, waits or faults, for
- * which it returns false. run/wave.c. */
-bool isa_wave_run(isa_program_t *program, isa_wave_t *wave, uint32_t turn, uint64_t *executed);
-
 /* Runs the waves in turns until the slice is over, or all of them wait for something beyond the
  * group. Adds to `*executed`. A fault is described in full. */
 isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed);

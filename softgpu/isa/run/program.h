@@ -1,4 +1,4 @@
-/* Decoded code, shared by all waves and threads. Internal to softgpu.
+/* Decoded code, shared by all waves and threads, and what runs it. Internal to softgpu.
  *
  * A program decodes for one chip and one set of register counts. Code is cut into chunks; a chunk
  * keeps the words it was decoded from, and each instruction is decoded when it is first reached. */
@@ -39,5 +39,13 @@ isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc, isa_chunk_t 
 /* Decodes the instruction in a slot, which it returns, and those that follow it. What no executor
  * runs, or the end of memory cuts off, has a `run` that faults. NULL when out of memory. */
 const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot);
+
+/* Asks the executors of its encoding; see base/wave.h. False when none runs it on this chip with
+ * these registers. */
+bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+
+/* Runs a wave until its turn is over: it has run `turn` instructions, ends, waits or faults, for
+ * which it returns false. Adds to `*executed`. */
+bool isa_wave_run(isa_program_t *program, isa_wave_t *wave, uint32_t turn, uint64_t *executed);
 
 #endif

@@ -17,7 +17,7 @@ extern "C" {
 #include "softgpu/isa/memory/gws.h"
 #include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/reference/reference.h"
-#include "softgpu/isa/run/prepare.h"
+#include "softgpu/isa/run/program.h"
 }
 
 using valu::sample;

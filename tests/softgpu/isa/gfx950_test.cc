@@ -8,7 +8,7 @@
 
 extern "C" {
 #include "softgpu/isa/base/wave.h"
-#include "softgpu/isa/run/prepare.h"
+#include "softgpu/isa/run/program.h"
 }
 
 namespace {

@@ -13,7 +13,7 @@ extern "C" {
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/sample.h"
 #include "softgpu/isa/reference/reference.h"
-#include "softgpu/isa/run/prepare.h"
+#include "softgpu/isa/run/program.h"
 }
 
 namespace {

@@ -9,7 +9,7 @@
 extern "C" {
 #include "softgpu/isa/base/small.h"
 #include "softgpu/isa/describe/matrix.h"
-#include "softgpu/isa/run/prepare.h"
+#include "softgpu/isa/run/program.h"
 }
 
 using namespace valu;

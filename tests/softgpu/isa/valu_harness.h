@@ -16,7 +16,7 @@
 
 extern "C" {
 #include "softgpu/isa/exec/vector/valu.h"
-#include "softgpu/isa/run/prepare.h"
+#include "softgpu/isa/run/program.h"
 }
 
 namespace valu {

@@ -6,7 +6,7 @@
 extern "C" {
 #include "softgpu/isa/base/float.h"
 #include "softgpu/isa/describe/matrix.h"
-#include "softgpu/isa/run/prepare.h"
+#include "softgpu/isa/run/program.h"
 }
 
 using namespace valu;

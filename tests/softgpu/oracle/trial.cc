@@ -5,7 +5,7 @@
 #include "tests/softgpu/isa/llvm.h"
 
 extern "C" {
-#include "softgpu/isa/run/prepare.h"
+#include "softgpu/isa/run/program.h"
 }
 
 namespace oracle {
