@@ -336,8 +336,7 @@ void Prepare(benchmark::State &state)
     isa_program_t *program = isa_program_open(&limits);
     const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
     const auto start = std::chrono::steady_clock::now();
-    isa_chunk_t *chunk =
-        isa_program_chunk(program, kernel + static_cast<uint64_t>(offset), nullptr);
+    isa_chunk_t *chunk = isa_program_chunk(program, kernel + static_cast<uint64_t>(offset));
     for (uint32_t slot = 0; chunk && slot < std::min<uint32_t>(ISA_CHUNK, chunk->available);)
       if (chunk->at[slot] || isa_program_decode(program, chunk, slot)) {
         slot += chunk->at[slot]->dwords;

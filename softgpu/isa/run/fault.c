@@ -159,7 +159,7 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
 /* The words at pc, and their text when they are an instruction. */
 static void append_instruction(softgpu_fault_t *fault, const isa_group_t *group, uint64_t pc)
 {
-  const isa_chunk_t *chunk = isa_program_chunk(group->program, pc, NULL);
+  const isa_chunk_t *chunk = isa_program_chunk(group->program, pc);
   if (!chunk)
     return;
   char text[160];

@@ -129,11 +129,21 @@ static uint32_t executable_dwords(const isa_limits_t *limits, uint64_t base, uin
   return softgpu_memory_present(&code, base, count * 4ull) ? count : 0;
 }
 
+static bool chunk_has(const isa_chunk_t *chunk, uint64_t pc)
+{
+  return pc - chunk->base < chunk->bytes && !(pc & 3);
+}
+
+static bool is_as_compared(const isa_chunk_t *chunk, uint64_t generation)
+{
+  return __atomic_load_n(&chunk->generation, __ATOMIC_RELAXED) == generation;
+}
+
 /* Memory may have been freed, and other code put in its place, since the chunk was made. */
 static bool chunk_is_current(const isa_limits_t *limits, isa_chunk_t *chunk)
 {
   const uint64_t generation = softgpu_memory_generation();
-  if (__atomic_load_n(&chunk->generation, __ATOMIC_RELAXED) == generation)
+  if (is_as_compared(chunk, generation))
     return true;
   if (executable_dwords(limits, chunk->base, chunk->base) != chunk->available ||
       memcmp((const void *)(uintptr_t)chunk->base, chunk->code, chunk->available * 4) != 0)
@@ -150,32 +160,31 @@ static isa_chunk_t *chunk_find(const isa_limits_t *limits, isa_chunk_t *first, u
   return first && chunk_is_current(limits, first) ? first : NULL;
 }
 
-isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc, isa_chunk_t *known)
+isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc)
 {
   const isa_limits_t *limits = &program->limits;
   const uint64_t base = pc & ~(uint64_t)(ISA_CHUNK * 4 - 1);
   isa_chunk_t **bucket = &program->buckets[base / (ISA_CHUNK * 4) % BUCKETS];
   if (pc & 3)
     return NULL;
-  if (!known || known->base != base || !chunk_is_current(limits, known))
-    known = chunk_find(limits, __atomic_load_n(bucket, __ATOMIC_ACQUIRE), base);
-  if (!known) {
+  isa_chunk_t *chunk = chunk_find(limits, __atomic_load_n(bucket, __ATOMIC_ACQUIRE), base);
+  if (!chunk) {
     pthread_mutex_lock(&program->lock);
-    known = chunk_find(limits, *bucket, base);
+    chunk = chunk_find(limits, *bucket, base);
     const uint64_t generation = softgpu_memory_generation(); /* before the code is looked at */
-    const uint32_t available = known ? 0 : executable_dwords(limits, base, pc);
-    if (available > 0 && (known = calloc(1, sizeof *known))) {
-      known->base = base;
-      known->available = available;
-      known->bytes = 4 * (available < ISA_CHUNK ? available : (uint32_t)ISA_CHUNK);
-      known->generation = generation;
-      memcpy(known->code, (const void *)(uintptr_t)base, available * 4);
-      known->next = *bucket;
-      __atomic_store_n(bucket, known, __ATOMIC_RELEASE);
+    const uint32_t available = chunk ? 0 : executable_dwords(limits, base, pc);
+    if (available > 0 && (chunk = calloc(1, sizeof *chunk))) {
+      chunk->base = base;
+      chunk->available = available;
+      chunk->bytes = 4 * (available < ISA_CHUNK ? available : (uint32_t)ISA_CHUNK);
+      chunk->generation = generation;
+      memcpy(chunk->code, (const void *)(uintptr_t)base, available * 4);
+      chunk->next = *bucket;
+      __atomic_store_n(bucket, chunk, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&program->lock);
   }
-  return known && (pc - base) / 4 < known->available ? known : NULL;
+  return chunk && pc - base < chunk->bytes ? chunk : NULL;
 }
 
 /* --- decoding --- */
@@ -350,14 +359,17 @@ bool isa_wave_run(isa_program_t *program, isa_wave_t *wave, uint32_t turn, uint6
     return false;
   wave->vmem_awaited = 0;
   while (wave->budget > 0) {
-    isa_chunk_t *const chunk = isa_program_chunk(program, wave->pc, wave->chunk);
+    isa_chunk_t *chunk = wave->chunk;
+    if (!chunk || !chunk_has(chunk, wave->pc) ||
+        !is_as_compared(chunk, softgpu_memory_generation()))
+      chunk = isa_program_chunk(program, wave->pc);
     if (!chunk)
       return isa_wave_fault(wave, SOFTGPU_FAULT_FETCH, 0, wave->pc, 4);
     if (chunk != wave->chunk)
       wave->next = NULL;
     wave->chunk = chunk;
     wave->code = chunk->at;
-    while (wave->budget > 0 && wave->pc - chunk->base < chunk->bytes && !(wave->pc & 3)) {
+    while (wave->budget > 0 && chunk_has(chunk, wave->pc)) {
       const uint32_t slot = (uint32_t)(wave->pc - chunk->base) / 4;
       const isa_inst_t *inst = wave->next;
       if (!inst)

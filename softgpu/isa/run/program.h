@@ -32,9 +32,8 @@ typedef struct isa_chunk {
 isa_program_t *isa_program_open(const isa_limits_t *limits);
 void isa_program_close(isa_program_t *program);
 
-/* The chunk that holds `pc`, which mostly is `known`, the one where the wave was, if any; NULL when
- * it is not in live executable memory (or out of memory). */
-isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc, isa_chunk_t *known);
+/* The chunk that holds `pc`; NULL when it is not in live executable memory (or out of memory). */
+isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc);
 
 /* Decodes the instruction in a slot, which it returns, and those that follow it. What no executor
  * runs, or the end of memory cuts off, has a `run` that faults. NULL when out of memory. */
