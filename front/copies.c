@@ -196,8 +196,7 @@ static hsa_status_t begin(front_device_t *device, uint64_t bytes, copying_turn_t
   *turn = (copying_turn_t){0};
   if (front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  return !device || copying_begin(device, bytes, turn) ? HSA_STATUS_SUCCESS
-                                                       : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  return device ? copying_begin(device, bytes, turn) : HSA_STATUS_SUCCESS;
 }
 
 static hsa_status_t end(copying_turn_t *turn, hsa_status_t result)

@@ -73,10 +73,9 @@ copy_t *copy_take(engine_t *engine, const copying_t *copying)
   copy->program = copying->completion;
   copy->gated = copy->by_us = copy->asked = copy->refused = false;
   copy->failure = 0;
-  copy->bytes = copying->bytes;
+  copy->turn = (copies_turn_t){.bytes = copying->bytes};
   copy->way = way_of(&copying->route);
   copy->asked_at = front.watched ? front_now() : 0;
-  copy->shape = gate_copy(copying->bytes);
   return copy;
 }
 
@@ -129,11 +128,12 @@ static void charge(engine_t *engine, copy_t *copy, hsa_signal_value_t value)
     ran = gate_span(times.start, times.end);
   if (ran.start && copy->program.handle)
     copy_times_keep(copy->program, &times);
-  const uint64_t start = gate_ns(ran.start, front.timestamp_hz),
-                 end = gate_ns(ran.end, front.timestamp_hz);
-  limit_complete(engine->lease, &copy->grant, start, end);
+  const uint64_t hz = front.timestamp_hz;
+  ran = (gate_span_t){gate_ns(ran.start, hz), gate_ns(ran.end, hz)};
+  copies_charge(&engine->turns, &copy->turn, ran);
   if (front.watched)
-    trace_copy(&(trace_copy_t){"copy", copy->way, copy->bytes, copy->asked_at, start, end});
+    trace_copy(
+        &(trace_copy_t){"copy", copy->way, copy->turn.bytes, copy->asked_at, ran.start, ran.end});
   if (value < 0 && !copy->by_us) { /* it failed, and the word after it waits for 0 */
     copy->failure = value;
     front.hsa.signal_subtract(copy->program, -1); /* which the word does not make the last */

@@ -18,29 +18,26 @@ typedef struct copy {
   volatile cell_t *cell;
   hsa_signal_t program; /* 0: nobody is told */
   bool gated;           /* it has had to wait: `arrived` counts */
-  bool awaits;          /* it was admitted before what it waits for had happened */
   bool by_us;           /* the program's signal, if any, is counted down by us */
   bool asked;           /* a word of it was submitted that says `arrived` */
   bool refused;         /* and the copy after that was not */
   hsa_signal_value_t
-      failure;              /* what the program's signal is to be in the end; 0: the copy's doing */
-  uint64_t bytes, asked_at; /* of the trace: ns of the runtime's clock */
+      failure;       /* what the program's signal is to be in the end; 0: the copy's doing */
+  uint64_t asked_at; /* of the trace: ns of the runtime's clock */
   trace_way_t way;
-  limit_shape_t shape;
-  limit_grant_t grant;
+  copies_turn_t turn;
 } copy_t;
 
 /* Of a device. */
 typedef struct engine {
   front_device_t *device;
-  limit_lease_t *lease;
+  copies_t turns;
   pthread_mutex_t order, lock, harvest;
   pthread_cond_t wake;
   pthread_t thread;
   bool has_thread, stop, idle;
   uint64_t nap;
-  unsigned blocking; /* copies for whose ends threads of the program wait; under `lock` */
-  copy_t *waiting;   /* under `lock` */
+  copy_t *waiting;                  /* under `lock` */
   copy_t *flying, *landing, *spare; /* under `harvest` */
 } engine_t;
 

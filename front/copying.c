@@ -14,8 +14,6 @@ static const uint64_t nap_least = 50000, nap_most = 4000000, unpaid_least = 5000
                       retry_most = 100000000, awaited_least = 200000, awaited_most = 2000000,
                       alone_nap = 10000000, landing_nap = 5000000;
 
-uint64_t copying_patience = 10000000000;
-
 static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(engine_t *) engines[FRONT_DEVICES];
 
@@ -26,41 +24,7 @@ bool copying_holds(void)
   return atomic_load(&waiting_count) != 0;
 }
 
-/* ---- Admission ---- */
-
-typedef enum beside {
-  BESIDE_NOTHING,
-  BESIDE_OURS,   /* kernels of this process, which may wait for it */
-  BESIDE_OTHERS, /* those of others, too */
-} beside_t;
-
-/* The caller holds `lock`. Beside what is in flight goes one at a time, and only when what was used
- * is paid for: not at a share of 0, nor while the tenant is suspended. */
-static bool admit(engine_t *engine, copy_t *copy, beside_t beside)
-{
-  limit_cost_t cost;
-  limit_cost_begin(&cost);
-  limit_cost_add(engine->lease, &cost, &copy->shape);
-  if (limit_admit(engine->lease, &cost, 0, &copy->grant, NULL) == RAWHAL_OK)
-    return true;
-  pthread_mutex_lock(&engine->harvest);
-  bool alone = engine->blocking == 0;
-  for (const copy_t *other = engine->flying; other; other = other->next)
-    alone &= other->awaits; /* perhaps this one */
-  pthread_mutex_unlock(&engine->harvest);
-  return beside != BESIDE_NOTHING && alone &&
-         (beside == BESIDE_OTHERS || limit_has_flight(engine->lease)) &&
-         limit_admit_ahead(engine->lease, &copy->shape, &copy->grant);
-}
-
-static bool is_ready(const copying_t *copying)
-{
-  bool ready = true;
-  for (uint32_t i = 0; i < copying->waits; ++i)
-    ready &=
-        !copying->wait_for[i].handle || front.hsa.signal_load_scacquire(copying->wait_for[i]) == 0;
-  return ready;
-}
+/* ---- Times ---- */
 
 bool copying_times(hsa_signal_t completion, hsa_amd_profiling_async_copy_time_t *times)
 {
@@ -82,7 +46,8 @@ static void open_gates(engine_t *engine, bool *ready)
   for (copy_t **at = &engine->waiting; *at;) {
     copy_t *copy = *at;
     bool arrived = front.hsa.signal_load_scacquire(copy->arrived) <= 0;
-    if (!arrived || !admit(engine, copy, BESIDE_OURS)) {
+    if (!arrived ||
+        copies_admit(&engine->turns, &copy->turn, COPIES_BESIDE_OURS, NULL) != RAWHAL_OK) {
       *ready |= arrived;
       at = &copy->next;
       continue;
@@ -103,19 +68,20 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 /* When to look again; 0: when something is asked for. */
 static uint64_t next_look(engine_t *engine, bool ready)
 {
-  uint64_t now = service_now(), retry = limit_retry_at(engine->lease);
+  uint64_t now = service_now(), retry = limit_retry_at(engine->turns.lease);
   if (ready && retry > now)
     return clamp(retry, now + unpaid_least, now + retry_most);
   if (engine->waiting) {
-    const uint64_t nap = engine->nap, paid = ready ? limit_expects_at(engine->lease) : 0;
+    const uint64_t nap = engine->nap, paid = ready ? limit_expects_at(engine->turns.lease) : 0;
     engine->nap = clamp(2 * nap, nap_least, nap_most);
     return clamp(paid, now + nap, now + retry_most);
   }
-  const bool awaited = limit_is_shared(engine->lease) || proxies_hold(NULL);
+  const bool awaited = limit_is_shared(engine->turns.lease) || proxies_hold(NULL);
   pthread_mutex_lock(&engine->harvest);
   uint64_t left = !engine->flying ? engine->landing ? landing_nap : 0
-                  : awaited ? clamp(engine->flying->grant.estimate_ns, awaited_least, awaited_most)
-                            : alone_nap;
+                  : awaited
+                      ? clamp(engine->flying->turn.grant.estimate_ns, awaited_least, awaited_most)
+                      : alone_nap;
   pthread_mutex_unlock(&engine->harvest);
   return left ? now + left : 0;
 }
@@ -158,6 +124,13 @@ static void free_engine(engine_t *engine)
   free(engine);
 }
 
+/* In the limiter's words. */
+static hsa_status_t refuse(const rawhal_error_t *error)
+{
+  front_report("a copy was refused: %s", error->message);
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
 static engine_t *make_engine(front_device_t *device)
 {
   rawhal_error_t error;
@@ -171,9 +144,8 @@ static engine_t *make_engine(front_device_t *device)
   (void)pthread_mutex_init(&engine->harvest, NULL);
   const limit_queue_t reached = {.context = engine, .reap = reap};
   (void)front.hsa.async_copy_enable(true); /* without, it is charged by the host's clock */
-  if (limit_lease_create(device->limiter, &reached, RAWHAL_UNLIMITED, &engine->lease, &error) !=
-      RAWHAL_OK) {
-    front_report("a copy was refused: %s", error.message);
+  if (copies_open(&engine->turns, device->limiter, &reached, &error) != RAWHAL_OK) {
+    (void)refuse(&error);
     free_engine(engine);
     return NULL;
   }
@@ -181,7 +153,7 @@ static engine_t *make_engine(front_device_t *device)
       service_thread(&engine->thread, &engine->wake, serve, engine, "rawhal-copies");
   if (engine->has_thread)
     return engine;
-  limit_lease_destroy(engine->lease);
+  copies_close(&engine->turns);
   free_engine(engine);
   return NULL;
 }
@@ -204,49 +176,44 @@ static engine_t *engine_of(front_device_t *device)
 
 /* ---- Starting ---- */
 
-/* On the thread of the program. What it waits for may be in another process, which waits for this
- * copy: after long enough it goes beside that, too. False: the process ends, and must not wait for
- * a share that does not come. */
-static bool await_turn(engine_t *engine, copy_t *copy)
+static bool is_ready(const copying_t *copying)
 {
-  for (const uint64_t late = service_now() + copying_patience;;) {
-    const bool is_late = service_now() >= late;
-    pthread_mutex_lock(&engine->lock);
-    const bool admitted = admit(engine, copy, is_late ? BESIDE_OTHERS : BESIDE_OURS);
-    engine->blocking += admitted;
-    pthread_mutex_unlock(&engine->lock);
-    const uint64_t now = service_now(), retry = limit_retry_at(engine->lease);
-    if (admitted)
-      copy->grant.admitted_at = now;
-    if (admitted || (is_late && atomic_load(&service_ended)))
-      return admitted;
-    service_nap(clamp(retry > now ? retry - now : 0, nap_least, nap_most));
-  }
+  bool ready = true;
+  for (uint32_t i = 0; i < copying->waits; ++i)
+    ready &=
+        !copying->wait_for[i].handle || front.hsa.signal_load_scacquire(copying->wait_for[i]) == 0;
+  return ready;
 }
 
-static void end_turn(engine_t *engine)
+/* Of one whose end the thread waits for, as copies_await() has it. */
+static hsa_status_t await_turn(engine_t *engine, copies_turn_t *turn)
 {
-  pthread_mutex_lock(&engine->lock);
-  --engine->blocking;
-  pthread_mutex_unlock(&engine->lock);
+  rawhal_error_t error;
+  switch (copies_await(&engine->turns, turn, &service_ended, &error)) {
+  case RAWHAL_OK:
+    return HSA_STATUS_SUCCESS;
+  case RAWHAL_WOULD_BLOCK:
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  default:
+    return refuse(&error);
+  }
 }
 
 /* There is no thread any more that would open its gate. */
 static hsa_status_t start_at_the_end(engine_t *engine, copy_t *copy, const copying_t *copying)
 {
-  if (!await_turn(engine, copy)) {
-    copy_give_back(engine, copy);
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  }
-  copy->awaits = !is_ready(copying);
-  const hsa_status_t result = copy_submit(copy, copying);
+  copy->turn.awaits = !is_ready(copying);
+  hsa_status_t result = await_turn(engine, &copy->turn);
+  const bool admitted = result == HSA_STATUS_SUCCESS;
+  if (admitted)
+    result = copy_submit(copy, copying);
   if (result == HSA_STATUS_SUCCESS) {
     copy_fly(engine, copy);
-  } else {
-    limit_cancel(engine->lease, &copy->grant);
-    copy_give_back(engine, copy);
+    return result;
   }
-  end_turn(engine);
+  if (admitted)
+    copies_cancel(&engine->turns, &copy->turn);
+  copy_give_back(engine, copy);
   return result;
 }
 
@@ -264,10 +231,16 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
   const bool ready = is_ready(copying);
   /* What the program has it wait for may be held back itself: then it has no turn yet. */
   const bool may_ask = !engine->waiting && (ready || !proxies_hold(NULL));
-  copy->gated = !(may_ask && admit(engine, copy, BESIDE_NOTHING));
-  copy->awaits = !copy->gated && !ready;
+  copy->turn.awaits = !ready;
+  rawhal_error_t error;
+  const rawhal_status_t status =
+      may_ask ? copies_admit(&engine->turns, &copy->turn, COPIES_BESIDE_NOTHING, &error)
+              : RAWHAL_WOULD_BLOCK;
+  copy->gated = status != RAWHAL_OK;
+  copy->turn.awaits &= !copy->gated;
   pthread_mutex_unlock(&engine->lock);
-  hsa_status_t result = copy_submit(copy, copying);
+  hsa_status_t result =
+      !copy->gated || status == RAWHAL_WOULD_BLOCK ? copy_submit(copy, copying) : refuse(&error);
   if (result == HSA_STATUS_SUCCESS && !copy->gated)
     copy_fly(engine, copy);
   pthread_mutex_lock(&engine->lock);
@@ -284,30 +257,26 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
   if (result == HSA_STATUS_SUCCESS)
     return result;
   if (!copy->gated)
-    limit_cancel(engine->lease, &copy->grant);
+    copies_cancel(&engine->turns, &copy->turn);
   copy_give_back(engine, copy);
   return result;
 }
 
 /* ---- While the program waits ---- */
 
-bool copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn)
+hsa_status_t copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn)
 {
   engine_t *engine = engine_of(device);
-  copy_t asked = {.shape = gate_copy(bytes)};
-  if (!engine || !await_turn(engine, &asked))
-    return false;
-  *turn = (copying_turn_t){device, asked.grant};
-  return true;
+  *turn = (copying_turn_t){device, {.bytes = bytes}};
+  return engine ? await_turn(engine, &turn->turn) : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 void copying_end(copying_turn_t *turn)
 {
   engine_t *engine = engine_of(turn->device);
   pthread_mutex_lock(&engine->harvest);
-  limit_complete(engine->lease, &turn->grant, 0, 0);
+  copies_charge(&engine->turns, &turn->turn, (gate_span_t){0});
   pthread_mutex_unlock(&engine->harvest);
-  end_turn(engine);
 }
 
 /* ---- The end ---- */
@@ -347,7 +316,7 @@ static void forget(engine_t *engine)
     service_nap(nap_most);
   }
   /* What has not finished is left to the runtime's end. */
-  limit_lease_destroy(engine->lease);
+  copies_close(&engine->turns);
   for (copy_t *copy; (copy = engine->spare);) {
     engine->spare = copy->next;
     copy_unmake(copy);

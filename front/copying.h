@@ -12,9 +12,8 @@
  * engine, and wait there for nothing that the copy would not: in another's they would hold up
  * copies of the other direction, for which this one may wait.
  *
- * Kernels that are in flight may wait for a copy: so it is admitted while they run, one at a time,
- * as soon as what was used before is paid for. No thread that asks for a copy waits for the
- * limiter; those that wait for the whole of it anyway wait for that, too.
+ * Whose turn it is queue/gate/copies.h says. No thread that asks for a copy waits for the limiter;
+ * those that wait for the whole of it anyway wait for that, too.
  *
  * Locks, in the order in which they may be taken: `order`, `lock`, those of the limiter,
  * `harvest`. */
@@ -22,6 +21,7 @@
 #define RAWHAL_FRONT_COPYING_H
 
 #include "front/front.h"
+#include "queue/gate/copies.h"
 
 /* By which engine. */
 typedef struct copy_route {
@@ -53,13 +53,13 @@ typedef struct copying {
 /* Has it done when it is admitted. */
 hsa_status_t copying_start(front_device_t *device, const copying_t *copying);
 
-/* For one that has ended when the call does: waits until it is admitted. False: there is no memory,
- * or the process ends; it must not run. */
+/* For one that has ended when the call does: waits until it is admitted. Not SUCCESS: it must not
+ * run. */
 typedef struct copying_turn {
   front_device_t *device;
-  limit_grant_t grant;
+  copies_turn_t turn;
 } copying_turn_t;
-bool copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn);
+hsa_status_t copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn);
 void copying_end(copying_turn_t *turn);
 
 /* The times of the last copy that counted the program's signal down. False: none of ours did. */
@@ -71,9 +71,6 @@ void copying_disown(hsa_signal_t completion);
 void copies_hooks(front_calls_t *hooks);
 
 bool copying_holds(void); /* any back */
-
-/* How long such a thread waits before other processes' work does not count against it: ns. */
-extern uint64_t copying_patience;
 
 /* The process ends: from here on only threads that wait have it that copies go on. */
 void copying_stop(void);

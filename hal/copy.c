@@ -111,20 +111,20 @@ static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_
 {
   const hsa_table_t *hsa = &device->runtime->hsa;
   hsa_signal_t signal = device->copies.signal;
-  limit_grant_t grant;
+  copies_turn_t turn;
   hsa_signal_value_t value;
-  rawhal_status_t status = limits_admit_copy(device, size, &grant, error);
+  rawhal_status_t status = limits_admit_copy(device, size, &turn, error);
   if (status != RAWHAL_OK)
     return status;
   hsa->hsa_signal_store_screlease(signal, 1);
   hsa_status_t result =
       hsa->hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, 0, NULL, signal);
   if (result != HSA_STATUS_SUCCESS) {
-    limits_complete_copy(device, &grant);
+    limits_complete_copy(device, &turn);
     return hsa_fail(hsa, result, error, "starting a copy");
   }
   status = engine_wait(device, device->runtime->copy_timeout_ns, &value, error);
-  limits_complete_copy(device, &grant);
+  limits_complete_copy(device, &turn);
   if (status != RAWHAL_OK)
     return status;
   if (value < 0)

@@ -3,6 +3,7 @@
 #define RAWHAL_HAL_INTERNAL_H
 
 #include "hal/hal.h"
+#include "queue/gate/copies.h"
 #include "queue/internal.h"
 #include "queue/limit/memory.h"
 
@@ -65,8 +66,8 @@ typedef struct copy_engine {
   pthread_mutex_t lock;
   void *staging; /* host memory the device reaches; allocated by the first copy */
   hsa_signal_t signal;
-  atomic_bool stuck;    /* a transfer was given up: its signal and its memory are still in use */
-  limit_lease_t *lease; /* where the device has limits; made by the first copy */
+  atomic_bool stuck; /* a transfer was given up: its signal and its memory are still in use */
+  copies_t turns;    /* where the device has limits; opened by the first copy */
 } copy_engine_t;
 
 struct rawhal_device {

@@ -5,9 +5,7 @@
 #include "hal/device_facts.h"
 #include "hal/log.h"
 #include "hal/runtime.h"
-#include "queue/wait.h"
 
-#include "queue/gate/gate.h"
 #include "queue/limit/config.h"
 #include "queue/limit/only_copy.h"
 #include "queue/limit/opening.h"
@@ -123,8 +121,7 @@ rawhal_status_t limits_open(hal_runtime_t *runtime, const rawhal_limit_config_t 
 
 void limits_close(rawhal_device_t *device)
 {
-  limit_lease_destroy(device->copies.lease);
-  device->copies.lease = NULL;
+  copies_close(&device->copies.turns);
   rawhal_limiter_close(device->queue.limiter);
   device->queue.limiter = NULL;
   if (device->alone)
@@ -172,29 +169,20 @@ void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total, uint64
 
 /* ---- Copies ---- */
 
-rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes, limit_grant_t *grant,
+rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes, copies_turn_t *turn,
                                   rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = device->queue.limiter;
-  *grant = (limit_grant_t){0};
-  if (!limiter)
-    return RAWHAL_OK;
-  limit_lease_t **lease = &device->copies.lease;
-  if (!*lease) {
-    rawhal_status_t status = limit_lease_create(limiter, NULL, RAWHAL_UNLIMITED, lease, error);
-    if (status != RAWHAL_OK)
-      return status;
-  }
-  const limit_shape_t shape = gate_copy(bytes);
-  rawhal_status_t status = limit_admit_one(*lease, &shape, RAWHAL_FOREVER, grant, error);
-  if (status == RAWHAL_OK)
-    grant->admitted_at = deadline_now();
-  return status;
+  copies_t *copies = &device->copies.turns;
+  rawhal_status_t status = RAWHAL_OK;
+  *turn = (copies_turn_t){.bytes = bytes};
+  if (limiter && !copies->lease)
+    status = copies_open(copies, limiter, NULL, error);
+  return status == RAWHAL_OK && limiter ? copies_await(copies, turn, NULL, error) : status;
 }
 
-/* Copies are blocking: the host's clock knows how long they took. */
-void limits_complete_copy(rawhal_device_t *device, const limit_grant_t *grant)
+void limits_complete_copy(rawhal_device_t *device, const copies_turn_t *turn)
 {
-  if (grant->launches)
-    limit_complete(device->copies.lease, grant, 0, 0);
+  if (turn->grant.launches)
+    copies_charge(&device->copies.turns, turn, (gate_span_t){0});
 }

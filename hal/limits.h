@@ -15,7 +15,8 @@ RAWHAL_CHECKED rawhal_status_t limits_reserve(const rawhal_device_t *device, led
 void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_t bytes);
 /* Device time of copies. The caller holds the engine's lock. */
 RAWHAL_CHECKED rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes,
-                                                 limit_grant_t *grant, rawhal_error_t *error);
-void limits_complete_copy(rawhal_device_t *device, const limit_grant_t *grant);
+                                                 copies_turn_t *turn, rawhal_error_t *error);
+/* The host's clock knows how long it took. */
+void limits_complete_copy(rawhal_device_t *device, const copies_turn_t *turn);
 
 #endif
