@@ -4,7 +4,6 @@
 #include "front/service.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 /* Naps, in ns. A copy that is held back waits for a kernel, mostly: soon at first, and later no
  * longer than it has waited. One that is to be paid for first may be late: the burst makes up for
@@ -60,28 +59,23 @@ static void open_gates(engine_t *engine, bool *ready)
   }
 }
 
-static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
-{
-  return value < least ? least : value > most ? most : value;
-}
-
 /* When to look again; 0: when something is asked for. */
 static uint64_t next_look(engine_t *engine, bool ready)
 {
-  uint64_t now = service_now(), retry = limit_retry_at(engine->turns.lease);
+  uint64_t now = clock_now(), retry = limit_retry_at(engine->turns.lease);
   if (ready && retry > now)
-    return clamp(retry, now + unpaid_least, now + retry_most);
+    return clock_clamp(retry, now + unpaid_least, now + retry_most);
   if (engine->waiting) {
     const uint64_t nap = engine->nap, paid = ready ? limit_expects_at(engine->turns.lease) : 0;
-    engine->nap = clamp(2 * nap, nap_least, nap_most);
-    return clamp(paid, now + nap, now + retry_most);
+    engine->nap = clock_clamp(2 * nap, nap_least, nap_most);
+    return clock_clamp(paid, now + nap, now + retry_most);
   }
   const bool awaited = limit_is_shared(engine->turns.lease) || proxies_hold(NULL);
   pthread_mutex_lock(&engine->harvest);
-  uint64_t left = !engine->flying ? engine->landing ? landing_nap : 0
-                  : awaited
-                      ? clamp(engine->flying->turn.grant.estimate_ns, awaited_least, awaited_most)
-                      : alone_nap;
+  uint64_t left =
+      !engine->flying ? engine->landing ? landing_nap : 0
+      : awaited ? clock_clamp(engine->flying->turn.grant.estimate_ns, awaited_least, awaited_most)
+                : alone_nap;
   pthread_mutex_unlock(&engine->harvest);
   return left ? now + left : 0;
 }
@@ -98,8 +92,7 @@ static void *serve(void *context)
     uint64_t until = next_look(engine, ready);
     engine->idle = until == 0;
     if (until) {
-      struct timespec time = {.tv_sec = (time_t)(until / 1000000000u),
-                              .tv_nsec = (long)(until % 1000000000u)};
+      const struct timespec time = clock_timespec(until);
       (void)pthread_cond_timedwait(&engine->wake, &engine->lock, &time);
     } else {
       (void)pthread_cond_wait(&engine->wake, &engine->lock);
@@ -313,7 +306,7 @@ static void forget(engine_t *engine)
 {
   for (int i = 0; i < 1000 && (engine->flying || engine->landing); ++i) {
     (void)copies_harvest(engine);
-    service_nap(nap_most);
+    clock_nap(nap_most);
   }
   /* What has not finished is left to the runtime's end. */
   copies_close(&engine->turns);

@@ -22,7 +22,7 @@ static void forward_waiting(proxy_t *proxy)
 {
   for (int i = 0; proxy->held && i < 10000; ++i) {
     proxy_unlock(proxy);
-    service_nap(1000000);
+    clock_nap(1000000);
     pthread_mutex_lock(&proxy->lock);
     (void)flight_harvest(proxy);
     proxy_forward(proxy);

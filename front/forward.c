@@ -266,7 +266,7 @@ static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
 {
   front_report("a queue was stopped: %s", why);
   uint64_t alive = 0; /* it may have died of something else meanwhile */
-  (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, service_now());
+  (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, clock_now());
   (void)front.hsa.queue_inactivate(proxy->real);
   flight_end_all(proxy, atomic_load(&proxy->died_at));
   proxy->failure = status;
@@ -347,7 +347,7 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
   }
   for (uint64_t ticket = proxy->tickets; ticket < first + count; ++ticket)
     if (!flight_signal(proxy, ticket).handle) {
-      hold(proxy, service_now() + 1000000);
+      hold(proxy, clock_now() + 1000000);
       return false;
     }
   flight_batch_t *batch = flight_next(proxy);
@@ -450,7 +450,7 @@ static bool forward_commands(proxy_t *proxy, const proxy_packet_t *packet)
   rawhal_error_t error;
   (void)flight_harvest(proxy);
   if (!flight_has_room(proxy, 1) || !has_room(proxy, 1) || !flight_signal(proxy, ticket).handle) {
-    hold(proxy, service_now() + 1000000);
+    hold(proxy, clock_now() + 1000000);
     return false;
   }
   flight_batch_t *batch = flight_next(proxy);

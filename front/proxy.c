@@ -213,7 +213,7 @@ static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
   proxy_t *proxy = data;
   (void)source; /* which the program does not know */
   uint64_t alive = 0;
-  (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, service_now());
+  (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, clock_now());
   if (proxy->gate.lease)
     flight_end_all(proxy, atomic_load(&proxy->died_at));
   if (proxy->callback)
@@ -296,7 +296,7 @@ static void unmake(proxy_t *proxy)
   service_stop(proxy);
   proxy_set_held(proxy, false);
   if (proxy->gate.lease)
-    flight_end_all(proxy, service_now());
+    flight_end_all(proxy, clock_now());
   limit_lease_destroy(proxy->gate.lease);
   scratch_keep(&proxy->gate.scratch);
   held_give_back(proxy->own);
@@ -386,10 +386,10 @@ hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_
 static void let_finish(proxy_t *proxy)
 {
   static const uint64_t timeout = 20000000, nap = 50000;
-  const uint64_t end = service_now() + timeout;
-  while (!atomic_load(&proxy->died_at) && proxy_in_flight(proxy) && service_now() < end)
+  const uint64_t end = clock_now() + timeout;
+  while (!atomic_load(&proxy->died_at) && proxy_in_flight(proxy) && clock_now() < end)
     if (!flight_harvest(proxy))
-      service_nap(nap);
+      clock_nap(nap);
 }
 
 hsa_status_t proxy_destroy(proxy_t *proxy)

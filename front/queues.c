@@ -43,9 +43,9 @@ static hsa_status_t queue_inactivate(hsa_queue_t *queue)
   if (front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
   uint64_t alive = 0;
-  (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, service_now());
+  (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, clock_now());
   hsa_status_t result = front.hsa.queue_inactivate(proxy->real);
-  flight_end_all(proxy, service_now());
+  flight_end_all(proxy, clock_now());
   return result;
 }
 
@@ -70,7 +70,7 @@ static void leave_time(const proxy_t *proxy, uint64_t read)
 {
   uint64_t write = __atomic_load_n(&proxy->face->write_dispatch_id, __ATOMIC_RELAXED);
   if (write - read > proxy->mask)
-    service_nap(50000);
+    clock_nap(50000);
 }
 
 static uint64_t read_index(proxy_t *proxy)

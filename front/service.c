@@ -21,31 +21,6 @@ static const uint64_t retry_most = 100000000; /* limits may be changed */
 
 atomic_bool service_ended;
 
-uint64_t service_now(void)
-{
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static struct timespec timespec_of(uint64_t ns)
-{
-  return (struct timespec){.tv_sec = (time_t)(ns / 1000000000u),
-                           .tv_nsec = (long)(ns % 1000000000u)};
-}
-
-void service_nap(uint64_t ns)
-{
-  struct timespec time = timespec_of(ns);
-  WITHOUT_CANCELLATION();
-  (void)nanosleep(&time, NULL);
-}
-
-static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
-{
-  return value < least ? least : value > most ? most : value;
-}
-
 /* A queue that asks for more than the share gets the next turn when the last is paid for, however
  * long before it has finished. The limiter knows when that is; it counts from when the last was
  * due, so that the thread may be late without losing by it. One that is not held back by time goes
@@ -53,9 +28,9 @@ static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
 static uint64_t held_until(proxy_t *proxy, uint64_t now)
 {
   uint64_t left = flight_left(proxy, now); /* of its own: there is a way to the device and back */
-  uint64_t ends = now + clamp(left + left / 16 + held_least, held_least, held_most);
+  uint64_t ends = now + clock_clamp(left + left / 16 + held_least, held_least, held_most);
   uint64_t paid = limit_expects_at(proxy->gate.lease);
-  return paid > ends ? clamp(paid, now, now + paced_most) : ends;
+  return paid > ends ? clock_clamp(paid, now, now + paced_most) : ends;
 }
 
 /* When to look again; 0: when something is rung. The caller holds the lock. */
@@ -63,13 +38,14 @@ static uint64_t next_look(proxy_t *proxy, uint64_t now)
 {
   bool in_flight = proxy_in_flight(proxy) != 0;
   if (proxy->held && proxy->retry_at > now)
-    return clamp(proxy->retry_at, now, now + retry_most);
+    return clock_clamp(proxy->retry_at, now, now + retry_most);
   if (proxy->held)
     return in_flight ? held_until(proxy, now) : now + nothing_known;
   if (!in_flight)
     return proxy_is_read(proxy) ? 0 : now + alone_least;
   bool awaited = limit_is_shared(proxy->gate.lease) || proxies_hold(proxy);
-  return now + clamp(flight_left(proxy, now), awaited ? shared_least : alone_least, loose_most);
+  return now +
+         clock_clamp(flight_left(proxy, now), awaited ? shared_least : alone_least, loose_most);
 }
 
 static void sleep_until(proxy_t *proxy, uint64_t until)
@@ -78,7 +54,7 @@ static void sleep_until(proxy_t *proxy, uint64_t until)
   atomic_store(&proxy->blind, proxy->held && !proxy_in_flight(proxy));
   proxy->planned = proxy->held;
   if (until) {
-    struct timespec time = timespec_of(until);
+    struct timespec time = clock_timespec(until);
     (void)pthread_cond_timedwait(&proxy->wake, &proxy->lock, &time);
   } else {
     (void)pthread_cond_wait(&proxy->wake, &proxy->lock);
@@ -113,7 +89,7 @@ static void *serve(void *context)
     (void)proxy_read_index(proxy); /* there are programs that read it where it is */
     if (any && proxies_hold(proxy))
       service_tell();
-    uint64_t until = next_look(proxy, service_now());
+    uint64_t until = next_look(proxy, clock_now());
     if (!proxy->stop)
       sleep_until(proxy, until);
   }

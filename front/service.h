@@ -4,6 +4,8 @@
 
 #include "front/proxy.h"
 
+#include "base/clock.h"
+
 /* One that is woken by `wake`, whose clock is CLOCK_MONOTONIC. */
 bool service_thread(pthread_t *thread, pthread_cond_t *wake, void *(*function)(void *),
                     void *context, const char *name);
@@ -18,7 +20,5 @@ bool service_is_self(const proxy_t *proxy); /* on whose thread the caller is */
 void service_tell(void);
 /* From here on, threads of the program do what the service threads did. */
 extern atomic_bool service_ended;
-uint64_t service_now(void);
-void service_nap(uint64_t ns);
 
 #endif

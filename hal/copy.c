@@ -12,8 +12,6 @@
 
 enum { STAGING_BYTES = 4 << 20 };
 
-static const uint64_t a_second = 1000000000u;
-
 void copy_engine_init(copy_engine_t *engine)
 {
   pthread_mutex_init(&engine->lock, NULL);
@@ -30,7 +28,7 @@ static rawhal_status_t engine_wait(rawhal_device_t *device, uint64_t timeout_ns,
   do
     *value = runtime->hsa.hsa_signal_wait_scacquire(engine->signal, HSA_SIGNAL_CONDITION_LT, 1,
                                                     ticks, HSA_WAIT_STATE_BLOCKED);
-  while (*value >= 1 && (deadline == RAWHAL_FOREVER || deadline_now() < deadline));
+  while (*value >= 1 && (deadline == RAWHAL_FOREVER || clock_now() < deadline));
   bool was_stuck = engine->stuck;
   engine->stuck = *value >= 1;
   if (engine->stuck && !was_stuck)
@@ -52,7 +50,7 @@ bool copy_engine_settle(rawhal_device_t *device)
   hsa_signal_value_t ignored;
   pthread_mutex_lock(&engine->lock);
   if (engine->stuck)
-    (void)!engine_wait(device, a_second, &ignored, NULL);
+    (void)!engine_wait(device, CLOCK_SECOND, &ignored, NULL);
   bool settled = !engine->stuck;
   pthread_mutex_unlock(&engine->lock);
   return settled;

@@ -58,7 +58,7 @@ static bool death_begin(rawhal_queue_t *queue)
 /* The cause has been written. */
 static void death_end(rawhal_queue_t *queue)
 {
-  atomic_store(&queue->died_at, deadline_now());
+  atomic_store(&queue->died_at, clock_now());
   for (uint32_t i = 0; i < queue->ring.tickets; ++i) {
     queue_slot_t *slot = &queue->slots[i];
     slot->final = queue->device->hsa->hsa_signal_exchange_scacq_screl(slot->signal, QUEUE_POISON);

@@ -280,7 +280,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   queue_list_remove(queue);
   transfers_end(queue);
   const uint64_t died = atomic_load(&queue->died_at);
-  queue_settle(queue, died ? died : deadline_now());
+  queue_settle(queue, died ? died : clock_now());
   charge_close(queue);
   callbacks_finish(queue);
   transfers_free(queue);

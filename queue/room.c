@@ -6,9 +6,6 @@
 #include "base/error.h"
 
 #include <errno.h>
-#include <time.h>
-
-static const uint64_t second_ns = 1000000000u;
 
 /* On the stack of a thread that waits. */
 typedef struct room_waiter {
@@ -38,7 +35,7 @@ static void leave(queue_room_t *room, const room_waiter_t *me)
 /* Is the thread the first of those that wait? Sleeps until it is, or until the deadline. */
 static bool turn_comes(queue_room_t *room, const room_waiter_t *me, uint64_t deadline)
 {
-  struct timespec until = {(time_t)(deadline / second_ns), (long)(deadline % second_ns)};
+  const struct timespec until = clock_timespec(deadline);
   int late = 0;
   WITHOUT_CANCELLATION(); /* `me` is on the stack */
   pthread_mutex_lock(&room->lock);
@@ -71,7 +68,7 @@ static rawhal_status_t reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t
       return RAWHAL_OK;
     if (deadline == 0)
       return no_room(RAWHAL_WOULD_BLOCK, packets, blocks, error);
-    if (deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
+    if (deadline != RAWHAL_FOREVER && clock_now() >= deadline)
       return no_room(RAWHAL_TIMED_OUT, packets, blocks, error);
     queue_wait_for_room(queue, deadline);
   }

@@ -2,18 +2,13 @@
 
 #include "queue/wait.h"
 
-#include "base/cancel.h"
 #include "base/error.h"
 
 #include <hsa/amd_hsa_queue.h>
-#include <time.h>
-
-static const uint64_t a_second = 1000000000u;
 
 void shared_nap(void)
 {
-  WITHOUT_CANCELLATION();
-  (void)nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+  clock_nap(50000);
 }
 
 /* Acquire: the device has read the packets before. Where the runtime documents it
@@ -66,7 +61,7 @@ static rawhal_status_t try_again(rawhal_queue_t *queue, uint32_t packets, uint64
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK && deadline == 0)
     status = rawhal_fail(error, RAWHAL_WOULD_BLOCK, "no room for %u packets now", packets);
-  else if (status == RAWHAL_OK && deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
+  else if (status == RAWHAL_OK && deadline != RAWHAL_FOREVER && clock_now() >= deadline)
     status =
         rawhal_fail(error, RAWHAL_TIMED_OUT, "no room for %u packets before the deadline", packets);
   if (status == RAWHAL_OK)
@@ -103,14 +98,14 @@ rawhal_status_t shared_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t
 
 bool shared_end(rawhal_queue_t *queue)
 {
-  uint64_t deadline = rawhal_deadline_after(a_second);
+  uint64_t deadline = rawhal_deadline_after(CLOCK_SECOND);
   for (;;) {
     queue_drain(queue);
     if (queue_check(queue, NULL) != RAWHAL_OK)
       return true; /* the runtime has stopped it */
     if (ring_finished(&queue->ring) == ring_last_ticket(&queue->ring))
       return true;
-    if (deadline_now() >= deadline)
+    if (clock_now() >= deadline)
       return false;
     shared_nap();
   }

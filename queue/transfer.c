@@ -11,8 +11,6 @@
 
 enum { PACKETS = 2 };
 
-static const uint64_t a_second = 1000000000u;
-
 static transfer_t *transfer_of(const rawhal_queue_t *queue, const queue_slot_t *slot)
 {
   return &queue->transfers.of_slot[slot - queue->slots];
@@ -197,7 +195,7 @@ static rawhal_status_t place_until(rawhal_queue_t *queue, const queue_transfer_t
     rawhal_status_t status = place(queue, wanted, grant, reserved, placed, error);
     if (*placed || status != RAWHAL_WOULD_BLOCK || deadline == 0)
       return status;
-    if (deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
+    if (deadline != RAWHAL_FOREVER && clock_now() >= deadline)
       return rawhal_fail(error, RAWHAL_TIMED_OUT, "no room for a copy before the deadline");
     submit_wait_for_room(queue, deadline);
   }
@@ -270,11 +268,11 @@ void transfers_release(rawhal_queue_t *queue)
 void transfers_end(rawhal_queue_t *queue)
 {
   const queue_device_t *device = queue->device;
-  uint64_t deadline = rawhal_deadline_after(a_second);
+  uint64_t deadline = rawhal_deadline_after(CLOCK_SECOND);
   transfers_release(queue);
   for (uint32_t i = 0; i < queue->ring.tickets; ++i) {
     transfer_t *transfer = &queue->transfers.of_slot[i];
-    uint64_t now = deadline_now();
+    uint64_t now = clock_now();
     uint64_t ticks = deadline_ticks(now < deadline ? deadline - now : 0, device->timestamp_hz);
     if (transfer->done.handle &&
         device->hsa->hsa_signal_wait_scacquire(transfer->done, HSA_SIGNAL_CONDITION_LT, 1, ticks,

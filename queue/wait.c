@@ -8,26 +8,16 @@
 #include "base/error.h"
 
 #include <sched.h>
-#include <time.h>
-
-static const uint64_t second_ns = 1000000000u;
-
-uint64_t deadline_now(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * second_ns + (uint64_t)now.tv_nsec;
-}
 
 uint64_t rawhal_deadline_after(uint64_t nanoseconds)
 {
-  uint64_t now = deadline_now();
+  uint64_t now = clock_now();
   return nanoseconds > RAWHAL_FOREVER - now ? RAWHAL_FOREVER : now + nanoseconds;
 }
 
 uint64_t deadline_ticks(uint64_t nanoseconds, uint64_t hz)
 {
-  unsigned __int128 exact = (unsigned __int128)nanoseconds * hz / second_ns + 1;
+  unsigned __int128 exact = (unsigned __int128)nanoseconds * hz / CLOCK_SECOND + 1;
   return exact < UINT64_MAX ? (uint64_t)exact : UINT64_MAX;
 }
 
@@ -51,7 +41,7 @@ void queue_slot_leave(rawhal_queue_t *queue, queue_slot_t *slot)
 /* Sleeps until the thread that sleeps on the slot no longer does, or the deadline. */
 static void slot_follow(rawhal_queue_t *queue, const queue_slot_t *slot, uint64_t deadline)
 {
-  struct timespec until = {(time_t)(deadline / second_ns), (long)(deadline % second_ns)};
+  const struct timespec until = clock_timespec(deadline);
   pthread_mutex_lock(&queue->sleep_lock);
   if (slot->slept_on && deadline == RAWHAL_FOREVER)
     pthread_cond_wait(&queue->woken, &queue->sleep_lock);
@@ -67,7 +57,7 @@ static void slot_sleep(rawhal_queue_t *queue, queue_slot_t *slot, int64_t target
   WITHOUT_CANCELLATION(); /* of all that waits for the device; others would lose the slot */
   uint64_t ticks = UINT64_MAX;
   if (deadline != RAWHAL_FOREVER) {
-    uint64_t now = deadline_now();
+    uint64_t now = clock_now();
     if (now >= deadline)
       return;
     ticks = deadline_ticks(deadline - now, queue->device->timestamp_hz);
@@ -246,7 +236,7 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
     if (deadline == 0)
       return rawhal_fail(error, RAWHAL_WOULD_BLOCK, "ticket %llu has not finished",
                          (unsigned long long)ticket);
-    if (deadline != RAWHAL_FOREVER && deadline_now() >= deadline)
+    if (deadline != RAWHAL_FOREVER && clock_now() >= deadline)
       return rawhal_fail(error, RAWHAL_TIMED_OUT,
                          "ticket %llu had not finished when the deadline passed",
                          (unsigned long long)ticket);

@@ -4,6 +4,8 @@
 
 #include "queue/fault.h"
 
+#include "base/clock.h"
+
 /* Gives back the room of finished submissions. */
 void queue_drain(rawhal_queue_t *queue);
 /* The device has let go of the queue at `at`: charges what is left. Takes the lock without a lease,
@@ -14,7 +16,6 @@ void queue_settle(rawhal_queue_t *queue, uint64_t at);
 limit_queue_t queue_reached(rawhal_queue_t *queue);
 /* Sleeps until the oldest submission in flight has finished, the queue dies, or the deadline. */
 void queue_wait_for_room(rawhal_queue_t *queue, uint64_t deadline);
-uint64_t deadline_now(void);
 /* Nanoseconds in ticks of a clock, rounded up and saturating: what the runtime's waits want. */
 uint64_t deadline_ticks(uint64_t nanoseconds, uint64_t hz);
 /* INVALID_ARGUMENT when the ticket was never given out, or `queue` is NULL. */
