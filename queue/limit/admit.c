@@ -4,11 +4,10 @@
 
 #include "queue/limit/attempt.h"
 #include "queue/limit/caps.h"
-#include "queue/limit/charge.h"
+#include "queue/limit/complete.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/lease.h"
 #include "queue/limit/member.h"
-#include "queue/limit/publish.h"
 
 #include "base/cancel.h"
 #include "base/error.h"

@@ -1,9 +1,8 @@
 /* Admission ahead of turn: of what others may wait for that are in flight already. */
 #include "queue/limit/admit.h"
 #include "queue/limit/caps.h"
-#include "queue/limit/charge.h"
+#include "queue/limit/complete.h"
 #include "queue/limit/levels.h"
-#include "queue/limit/publish.h"
 
 static void take(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now)
 {

@@ -6,8 +6,8 @@
 #include "queue/limit/attempt.h"
 
 #include "queue/limit/caps.h"
+#include "queue/limit/complete.h"
 #include "queue/limit/lease.h"
-#include "queue/limit/publish.h"
 #include "queue/limit/weight.h"
 
 /* ---- Time and launches ---- */

@@ -1,12 +1,33 @@
-/* What has ended, besides what admission.h says of it. Internal to this folder. */
+/* What a completion does, besides what admission.h says of it. Internal to this folder. */
 #ifndef RAWHAL_QUEUE_LIMIT_COMPLETE_H
 #define RAWHAL_QUEUE_LIMIT_COMPLETE_H
 
 #include "queue/limit/limiter.h"
 
+/* Is anything that has finished not charged yet? */
+static inline bool limiter_owes(const rawhal_limiter_t *limiter)
+{
+  return limiter->pending_count || limiter->pending_estimate_ns;
+}
+
+/* Charges what has finished. The caller holds the lock. */
+void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
 /* Charges the time up to `until` in which a lease had something in flight and that is not charged
  * yet. */
 void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
                             uint64_t until);
+/* Charges what a member that is dead or leaves had running. The caller is the member itself, or the
+ * only one that may reclaim it. */
+void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
+
+/* Says that chances may have changed, and wakes sleeping threads. */
+void limiter_signal(rawhal_limiter_t *limiter);
+void limit_signal_node(const limit_clock_t *clock, region_node_t *node);
+/* Tells others what is in flight here, and since when something has been running. The caller holds
+ * the lock. */
+void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now);
+/* Parts of it, which need no lock: how much, and that something runs now, if nothing did. */
+void limiter_publish_load(rawhal_limiter_t *limiter);
+void limiter_publish_start(rawhal_limiter_t *limiter, uint64_t now);
 
 #endif

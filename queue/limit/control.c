@@ -1,8 +1,8 @@
 /* Changing limits from outside, through the region's file: an operator is not a member, holds no
  * slot, and makes its changes under the structure lock, as a process does that joins. */
+#include "queue/limit/complete.h"
 #include "queue/limit/config.h"
 #include "queue/limit/node.h"
-#include "queue/limit/publish.h"
 #include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
 #include "queue/limit/table.h"

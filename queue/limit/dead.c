@@ -5,7 +5,7 @@
  * Then its slot is reclaimed, by one process at a time; if that one dies too, the next goes on. */
 #include "queue/limit/dead.h"
 
-#include "queue/limit/charge.h"
+#include "queue/limit/complete.h"
 #include "queue/limit/debts.h"
 #include "queue/limit/ledger.h"
 #include "queue/limit/node.h"

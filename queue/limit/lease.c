@@ -2,10 +2,8 @@
 #include "queue/limit/lease.h"
 
 #include "queue/limit/caps.h"
-#include "queue/limit/charge.h"
 #include "queue/limit/complete.h"
 #include "queue/limit/node.h"
-#include "queue/limit/publish.h"
 
 #include "base/error.h"
 

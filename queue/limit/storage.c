@@ -1,11 +1,11 @@
 /* Where the value of each limit is stored, and changing it there while it is in use. */
 #include "queue/limit/storage.h"
 
+#include "queue/limit/complete.h"
 #include "queue/limit/config.h"
 #include "queue/limit/lease.h"
 #include "queue/limit/member.h"
 #include "queue/limit/node.h"
-#include "queue/limit/publish.h"
 #include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
 #include "queue/limit/table.h"

@@ -1,11 +1,10 @@
 #include "tests/limit/shim.h"
 
 #include "queue/limit/attempt.h"
-#include "queue/limit/charge.h"
+#include "queue/limit/complete.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/member.h"
 #include "queue/limit/memory.h"
-#include "queue/limit/publish.h"
 
 #include <signal.h>
 #include <stdlib.h>
