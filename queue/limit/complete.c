@@ -9,9 +9,8 @@
  */
 #include "queue/limit/complete.h"
 
-#include "queue/limit/caps.h"
+#include "queue/limit/admit.h"
 #include "queue/limit/lease.h"
-#include "queue/limit/node.h"
 #include "queue/limit/overlap.h"
 #include "queue/limit/usage.h"
 #include "queue/limit/weight.h"
@@ -54,29 +53,6 @@ static uint64_t running_since(const rawhal_limiter_t *limiter, uint64_t now)
     return since ? now : 0;
   uint64_t paid = interval_set_since(&limiter->paid, since - (uint64_t)limiter->clock_offset);
   return paid < now - since ? since + paid : now;
-}
-
-/* The thread that publishes last has looked after the last change. */
-void limiter_publish_load(rawhal_limiter_t *limiter)
-{
-  const uint64_t most = UINT64_MAX >> LOAD_NS_BITS;
-  uint64_t published = 0;
-  for (bool first = true;; first = false) {
-    const uint64_t submissions = flight_now(&limiter->flight, FLIGHT_SUBMISSIONS);
-    const uint64_t ns = flight_now(&limiter->flight, FLIGHT_NS);
-    const uint64_t load =
-        (submissions < most ? submissions : most) << LOAD_NS_BITS | (ns < LOAD_NS ? ns : LOAD_NS);
-    if (!first && load == published)
-      return;
-    published = load;
-    atomic_store(&limiter->me->hot.load, published);
-  }
-}
-
-void limiter_publish_start(rawhal_limiter_t *limiter, uint64_t now)
-{
-  uint64_t nothing = 0;
-  (void)atomic_compare_exchange_strong(&limiter->me->hot.running_since, &nothing, now);
 }
 
 void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now)

@@ -26,8 +26,4 @@ void limit_signal_node(const limit_clock_t *clock, region_node_t *node);
 /* Tells others what is in flight here, and since when something has been running. The caller holds
  * the lock. */
 void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now);
-/* Parts of it, which need no lock: how much, and that something runs now, if nothing did. */
-void limiter_publish_load(rawhal_limiter_t *limiter);
-void limiter_publish_start(rawhal_limiter_t *limiter, uint64_t now);
-
 #endif

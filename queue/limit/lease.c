@@ -1,9 +1,8 @@
 /* Leases: what they hold in advance, and how they come and go. */
 #include "queue/limit/lease.h"
 
-#include "queue/limit/caps.h"
+#include "queue/limit/admit.h"
 #include "queue/limit/complete.h"
-#include "queue/limit/node.h"
 
 #include "base/error.h"
 
@@ -12,7 +11,8 @@
 
 /* ---- Credit ---- */
 
-flight_t credit_flight(const credit_t *credit)
+/* What of the process's flight `credit` is, whose time and submissions are counted elsewhere. */
+static flight_t credit_flight(const credit_t *credit)
 {
   flight_t flight = {{0}};
   for (int i = 0; i < CAPS; ++i)
@@ -42,8 +42,12 @@ static uint64_t least_of(uint64_t a, uint64_t b)
   return a < b ? a : b;
 }
 
-bool lease_wants(const limit_lease_t *lease, uint64_t ns, uint32_t members, uint64_t room,
-                 const limit_cost_t *last, uint64_t last_ns, credit_t *more)
+/* What it should get on top of what it has, as far as limits allow, if that will do for a few more
+ * batches like the last, which was estimated to take `last_ns`; if not it is not worth taking.
+ * `ns`: device time that it may hold. `members`: processes of the tenant. `room`: submissions that
+ * may still go in flight. */
+static bool lease_wants(const limit_lease_t *lease, uint64_t ns, uint32_t members, uint64_t room,
+                        const limit_cost_t *last, uint64_t last_ns, credit_t *more)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
   const uint64_t have = atomic_load_explicit(&lease->credit, memory_order_relaxed);
@@ -77,7 +81,9 @@ bool lease_wants(const limit_lease_t *lease, uint64_t ns, uint32_t members, uint
   return true;
 }
 
-bool lease_fill(limit_lease_t *lease, const credit_t *more)
+/* Gives it `more`, which has been taken from the levels above. False: another thread has filled it
+ * meanwhile, and both do not fit. */
+static bool lease_fill(limit_lease_t *lease, const credit_t *more)
 {
   const flight_t flight = credit_flight(more);
   uint64_t have = atomic_load(&lease->credit), word = 0;
@@ -94,6 +100,55 @@ bool lease_fill(limit_lease_t *lease, const credit_t *more)
   else
     flight_undo(&lease->flight, &flight);
   return fits;
+}
+
+/* What a lease may hold in advance: submissions that every level has room for, and device time that
+ * is small against each burst and against what others may hold. */
+static void levels_room(const limit_lease_t *lease, const peers_t *peers, uint64_t *submissions,
+                        uint64_t *ns)
+{
+  const levels_t levels = levels_of(lease, peers);
+  *submissions = UINT64_MAX;
+  *ns = LIMIT_LEASE_NS;
+  for (int i = 0; i < LEVELS; ++i) {
+    const level_t *at = &levels.of[i];
+    const uint64_t share = node_load(&at->node->share), most = node_most_in_flight(share);
+    const uint64_t there = flight_now(at->ours, FLIGHT_SUBMISSIONS) + at->others->submissions;
+    const uint64_t left = most > there ? most - there : 0;
+    const uint64_t part =
+        node_device_time(share, node_burst(at->node)) / (4ull * peers->tenant_members);
+    *submissions = left < *submissions ? left : *submissions;
+    if (share < REGION_SHARE_ONE && part < *ns)
+      *ns = part;
+  }
+}
+
+void lease_refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last, uint64_t last_ns,
+                  peers_t *peers)
+{
+  rawhal_limiter_t *limiter = lease->limiter;
+  credit_t more;
+  refusal_t none;
+  uint64_t submissions, ns;
+  levels_room(lease, peers, &submissions, &ns);
+  if (peers->others_wait ||
+      !lease_wants(lease, ns, peers->tenant_members, submissions, last, last_ns, &more))
+    return;
+  const flight_t capped = credit_flight(&more);
+  const uint64_t launches = more.of[CREDIT_LAUNCHES];
+  const portion_t portion = {
+      .flight = {{[FLIGHT_SUBMISSIONS] = launches, [FLIGHT_NS] = more.of[CREDIT_NS]}},
+      .launches = launches,
+      .whole = true};
+  if (caps_reserve(limiter, &capped))
+    return;
+  if (lease_take(lease, now, &portion, &none, peers)) {
+    if (lease_fill(lease, &more))
+      return;
+    node_rate_return(&limiter->tenant->node, node_load(&lease->rate), launches);
+    lease_give_back(lease, &portion.flight);
+  }
+  flight_undo(&limiter->flight, &capped);
 }
 
 /* ---- Coming and going ---- */

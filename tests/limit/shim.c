@@ -1,6 +1,6 @@
 #include "tests/limit/shim.h"
 
-#include "queue/limit/attempt.h"
+#include "queue/limit/admit.h"
 #include "queue/limit/complete.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/member.h"
