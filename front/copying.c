@@ -1,5 +1,5 @@
 #include "front/copy.h"
-#include "front/proxy.h"
+#include "front/proxies.h"
 #include "front/report.h"
 #include "front/service.h"
 

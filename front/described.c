@@ -4,7 +4,7 @@
  * So its ring is in the host's memory wherever the program wants it (it is the program's face that
  * the program writes), and it has no ring of metadata. Facts: hsa_ext_amd.h of HSA 1.31. */
 #include "front/devices.h"
-#include "front/proxy.h"
+#include "front/proxies.h"
 #include "front/queues.h"
 #include "front/report.h"
 

@@ -5,7 +5,7 @@
 #include "front/copying.h"
 #include "front/flight.h"
 #include "front/forward.h"
-#include "front/proxy.h"
+#include "front/proxies.h"
 #include "front/queues.h"
 #include "front/service.h"
 

@@ -22,18 +22,6 @@ static flight_batch_t *batch_at(proxy_t *proxy, uint64_t number)
   return &proxy->batches[number % PROXY_SIGNALS];
 }
 
-hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket)
-{
-  hsa_signal_t *signal = &proxy->signals[ticket % PROXY_SIGNALS];
-  if (signal->handle)
-    return *signal;
-  /* No thread sleeps on it: without an interrupt it is made and signalled at less cost. */
-  if (front.hsa.amd_signal_create(1, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, signal) !=
-      HSA_STATUS_SUCCESS)
-    signal->handle = 0;
-  return *signal;
-}
-
 /* Of what was behind a barrier: the last that came before it. */
 static hsa_signal_t marker_of(const proxy_t *proxy, const flight_batch_t *batch)
 {

@@ -4,8 +4,7 @@
 #include "front/devices.h"
 #include "front/direct.h"
 #include "front/flight.h"
-#include "front/host_view.h"
-#include "front/proxy.h"
+#include "front/proxies.h"
 #include "front/report.h"
 #include "front/service.h"
 
@@ -18,19 +17,6 @@
 static const uint64_t batch_alone_ns = 4000000, batch_shared_ns = 1000000;
 
 enum { HARVEST_EACH = 32 }; /* dispatches: looking at what has finished costs */
-
-static const uint32_t type_mask = ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1)
-                                  << HSA_PACKET_HEADER_TYPE;
-
-static unsigned type_in(uint32_t first)
-{
-  return (first & type_mask) >> HSA_PACKET_HEADER_TYPE;
-}
-
-static unsigned type_of(const proxy_packet_t *packet)
-{
-  return type_in(packet->first);
-}
 
 /* All of a packet but its first word. Word by word: the program wrote it a moment ago, and a load
  * of more than one of its stores waits until both are in the cache. */
@@ -59,7 +45,7 @@ static inline bool see(const proxy_t *proxy, uint64_t index, proxy_packet_t *cop
   }
   const proxy_packet_t *packet = proxy_packet_at(proxy, index);
   copy->first = first_of(packet);
-  if (type_of(copy) == HSA_PACKET_TYPE_INVALID)
+  if (packet_type(copy) == HSA_PACKET_TYPE_INVALID)
     return false;
   copy_rest(copy, packet);
   return true;
@@ -149,6 +135,43 @@ static bool put_dispatch(proxy_t *proxy, proxy_packet_t *slot, uint32_t first, h
   return ours;
 }
 
+/* ---- Batches on the device ---- */
+
+/* Is there room for a batch of that many? */
+static bool flight_has_room(const proxy_t *proxy, uint32_t dispatches)
+{
+  return proxy->tickets + dispatches - atomic_load(&proxy->free_tickets) <= PROXY_SIGNALS;
+}
+
+/* The signal of the next ticket, set to 1; 0: it cannot be made. */
+static hsa_signal_t flight_signal(proxy_t *proxy, uint64_t ticket)
+{
+  hsa_signal_t *signal = &proxy->signals[ticket % PROXY_SIGNALS];
+  if (signal->handle)
+    return *signal;
+  /* No thread sleeps on it: without an interrupt it is made and signalled at less cost. */
+  if (front.hsa.amd_signal_create(1, 0, NULL, HSA_AMD_SIGNAL_AMD_GPU_ONLY, signal) !=
+      HSA_STATUS_SUCCESS)
+    signal->handle = 0;
+  return *signal;
+}
+
+/* Where the next batch is described, in its place. */
+static flight_batch_t *flight_next(proxy_t *proxy)
+{
+  return &proxy->batches[atomic_load_explicit(&proxy->begun, memory_order_relaxed) % PROXY_SIGNALS];
+}
+
+/* It was put into the device's ring, or is about to be. */
+static void flight_begin(proxy_t *proxy)
+{
+  const flight_batch_t *batch = flight_next(proxy);
+  proxy->tickets = batch->first + batch->count;
+  atomic_store_explicit(&proxy->begun,
+                        atomic_load_explicit(&proxy->begun, memory_order_relaxed) + 1,
+                        memory_order_release);
+}
+
 /* ---- Watching ---- */
 
 /* Once for each packet, though it is held back: it may be changed. False: it must not go. */
@@ -234,8 +257,8 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
       if (most == 1)
         break;
     }
-    if (count &&
-        (!see(proxy, index + count, packet) || type_of(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH))
+    if (count && (!see(proxy, index + count, packet) ||
+                  packet_type(packet) != HSA_PACKET_TYPE_KERNEL_DISPATCH))
       break;
     if (front.watched && !look_at(proxy, index + count, packet))
       break;
@@ -303,7 +326,7 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
   const uint32_t first = first_of(packet);
   const uint64_t ticket = proxy->tickets;
   const hsa_signal_t signal = proxy->signals[ticket % PROXY_SIGNALS];
-  if (type_in(first) != HSA_PACKET_TYPE_KERNEL_DISPATCH || front.watched || proxy->behind ||
+  if (packet_type_in(first) != HSA_PACKET_TYPE_KERNEL_DISPATCH || front.watched || proxy->behind ||
       index + 1 != proxy->announced || !signal.handle ||
       ticket - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1) ||
       !has_room(proxy, 1))
@@ -388,15 +411,6 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
   return true;
 }
 
-/* What is no signal the device says: it may be any number that the program or a kernel wrote, and
- * neither we nor the runtime may follow it. */
-static bool has_happened(hsa_signal_t signal)
-{
-  amd_signal_t there;
-  return !host_read(signal.handle, &there, sizeof(there)) || there.kind != AMD_SIGNAL_KIND_USER ||
-         there.value == 0;
-}
-
 /* False: it must not go, and the queue is stopped. */
 static bool look_at_other(proxy_t *proxy, const proxy_packet_t *packet)
 {
@@ -405,40 +419,6 @@ static bool look_at_other(proxy_t *proxy, const proxy_packet_t *packet)
     return true;
   fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, error.message);
   return false;
-}
-
-/* Of a barrier: has all of it, or any, happened? */
-static bool is_open(const proxy_packet_t *packet, unsigned type)
-{
-  const hsa_signal_t *wait_for = packet->barrier.dep_signal;
-  bool all = type == HSA_PACKET_TYPE_BARRIER_AND, any = false, open = true;
-  for (int i = 0; i < 5; ++i)
-    if (wait_for[i].handle) {
-      bool happened = has_happened(wait_for[i]);
-      open &= happened;
-      any |= happened;
-    }
-  return open || (!all && any);
-}
-
-static bool is_barrier(unsigned type)
-{
-  return type == HSA_PACKET_TYPE_BARRIER_AND || type == HSA_PACKET_TYPE_BARRIER_OR;
-}
-
-/* Of a vendor's packets those that wait for a value do no more than that. Others may have the
- * device do anything: PM4 may be dispatches, and so are some of gfx1250's. */
-enum { FORMAT_SHIFT = 16, FORMAT_MASK = 0xff };
-
-static bool is_vendors(unsigned type)
-{
-  return type == HSA_PACKET_TYPE_VENDOR_SPECIFIC;
-}
-
-static bool is_commands(uint32_t first)
-{
-  return is_vendors(type_in(first)) &&
-         (first >> FORMAT_SHIFT & FORMAT_MASK) != HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
 }
 
 /* One that is admitted as a dispatch of whatever length, with a barrier after it that tells when it
@@ -496,7 +476,7 @@ void proxy_forward(proxy_t *proxy)
       continue;
     if (!see(proxy, index, &packet))
       break;
-    const unsigned type = type_of(&packet);
+    const unsigned type = packet_type(&packet);
     if (type == HSA_PACKET_TYPE_KERNEL_DISPATCH && !proxy->device->counted) {
       if (!forward_uncounted(proxy, &packet))
         break;
@@ -519,15 +499,16 @@ void proxy_forward(proxy_t *proxy)
       }
       continue;
     }
-    if (is_commands(packet.first) && proxy->device->counted) {
+    if (packet_is_commands(packet.first) && proxy->device->counted) {
       announce(proxy, before);
       before = proxy->real_write;
       if (!forward_commands(proxy, &packet))
         break;
       continue;
     }
-    const bool open = is_barrier(type) ? is_open(&packet, type) : !is_vendors(type);
-    if (!has_room(proxy, 1) || (is_barrier(type) && !open && proxies_hold(proxy))) {
+    const bool open =
+        packet_is_barrier(type) ? packet_is_open(&packet, type) : !packet_is_vendors(type);
+    if (!has_room(proxy, 1) || (packet_is_barrier(type) && !open && proxies_hold(proxy))) {
       hold(proxy, 0);
       break;
     }
@@ -540,4 +521,62 @@ void proxy_forward(proxy_t *proxy)
   announce(proxy, before);
   if (proxy->holding != atomic_load_explicit(&proxy->held, memory_order_relaxed))
     proxy_set_held(proxy, proxy->holding);
+}
+
+/* ---- The program's ring ---- */
+
+/* The lines that the next launch will write, or read when the program has just written them: most
+ * went to the device's side since they were last here, and each is a wait where this has not asked
+ * for them before. */
+static void expect_next(proxy_t *proxy)
+{
+  const uint64_t next = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
+  const uint64_t at = proxy->real_write & (proxy->real->size - 1);
+  proxy_expect(proxy_packet_at(proxy, next));
+  proxy_expect((const proxy_packet_t *)proxy->real->base_address + at);
+  proxy_expect(flight_next(proxy));
+  proxy_expect((const char *)(flight_next(proxy) + 1) - 1);
+}
+
+static void forward_waiting(proxy_t *proxy)
+{
+  for (int i = 0; proxy->held && i < 10000; ++i) {
+    proxy_unlock(proxy);
+    clock_nap(1000000);
+    pthread_mutex_lock(&proxy->lock);
+    (void)flight_harvest(proxy);
+    proxy_forward(proxy);
+  }
+}
+
+void proxy_ring(proxy_t *proxy)
+{
+  uint64_t write = __atomic_load_n(&proxy->face->write_dispatch_id, __ATOMIC_ACQUIRE);
+  pthread_mutex_lock(&proxy->lock);
+  if (write > proxy->announced)
+    proxy->announced = write;
+  if (!proxy->held) /* or the service thread has it in hand */
+    proxy_forward(proxy);
+  if (atomic_load(&service_ended))
+    forward_waiting(proxy);
+  else
+    service_wake(proxy);
+  expect_next(proxy);
+  proxy_unlock(proxy);
+}
+
+uint64_t proxy_read_index(proxy_t *proxy)
+{
+  uint64_t taken = direct_read_index(proxy->real);
+  uint64_t forwarded = atomic_load_explicit(&proxy->forwarded, memory_order_acquire);
+  volatile uint64_t *shown = &proxy->face->read_dispatch_id;
+  uint64_t was = __atomic_load_n(shown, __ATOMIC_RELAXED), index = was;
+  /* An end that a later packet wrote in the meantime lies beyond what had been taken before. */
+  while (index < forwarded &&
+         atomic_load_explicit(&proxy->ends[index & proxy->mask], memory_order_relaxed) <= taken)
+    ++index;
+  while (was < index &&
+         !__atomic_compare_exchange_n(shown, &was, index, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    continue;
+  return was < index ? index : was;
 }

@@ -1,4 +1,4 @@
-/* What the program announces, into the device's ring: doorbell.c and forward.c. Internal. */
+/* What the program announces, into the device's ring. Internal. */
 #ifndef RAWHAL_FRONT_FORWARD_H
 #define RAWHAL_FRONT_FORWARD_H
 

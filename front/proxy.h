@@ -19,6 +19,7 @@
 #define RAWHAL_FRONT_PROXY_H
 
 #include "front/held.h"
+#include "front/packet.h"
 #include "front/watch.h"
 
 #include <hsa/amd_hsa_queue.h>
@@ -26,23 +27,11 @@
 #include <pthread.h>
 
 enum {
-  PROXY_PACKET_BYTES = 64,
   PROXY_PER_PACKET = 2, /* packets for one, at most */
   PROXY_SIGNALS = 512,  /* dispatches on the device, at most; a power of two */
   PROXY_BATCH = 64,     /* dispatches that are admitted as one, at most, without a share */
   PROXY_QUEUES = 1024,  /* of a process */
 };
-
-typedef union proxy_packet {
-  struct {
-    uint16_t header, setup;
-  };
-  uint32_t first; /* both */
-  hsa_kernel_dispatch_packet_t dispatch;
-  hsa_barrier_and_packet_t barrier;
-  uint32_t halves[PROXY_PACKET_BYTES / sizeof(uint32_t)];
-  uint64_t words[PROXY_PACKET_BYTES / sizeof(uint64_t)];
-} proxy_packet_t;
 
 /* Dispatches that were admitted together, and whose signals follow each other. */
 typedef struct flight_batch {
@@ -59,7 +48,7 @@ typedef struct proxy {
   hsa_queue_t *real;
   front_device_t *device;
   uint32_t index;    /* among the faces */
-  uint32_t visitors; /* with proxy.c's places_lock; so is: */
+  uint32_t visitors; /* with proxies.c's places_lock; so is: */
   bool leaving;      /* it is not visited any more, and its place not given away yet */
   uint32_t others;   /* that have been given it, too: cooperative queues of a device are one */
   void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
@@ -105,10 +94,6 @@ typedef struct proxy {
   _Atomic uint64_t free_tickets;    /* those below are of finished batches */
 } proxy_t;
 
-/* By the program's queue or the device's. NULL: not one of ours. */
-proxy_t *proxy_of(const hsa_queue_t *queue);
-/* NULL: no doorbell of ours. */
-proxy_t *proxy_of_doorbell(hsa_signal_t signal);
 /* What the program is to be told when no lock is held and nothing is visited: its handler may use
  * its queues, this one too, as other code may, and destroy them. Nothing without a callback. */
 typedef struct proxy_notice {
@@ -122,28 +107,6 @@ static inline void proxy_notify(const proxy_notice_t *notice)
   if (__builtin_expect(notice->callback != NULL, 0))
     notice->callback(notice->status, notice->source, notice->data);
 }
-
-/* Calls `visitor` for every proxy. Threads that destroy one wait until it has returned, so it must
- * neither destroy one nor call the program: what it puts into `notice` is told after the visit. */
-typedef void proxy_visitor(proxy_t *proxy, proxy_notice_t *notice);
-void proxies_each(proxy_visitor *visitor);
-void proxy_set_held(proxy_t *proxy, bool held);
-/* Is anything of another queue held back, or a copy? */
-bool proxies_hold(const proxy_t *but);
-
-typedef struct proxy_wish {
-  hsa_agent_t agent;
-  uint32_t size;
-  hsa_queue_type32_t type;
-  void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
-  void *data;
-  uint32_t private_bytes, group_bytes;
-} proxy_wish_t;
-hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_queue_t **queue);
-hsa_status_t proxy_destroy(proxy_t *proxy);
-void proxies_destroy(void); /* all of them; no other thread makes or destroys one */
-void proxies_forget(void);  /* when the runtime ends */
-void proxies_abandon(void); /* they are another process's */
 
 static inline proxy_packet_t *proxy_packet_at(const proxy_t *proxy, uint64_t index)
 {

@@ -6,7 +6,7 @@
 #include "front/flight.h"
 #include "front/forward.h"
 #include "front/memory.h"
-#include "front/proxy.h"
+#include "front/proxies.h"
 #include "front/report.h"
 #include "front/service.h"
 

@@ -5,7 +5,7 @@
 
 #include "front/flight.h"
 #include "front/forward.h"
-#include "front/proxy.h"
+#include "front/proxies.h"
 
 #include "base/cancel.h"
 

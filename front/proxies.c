@@ -1,5 +1,4 @@
-/* Making and unmaking proxies, and telling which queues are ours. */
-#include "front/proxy.h"
+#include "front/proxies.h"
 #include "base/cancel.h"
 #include "front/copying.h"
 #include "front/devices.h"
