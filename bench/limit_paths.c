@@ -1,5 +1,6 @@
 #include "bench/limit_paths.h"
 
+#include "queue/gate/gate.h"
 #include "queue/limit/admission.h"
 #include "queue/limit/memory.h"
 #include "queue/limit/node.h"
@@ -26,7 +27,7 @@ bool paths_admit(limit_lease_t *lease, unsigned count)
 {
   bool all = true;
   for (unsigned i = 0; i < count; ++i) {
-    limit_shape_t shape = {limit_key(1, 64), 64, 64, 256, 1};
+    limit_shape_t shape = {gate_key(1, 64), 64, 64, 256, 1};
     all &= limit_admit_one(lease, &shape, 0, &grants[i], NULL) == RAWHAL_OK;
   }
   return all;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "fuzz/budget.h"
+#include "queue/gate/gate.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/member.h"
 #include "queue/limit/memory.h"
@@ -88,7 +89,7 @@ static void join(scene_t *scene, int which)
 static void admit(scene_t *scene, int which, uint64_t value)
 {
   uint32_t *count = &scene->admitted[which];
-  limit_shape_t shape = {limit_key(value % 5 + 1, value >> 8 & 0xffff), value >> 8 & 0xffff,
+  limit_shape_t shape = {gate_key(value % 5 + 1, value >> 8 & 0xffff), value >> 8 & 0xffff,
                          value >> 8 & 0xffff, value >> 24 & 0xffff, 1};
   uint64_t deadline = value & 1 ? scene->now + (value >> 40) : 0;
   if (*count < GRANTS && limit_admit_one(scene->leases[which], &shape, deadline,

@@ -42,16 +42,6 @@ bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservat
   }
 }
 
-void ring_release(ring_t *ring, uint32_t packets, uint32_t blocks)
-{
-  uint64_t packet = atomic_load_explicit(&ring->head_packet, memory_order_relaxed) + packets;
-  uint64_t block = atomic_load_explicit(&ring->head_block, memory_order_relaxed) + blocks;
-  uint64_t ticket = atomic_load_explicit(&ring->head_ticket, memory_order_relaxed) + 1;
-  atomic_store_explicit(&ring->head_packet, packet, memory_order_release);
-  atomic_store_explicit(&ring->head_block, block, memory_order_release);
-  atomic_store_explicit(&ring->head_ticket, ticket, memory_order_release);
-}
-
 uint64_t ring_last_ticket(ring_t *ring)
 {
   return __atomic_load_n(&ring->word.tail.ticket, __ATOMIC_ACQUIRE);

@@ -2,7 +2,7 @@
  * Internal; of queue/, for librawhal's queues, and of front/, for those of programs.
  *
  *     gate_open                      a queue has been made
- *       gate_dispatch                what a packet tells of itself (dispatch.h)
+ *       gate_dispatch                what a packet tells of itself
  *       gate_batch_begin, _add       several that go as one
  *       gate_admit(_one, _at_once)   scratch, then time: a grant
  *     gate_close                     the device has let go of it: afterwards scratch_keep()
@@ -11,9 +11,78 @@
 #ifndef RAWHAL_QUEUE_GATE_GATE_H
 #define RAWHAL_QUEUE_GATE_GATE_H
 
-#include "queue/gate/dispatch.h"
+#include "kernarg/layout.h"
 #include "queue/gate/memory.h"
 #include "queue/gate/scratch.h"
+
+/* ---- What is admitted, by its shape ----
+ *
+ * A kernel is known by its kernel object alone, as packets have it; of copies their size is. */
+
+_Static_assert((int)CREDIT_BLOCK_BYTES == (int)KERNARG_BLOCK_BYTES, "what leases count in");
+
+/* Work-groups along one side; none where either is 0, which only packets of programs may have. */
+static inline uint32_t gate_along(uint32_t grid, uint32_t group)
+{
+  if (grid <= group) /* mostly: and a division costs */
+    return grid != 0;
+  return group ? (grid - 1) / group + 1 : 0;
+}
+
+static inline uint64_t gate_workgroups(const uint32_t grid[3], const uint16_t group[3])
+{
+  uint64_t groups = (uint64_t)gate_along(grid[0], group[0]) * gate_along(grid[1], group[1]);
+  if (__builtin_mul_overflow(groups, gate_along(grid[2], group[2]), &groups))
+    groups = UINT64_MAX;
+  return groups;
+}
+
+/* `kernel` is unique in the process and not 0; grids of one power of two count as alike. */
+enum { GATE_COPY_KEY = 1, GATE_COMMANDS_KEY = 2 }; /* no kernel's: kernel objects are aligned */
+
+static inline uint64_t gate_key(uint64_t kernel, uint64_t workgroups)
+{
+  unsigned grid_class = workgroups ? 64u - (unsigned)__builtin_clzll(workgroups) : 0;
+  return kernel << 7 | grid_class << 1 | 1u;
+}
+
+/* `kernarg_bytes`: 0 where they are not ours. */
+static inline limit_shape_t gate_dispatch(uint64_t kernel_object, uint64_t workgroups,
+                                          uint64_t kernarg_bytes)
+{
+  return (limit_shape_t){.key = gate_key(kernel_object, workgroups),
+                         .workgroups = workgroups,
+                         .largest_grid = workgroups,
+                         .kernarg_bytes = kernarg_bytes,
+                         .launches = 1};
+}
+
+/* Whatever moves bytes by itself: copies, fills, pages that the driver moves; and of images, of
+ * which the size of an element is not known, elements. */
+static inline limit_shape_t gate_copy(uint64_t bytes)
+{
+  return (limit_shape_t){.key = gate_key(GATE_COPY_KEY, bytes), .launches = 1};
+}
+
+/* Packets of a vendor's, which may be whatever: nothing of them is known. */
+static inline limit_shape_t gate_commands(void)
+{
+  return (limit_shape_t){.key = gate_key(GATE_COMMANDS_KEY, 0), .launches = 1};
+}
+
+/* Of what always goes as a whole, from zeros, and is estimated as that. */
+static inline void gate_whole_add(limit_shape_t *whole, const limit_shape_t *one)
+{
+  whole->key = (whole->key * 31 + one->key) | 1; /* never 0 */
+  if (__builtin_add_overflow(whole->workgroups, one->workgroups, &whole->workgroups))
+    whole->workgroups = UINT64_MAX;
+  if (one->largest_grid > whole->largest_grid)
+    whole->largest_grid = one->largest_grid;
+  whole->kernarg_bytes += one->kernarg_bytes;
+  whole->launches += one->launches;
+}
+
+/* ---- Going through ---- */
 
 /* What a queue has of its device's limits. */
 typedef struct gate {
@@ -44,6 +113,16 @@ static inline void gate_batch_add(gate_batch_t *batch, const limit_shape_t *shap
 {
   limit_cost_add_known(&batch->cost, shape, ns);
   batch->lane_bytes = lane_bytes > batch->lane_bytes ? lane_bytes : batch->lane_bytes;
+}
+
+/* Before the device may see a dispatch that asks for so much a lane. On failure nothing has
+ * changed. Any thread, several at once. */
+RAWHAL_CHECKED static inline rawhal_status_t
+scratch_reserve(scratch_queue_t *queue, uint32_t lane_bytes, rawhal_error_t *error)
+{
+  return __builtin_expect(scratch_is_reserved(queue, lane_bytes), 1)
+             ? RAWHAL_OK
+             : scratch_grow(queue, lane_bytes, error);
 }
 
 /* As limit_admit(), and scratch_grow() before it. */

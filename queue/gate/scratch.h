@@ -63,15 +63,6 @@ static inline bool scratch_is_reserved(const scratch_queue_t *queue, uint32_t la
 {
   return lane_bytes <= atomic_load_explicit(&queue->lane_bytes, memory_order_relaxed);
 }
-/* Before the device may see a dispatch that asks for so much a lane. On failure nothing has
- * changed. Any thread, several at once. */
-RAWHAL_CHECKED static inline rawhal_status_t
-scratch_reserve(scratch_queue_t *queue, uint32_t lane_bytes, rawhal_error_t *error)
-{
-  return __builtin_expect(scratch_is_reserved(queue, lane_bytes), 1)
-             ? RAWHAL_OK
-             : scratch_grow(queue, lane_bytes, error);
-}
 /* What the runtime has given a queue already counts, though it does not fit. */
 void scratch_found(scratch_queue_t *queue, uint32_t lane_bytes);
 /* The runtime has taken the queue's for the next that asks. */

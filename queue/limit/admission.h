@@ -91,7 +91,7 @@ void limit_lease_destroy(limit_lease_t *lease);
 
 /* What a dispatch, or a recording as a whole, takes. */
 typedef struct limit_shape {
-  uint64_t key; /* what it is estimated as, not 0 for one: see limit_key() */
+  uint64_t key; /* what it is estimated as, not 0 for one */
   uint64_t workgroups, largest_grid, kernarg_bytes;
   uint32_t launches;
 } limit_shape_t;
@@ -124,15 +124,6 @@ static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost
                                   const limit_shape_t *shape)
 {
   limit_cost_add_known(cost, shape, estimate_find(lease->estimates, shape->key));
-}
-
-/* `kernel` is unique in the process and not 0; grids of one power of two count as alike. */
-enum { LIMIT_COPY_KEY = 1, LIMIT_COMMANDS_KEY = 2 }; /* no kernel's: kernel objects are aligned */
-
-static inline uint64_t limit_key(uint64_t kernel, uint64_t workgroups)
-{
-  unsigned grid_class = workgroups ? 64u - (unsigned)__builtin_clzll(workgroups) : 0;
-  return kernel << 7 | grid_class << 1 | 1u;
 }
 
 /* limit_admit()'s way when the lease is used up or limits must be looked at. */

@@ -1,5 +1,6 @@
 #include "tests/limit/shim.h"
 
+#include "queue/gate/gate.h"
 #include "queue/limit/admit.h"
 #include "queue/limit/complete.h"
 #include "queue/limit/dead.h"
@@ -68,7 +69,7 @@ rawhal_status_t shim_open_shared(const rawhal_limit_config_t *config, uint64_t *
 
 void shim_learn(rawhal_limiter_t *limiter, uint64_t kernel, uint64_t workgroups, uint64_t ns)
 {
-  estimate_learn(&limiter->estimates, limit_key(kernel, workgroups), ns);
+  estimate_learn(&limiter->estimates, gate_key(kernel, workgroups), ns);
 }
 
 rawhal_status_t shim_lease(rawhal_limiter_t *limiter, void (*reap)(void *), void *context,
@@ -88,7 +89,7 @@ rawhal_status_t shim_admit(limit_lease_t *lease, const shim_cost_t *asked, uint6
 {
   limit_cost_t cost = {0};
   limit_grant_t grant;
-  limit_shape_t shape = {limit_key(asked->kernel, asked->workgroups), asked->workgroups,
+  limit_shape_t shape = {gate_key(asked->kernel, asked->workgroups), asked->workgroups,
                          asked->workgroups, asked->kernarg_bytes, 1};
   for (uint32_t i = 0; i < asked->launches; ++i)
     limit_cost_add(lease, &cost, &shape);
@@ -102,7 +103,7 @@ bool shim_attempt(limit_lease_t *lease, const shim_cost_t *asked, shim_grant_t *
   limit_cost_t cost = {0};
   limit_grant_t grant;
   refusal_t refusal;
-  limit_shape_t shape = {limit_key(asked->kernel, asked->workgroups), asked->workgroups,
+  limit_shape_t shape = {gate_key(asked->kernel, asked->workgroups), asked->workgroups,
                          asked->workgroups, asked->kernarg_bytes, 1};
   for (uint32_t i = 0; i < asked->launches; ++i)
     limit_cost_add(lease, &cost, &shape);
@@ -174,7 +175,7 @@ uint64_t shim_retry_at(const limit_lease_t *lease)
 bool shim_admit_ahead(limit_lease_t *lease, uint64_t kernel, shim_grant_t *result)
 {
   limit_grant_t grant;
-  limit_shape_t shape = {.key = limit_key(kernel, 64), .launches = 1};
+  limit_shape_t shape = {.key = gate_key(kernel, 64), .launches = 1};
   bool admitted = limit_admit_ahead(lease, &shape, &grant);
   memcpy(result, &grant, sizeof(grant));
   return admitted;
