@@ -1,7 +1,6 @@
-/* What a queue has of the device's memory, and what its submissions are charged. */
+/* What a queue has of its device's limits, from its making to its end. */
 #include "queue/limit/memory.h"
 #include "queue/submit.h"
-#include "queue/times.h"
 #include "queue/wait.h"
 
 #include "base/error.h"
@@ -79,37 +78,4 @@ void charge_close(rawhal_queue_t *queue)
 uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue)
 {
   return queue && queue->gate.lease ? limit_retry_at(queue->gate.lease) : 0;
-}
-
-/* ---- Charging ---- */
-
-void charge_finished(rawhal_queue_t *queue, uint64_t first, uint64_t end)
-{
-  const uint64_t hz = queue->device->timestamp_hz;
-  limit_completion_t all[CHARGE_AT_ONCE];
-  size_t count = 0;
-  for (uint64_t ticket = first; ticket < end; ++ticket) {
-    queue_grant_t *kept = charge_grant(queue, ticket);
-    uint64_t holder = ticket;
-    if (!atomic_compare_exchange_strong(&kept->ticket, &holder, 0))
-      continue; /* a barrier's ticket has no grant */
-    const gate_span_t ran = queue_ran(queue, queue_slot(queue, ticket));
-    all[count++] = (limit_completion_t){&kept->grant, gate_ns(ran.start, hz), gate_ns(ran.end, hz)};
-  }
-  limit_complete_all(queue->gate.lease, all, count);
-}
-
-void charge_rest(rawhal_queue_t *queue, uint64_t at)
-{
-  const uint64_t last = ring_last_ticket(&queue->ring);
-  bool held = false; /* by a barrier */
-  for (uint64_t ticket = ring_finished(&queue->ring) + 1; ticket <= last; ++ticket) {
-    queue_grant_t *kept = charge_grant(queue, ticket);
-    uint64_t holder = ticket;
-    int64_t target;
-    if (atomic_compare_exchange_strong(&kept->ticket, &holder, 0))
-      gate_end(&queue->gate, &kept->grant, !held, at);
-    else if (atomic_load(&queue_slot(queue, ticket)->ticket) == ticket)
-      held |= queue_progress(queue, ticket, &target, NULL) != QUEUE_FINISHED;
-  }
 }

@@ -27,12 +27,4 @@ static inline void charge_keep(rawhal_queue_t *queue, const limit_grant_t *grant
   atomic_store_explicit(&kept->ticket, ticket, memory_order_release);
 }
 
-enum { CHARGE_AT_ONCE = 32 };
-/* The tickets from `first` on, and before `end`, have finished: CHARGE_AT_ONCE at most. The caller
- * holds drain_lock. */
-void charge_finished(rawhal_queue_t *queue, uint64_t first, uint64_t end);
-/* The device has let go of the queue at `at`: what has not finished is charged for as long as it
- * can have run. The caller holds drain_lock. */
-void charge_rest(rawhal_queue_t *queue, uint64_t at);
-
 #endif

@@ -55,7 +55,8 @@ static hsa_status_t slot_times(const rawhal_queue_t *queue, const queue_slot_t *
   return result;
 }
 
-gate_span_t queue_ran(const rawhal_queue_t *queue, const queue_slot_t *slot)
+/* When it ran; what is not known is 0. */
+static gate_span_t span_of(const rawhal_queue_t *queue, const queue_slot_t *slot)
 {
   gate_span_t times;
   if (slot_times(queue, slot, &times) != HSA_STATUS_SUCCESS)
@@ -64,6 +65,39 @@ gate_span_t queue_ran(const rawhal_queue_t *queue, const queue_slot_t *slot)
   if (slot->packets > 1 && !slot->begins && !slot->timed && !transfer_is_one_copy(queue, slot))
     times.start = 0; /* is that of one of them, which may have begun last */
   return times;
+}
+
+/* ---- Charging ---- */
+
+void charge_finished(rawhal_queue_t *queue, uint64_t first, uint64_t end)
+{
+  const uint64_t hz = queue->device->timestamp_hz;
+  limit_completion_t all[CHARGE_AT_ONCE];
+  size_t count = 0;
+  for (uint64_t ticket = first; ticket < end; ++ticket) {
+    queue_grant_t *kept = charge_grant(queue, ticket);
+    uint64_t holder = ticket;
+    if (!atomic_compare_exchange_strong(&kept->ticket, &holder, 0))
+      continue; /* a barrier's ticket has no grant */
+    const gate_span_t ran = span_of(queue, queue_slot(queue, ticket));
+    all[count++] = (limit_completion_t){&kept->grant, gate_ns(ran.start, hz), gate_ns(ran.end, hz)};
+  }
+  limit_complete_all(queue->gate.lease, all, count);
+}
+
+void charge_rest(rawhal_queue_t *queue, uint64_t at)
+{
+  const uint64_t last = ring_last_ticket(&queue->ring);
+  bool held = false; /* by a barrier */
+  for (uint64_t ticket = ring_finished(&queue->ring) + 1; ticket <= last; ++ticket) {
+    queue_grant_t *kept = charge_grant(queue, ticket);
+    uint64_t holder = ticket;
+    int64_t target;
+    if (atomic_compare_exchange_strong(&kept->ticket, &holder, 0))
+      gate_end(&queue->gate, &kept->grant, !held, at);
+    else if (atomic_load(&queue_slot(queue, ticket)->ticket) == ticket)
+      held |= queue_progress(queue, ticket, &target, NULL) != QUEUE_FINISHED;
+  }
 }
 
 /* ---- Telling the program ---- */

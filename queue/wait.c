@@ -2,6 +2,7 @@
 #include "queue/wait.h"
 
 #include "queue/submit.h"
+#include "queue/times.h"
 #include "queue/transfer.h"
 
 #include "base/cancel.h"
