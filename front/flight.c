@@ -44,25 +44,28 @@ static gate_span_t by_runtime(const proxy_t *proxy, uint64_t ticket)
   hsa_amd_profiling_dispatch_time_t time = {0};
   return front.hsa.get_dispatch_time(proxy->device->agent, signal_at(proxy, ticket), &time) ==
                  HSA_STATUS_SUCCESS
-             ? gate_span(time.start, time.end)
+             ? (gate_span_t){time.start, time.end}
              : (gate_span_t){0};
 }
 
-/* In ticks; where the device's word is not read, in the runtime's. */
+/* As its signal has it, which keeps what was in it before. In ticks; where the device's word is not
+ * read, in the runtime's. */
 static gate_span_t ticks_of(const proxy_t *proxy, uint64_t ticket)
 {
   if (!front.direct)
     return by_runtime(proxy, ticket);
   const amd_signal_t *signal = direct_signal(signal_at(proxy, ticket));
-  return gate_span(signal->start_ts, signal->end_ts);
+  return (gate_span_t){signal->start_ts, signal->end_ts};
 }
 
 /* From the first's start to the last's end. */
 static gate_span_t span_of(const proxy_t *proxy, const flight_batch_t *batch)
 {
   gate_span_t span = GATE_SPAN_OF_NONE;
-  for (uint32_t i = 0; i < batch->count; ++i)
-    gate_span_add(&span, ticks_of(proxy, batch->first + i));
+  for (uint32_t i = 0; i < batch->count; ++i) {
+    const gate_span_t one = ticks_of(proxy, batch->first + i);
+    gate_span_add(&span, one.start, one.end);
+  }
   return batch->marked && !(batch->ours & 1)
              ? gate_span(ticks_of(proxy, batch->first - 1).end, span.end)
              : span;
@@ -109,7 +112,7 @@ static void show(proxy_t *proxy, const flight_batch_t *batch, const flight_clock
   uint64_t before = 0;
   for (uint32_t i = 0; i < batch->count && !batch->commands; ++i) {
     const bool measured = batch->ours >> i & 1;
-    const gate_span_t time = ticks_of(proxy, batch->first + i);
+    const gate_span_t ran = ticks_of(proxy, batch->first + i), time = gate_span(ran.start, ran.end);
     watch_note_t *note = &proxy->flying[(batch->first + i) % PROXY_SIGNALS];
     uint64_t start = ns_at(clock, time.start);
     uint64_t end = ns_at(clock, measured ? time.end : time.start);

@@ -162,11 +162,17 @@ static flight_batch_t *flight_next(proxy_t *proxy)
   return &proxy->batches[atomic_load_explicit(&proxy->begun, memory_order_relaxed) % PROXY_SIGNALS];
 }
 
-/* It was put into the device's ring, or is about to be. */
-static void flight_begin(proxy_t *proxy)
+/* It has been put into the device's ring, and its grant is in its place. */
+static inline void flight_begin(proxy_t *proxy, uint64_t first, uint32_t count, uint64_t ours,
+                                bool marked, bool commands)
 {
-  const flight_batch_t *batch = flight_next(proxy);
-  proxy->tickets = batch->first + batch->count;
+  flight_batch_t *batch = flight_next(proxy);
+  batch->first = first;
+  batch->count = count;
+  batch->ours = ours;
+  batch->marked = marked;
+  batch->commands = commands;
+  proxy->tickets = first + count;
   atomic_store_explicit(&proxy->begun,
                         atomic_load_explicit(&proxy->begun, memory_order_relaxed) + 1,
                         memory_order_release);
@@ -213,19 +219,6 @@ static bool is_quiet(proxy_t *proxy)
 
 /* ---- Admission ---- */
 
-static uint64_t groups_of(const hsa_kernel_dispatch_packet_t *packet)
-{
-  const uint32_t grid[] = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z};
-  const uint16_t group[] = {packet->workgroup_size_x, packet->workgroup_size_y,
-                            packet->workgroup_size_z};
-  return gate_workgroups(grid, group);
-}
-
-static limit_shape_t shape_of(const hsa_kernel_dispatch_packet_t *packet)
-{
-  return gate_dispatch(packet->kernel_object, groups_of(packet), 0);
-}
-
 /* How many may go as one, however short they were: they are one submission, and each may be long
  * from now on. That many times the share of PROXY_BATCH: what such a batch owes does not grow as
  * the share falls, and what is paid for takes the longer the smaller the share, so that fewer of
@@ -237,8 +230,9 @@ static uint32_t most_as_one(const proxy_t *proxy)
 }
 
 /* How many dispatches from here on go as one: those whose time is known, up to a bound, or one. The
- * first of `packets` has been seen. */
-static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, gate_batch_t *all)
+ * first of `packets` has been seen. `*lane_bytes`: of scratch, at most. */
+static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, limit_cost_t *all,
+                       uint32_t *lane_bytes)
 {
   uint32_t count = 0;
   const uint32_t marker = proxy->behind;
@@ -246,7 +240,8 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
   /* What is announced may be more than the ring has: places are reserved before there is room. */
   const uint32_t ring = proxy->mask + 1, batch = ring < PROXY_BATCH ? ring : PROXY_BATCH;
   uint32_t most = front.serial ? 1 : batch;
-  gate_batch_begin(all);
+  *all = (limit_cost_t){0};
+  *lane_bytes = 0;
   while (count < most && index + count != proxy->announced &&
          flight_has_room(proxy, marker + count + 1) && has_room(proxy, marker + count + 1)) {
     proxy_packet_t *packet = &packets[count];
@@ -262,11 +257,13 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
       break;
     if (front.watched && !look_at(proxy, index + count, packet))
       break;
-    limit_shape_t shape = shape_of(&packet->dispatch);
-    uint64_t ns = gate_expects(&proxy->gate, &shape);
-    if (count && (!ns || all->cost.estimate_ns + ns > most_ns))
+    const limit_shape_t shape = gate_packet(&packet->dispatch);
+    const uint64_t ns = gate_expects(&proxy->gate, &shape);
+    if (count && (!ns || all->estimate_ns + ns > most_ns))
       break;
-    gate_batch_add(all, &shape, ns, packet->dispatch.private_segment_size);
+    limit_cost_add(all, &shape, ns);
+    const uint32_t lane = packet->dispatch.private_segment_size;
+    *lane_bytes = lane > *lane_bytes ? lane : *lane_bytes;
     ++count;
     if (!ns)
       break;
@@ -274,18 +271,20 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
   return count;
 }
 
-static void hold(proxy_t *proxy, uint64_t retry_at)
+/* False, as that is what forwarding it comes to; so is fail(). */
+static bool hold(proxy_t *proxy, uint64_t retry_at)
 {
   proxy->holding = true;
   if (front.watched && !proxy->held_since)
     proxy->held_since = front_now();
   proxy->retry_at = retry_at;
+  return false;
 }
 
 /* What never fits, or is refused, is an error of the queue, as if the device could not run it: what
  * is on the device is cut off, and charged up to here, however long the program keeps the queue.
  * The program hears of it when the lock is let go. */
-static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
+static bool fail(proxy_t *proxy, hsa_status_t status, const char *why)
 {
   front_report("a queue was stopped: %s", why);
   uint64_t alive = 0; /* it may have died of something else meanwhile */
@@ -293,6 +292,15 @@ static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
   (void)front.hsa.queue_inactivate(proxy->real);
   flight_end_all(proxy, atomic_load(&proxy->died_at));
   proxy->failure = status;
+  return false;
+}
+
+/* False: held back, or nothing more goes. */
+static bool is_admitted(proxy_t *proxy, rawhal_status_t status, const rawhal_error_t *error)
+{
+  if (status == RAWHAL_WOULD_BLOCK)
+    return hold(proxy, limit_retry_at(proxy->gate.lease));
+  return status == RAWHAL_OK || fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error->message);
 }
 
 /* Where it does not matter how long dispatches take they need no signal of ours, and nothing of
@@ -300,18 +308,10 @@ static void fail(proxy_t *proxy, hsa_status_t status, const char *why)
 static bool forward_uncounted(proxy_t *proxy, const proxy_packet_t *packet)
 {
   rawhal_error_t error;
-  if (!has_room(proxy, 1)) {
-    hold(proxy, 0);
+  if (!has_room(proxy, 1))
+    return hold(proxy, 0);
+  if (!is_admitted(proxy, gate_admit_size(&proxy->gate, &packet->dispatch, &error), &error))
     return false;
-  }
-  rawhal_status_t status =
-      scratch_reserve(&proxy->gate.scratch, packet->dispatch.private_segment_size, &error);
-  if (status == RAWHAL_OK)
-    status = limit_check_grid(proxy->gate.lease, groups_of(&packet->dispatch), &error);
-  if (status != RAWHAL_OK) {
-    fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
-    return false;
-  }
   put(proxy, packet);
   pass(proxy);
   return true;
@@ -332,16 +332,11 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
       !has_room(proxy, 1))
     return false;
   proxy_packet_t *slot = fill(proxy, packet);
-  const limit_shape_t shape = shape_of(&slot->dispatch);
-  flight_batch_t *batch = flight_next(proxy);
-  if (!gate_admit_at_once(&proxy->gate, &shape, slot->dispatch.private_segment_size, &batch->grant))
+  if (!gate_admit_at_once(&proxy->gate, &slot->dispatch, &flight_next(proxy)->grant))
     return false;
-  batch->ours = put_dispatch(proxy, slot, first, signal);
+  const bool ours = put_dispatch(proxy, slot, first, signal);
   pass(proxy);
-  batch->first = ticket;
-  batch->count = 1;
-  batch->commands = batch->marked = false;
-  flight_begin(proxy);
+  flight_begin(proxy, ticket, 1, ours, false, false);
   return true;
 }
 
@@ -349,7 +344,8 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
 static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packet_t *seen)
 {
   proxy_packet_t packets[PROXY_BATCH];
-  gate_batch_t all;
+  limit_cost_t all;
+  uint32_t lane_bytes;
   rawhal_error_t error; /* zeros for all of it would cost as much as the rest */
   /* The limiter has it done, too, before it refuses. */
   if (proxy->tickets - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1)) {
@@ -357,35 +353,23 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
     (void)flight_harvest(proxy);
   }
   packets[0] = *seen;
-  const uint32_t count = gather(proxy, index, packets, &all);
+  const uint32_t count = gather(proxy, index, packets, &all, &lane_bytes);
   const bool marked = proxy->behind;
   const uint64_t first = proxy->tickets + marked;
-  if (count == 0 && proxy->refused) {
-    fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, proxy->refusal);
-    return false;
-  }
-  if (count == 0) { /* no signal is free, or no place */
-    hold(proxy, 0);
-    return false;
-  }
+  if (count == 0 && proxy->refused)
+    return fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, proxy->refusal);
+  if (count == 0) /* no signal is free, or no place */
+    return hold(proxy, 0);
   for (uint64_t ticket = proxy->tickets; ticket < first + count; ++ticket)
-    if (!flight_signal(proxy, ticket).handle) {
-      hold(proxy, clock_now() + 1000000);
-      return false;
-    }
-  flight_batch_t *batch = flight_next(proxy);
+    if (!flight_signal(proxy, ticket).handle)
+      return hold(proxy, clock_now() + 1000000);
+  limit_grant_t *grant = &flight_next(proxy)->grant;
   /* Without words, which cost more than the rest: mostly it is not yet. */
-  rawhal_status_t status = gate_admit(&proxy->gate, &all, 0, &batch->grant, NULL);
+  rawhal_status_t status = gate_admit(&proxy->gate, &all, lane_bytes, 0, grant, NULL);
   if (status != RAWHAL_OK && status != RAWHAL_WOULD_BLOCK)
-    status = gate_admit(&proxy->gate, &all, 0, &batch->grant, &error);
-  if (status == RAWHAL_WOULD_BLOCK) {
-    hold(proxy, limit_retry_at(proxy->gate.lease));
+    status = gate_admit(&proxy->gate, &all, lane_bytes, 0, grant, &error);
+  if (!is_admitted(proxy, status, &error))
     return false;
-  }
-  if (status != RAWHAL_OK) {
-    fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
-    return false;
-  }
   if (proxy->held_since) {
     trace_held(proxy->index, proxy->held_since, front_now());
     proxy->held_since = 0;
@@ -402,12 +386,7 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
       fly(proxy, index + i, first + i);
     pass(proxy);
   }
-  batch->first = first;
-  batch->count = count;
-  batch->ours = all_ours;
-  batch->marked = marked;
-  batch->commands = false;
-  flight_begin(proxy);
+  flight_begin(proxy, first, count, all_ours, marked, false);
   return true;
 }
 
@@ -415,10 +394,8 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
 static bool look_at_other(proxy_t *proxy, const proxy_packet_t *packet)
 {
   rawhal_error_t error;
-  if (watch_packet(proxy->face->hsa_queue.id, packet->first, &error))
-    return true;
-  fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, error.message);
-  return false;
+  return watch_packet(proxy->face->hsa_queue.id, packet->first, &error) ||
+         fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, error.message);
 }
 
 /* One that is admitted as a dispatch of whatever length, with a barrier after it that tells when it
@@ -429,34 +406,19 @@ static bool forward_commands(proxy_t *proxy, const proxy_packet_t *packet)
   const uint64_t ticket = proxy->tickets;
   rawhal_error_t error;
   (void)flight_harvest(proxy);
-  if (!flight_has_room(proxy, 1) || !has_room(proxy, 1) || !flight_signal(proxy, ticket).handle) {
-    hold(proxy, clock_now() + 1000000);
+  if (!flight_has_room(proxy, 1) || !has_room(proxy, 1) || !flight_signal(proxy, ticket).handle)
+    return hold(proxy, clock_now() + 1000000);
+  limit_grant_t *grant = &flight_next(proxy)->grant;
+  if (!is_admitted(proxy, limit_admit_one(proxy->gate.lease, &shape, 0, grant, &error), &error))
     return false;
-  }
-  flight_batch_t *batch = flight_next(proxy);
-  const rawhal_status_t status =
-      limit_admit_one(proxy->gate.lease, &shape, 0, &batch->grant, &error);
-  if (status == RAWHAL_WOULD_BLOCK) {
-    hold(proxy, limit_retry_at(proxy->gate.lease));
-    return false;
-  }
-  if (status != RAWHAL_OK) {
-    fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error.message);
-    return false;
-  }
   if (front.watched && !look_at_other(proxy, packet)) {
-    limit_cancel(proxy->gate.lease, &batch->grant);
+    limit_cancel(proxy->gate.lease, grant);
     return false;
   }
   put(proxy, packet);
   put_barrier(proxy, true, proxy->signals[ticket % PROXY_SIGNALS]);
   pass(proxy);
-  batch->first = ticket;
-  batch->count = 1;
-  batch->ours = 0;
-  batch->marked = false;
-  batch->commands = true;
-  flight_begin(proxy);
+  flight_begin(proxy, ticket, 1, 0, false, true);
   return true;
 }
 
@@ -466,7 +428,7 @@ void proxy_forward(proxy_t *proxy)
   proxy->holding = false;
   const bool quiet = !front.serial || is_quiet(proxy);
   if (!quiet)
-    hold(proxy, 0);
+    (void)hold(proxy, 0);
   while (quiet) {
     proxy_packet_t packet;
     uint64_t index = atomic_load_explicit(&proxy->forwarded, memory_order_relaxed);
@@ -486,7 +448,7 @@ void proxy_forward(proxy_t *proxy)
       announce(proxy, before);
       before = proxy->real_write;
       if (front.serial && !is_quiet(proxy)) { /* what it waits for comes before */
-        hold(proxy, 0);
+        (void)hold(proxy, 0);
         break;
       }
       if (!forward_dispatches(proxy, index, &packet))
@@ -494,7 +456,7 @@ void proxy_forward(proxy_t *proxy)
       announce(proxy, before);
       before = proxy->real_write;
       if (front.serial) { /* and its end is looked for, though nothing follows it */
-        hold(proxy, 0);
+        (void)hold(proxy, 0);
         break;
       }
       continue;
@@ -509,7 +471,7 @@ void proxy_forward(proxy_t *proxy)
     const bool open =
         packet_is_barrier(type) ? packet_is_open(&packet, type) : !packet_is_vendors(type);
     if (!has_room(proxy, 1) || (packet_is_barrier(type) && !open && proxies_hold(proxy))) {
-      hold(proxy, 0);
+      (void)hold(proxy, 0);
       break;
     }
     proxy->behind |= !open;

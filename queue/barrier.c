@@ -52,15 +52,12 @@ static void barrier_write(rawhal_queue_t *queue, const hsa_amd_barrier_value_pac
     packet_name(queue, reserved->packet + i, NULL);
   hsa_signal_t signal =
       submit_begin(queue, reserved, &(submission_t){.packets = packets, .signals = 1});
-  for (uint32_t i = waits; i-- > 0;) {
+  packet_put_barrier(packet_slot(queue, reserved->packet + waits), signal);
+  for (uint32_t i = waits; i-- > 0;) { /* the first comes last */
     void *slot = packet_slot(queue, reserved->packet + i);
     memcpy((char *)slot + 4, (const char *)&bodies[i] + 4, PACKET_BYTES - 4);
+    packet_publish(slot, packet_header_barrier_value());
   }
-  void *last = packet_slot(queue, reserved->packet + waits);
-  packet_write_barrier(last, signal);
-  packet_publish(last, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
-  for (uint32_t i = waits; i-- > 0;) /* the first comes last */
-    packet_publish(packet_slot(queue, reserved->packet + i), packet_header_barrier_value());
   submit_ring(queue, reserved, packets);
 }
 
@@ -115,12 +112,8 @@ rawhal_status_t rawhal_queue_signal(rawhal_queue_t *queue, uint64_t hsa_signal, 
     packet_name(queue, reserved.packet + i, NULL);
   hsa_signal_t own =
       submit_begin(queue, &reserved, &(submission_t){.packets = PACKETS, .signals = 1});
-  void *first = packet_slot(queue, reserved.packet);
-  void *second = packet_slot(queue, reserved.packet + 1);
-  packet_write_barrier(second, own);
-  packet_write_barrier(first, (hsa_signal_t){hsa_signal});
-  packet_publish(second, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
-  packet_publish(first, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
+  packet_put_barrier(packet_slot(queue, reserved.packet + 1), own);
+  packet_put_barrier(packet_slot(queue, reserved.packet), (hsa_signal_t){hsa_signal});
   submit_ring(queue, &reserved, PACKETS);
   if (ticket)
     *ticket = reserved.ticket;

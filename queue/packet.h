@@ -89,4 +89,18 @@ static inline void packet_publish(void *slot, uint32_t header)
   __atomic_store_n((uint32_t *)slot, header, __ATOMIC_RELEASE);
 }
 
+/* Both steps. */
+static inline void packet_put_dispatch(void *slot, const rawhal_dispatch_t *dispatch,
+                                       void *kernargs, hsa_signal_t completion)
+{
+  packet_write_dispatch(slot, dispatch, kernargs, completion);
+  packet_publish(slot, packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags));
+}
+
+static inline void packet_put_barrier(void *slot, hsa_signal_t completion)
+{
+  packet_write_barrier(slot, completion);
+  packet_publish(slot, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
+}
+
 #endif

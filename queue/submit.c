@@ -72,12 +72,10 @@ static rawhal_status_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispat
   if (__builtin_expect(status != RAWHAL_OK, 0)) {
     /* It passed the checks, so the caller changed it meanwhile. The packet is ours already and must
      * not stay invalid, or the queue would stop here. */
-    packet_write_barrier(slot, completion);
-    packet_publish(slot, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
+    packet_put_barrier(slot, completion);
     return status;
   }
-  packet_write_dispatch(slot, dispatch, image, completion);
-  packet_publish(slot, packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags));
+  packet_put_dispatch(slot, dispatch, image, completion);
   return RAWHAL_OK;
 }
 
@@ -94,11 +92,8 @@ hsa_signal_t batch_begin(rawhal_queue_t *queue, const ring_reservation_t *reserv
   if (__builtin_expect(closing, 0))
     packet_name(queue, reserved->packet + count, NULL);
   hsa_signal_t signal = submit_begin(queue, reserved, &submission);
-  if (__builtin_expect(closing, 0)) {
-    void *last = packet_slot(queue, reserved->packet + count);
-    packet_write_barrier(last, signal);
-    packet_publish(last, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
-  }
+  if (__builtin_expect(closing, 0))
+    packet_put_barrier(packet_slot(queue, reserved->packet + count), signal);
   return signal;
 }
 
@@ -139,23 +134,30 @@ rawhal_status_t submit_reserve_admitted(rawhal_queue_t *queue, const limit_grant
   return status;
 }
 
+limit_shape_t dispatch_shape(const rawhal_dispatch_t *dispatch)
+{
+  const rawhal_device_kernel_t *kernel = dispatch->kernel;
+  return gate_dispatch(kernel->info.kernel_object, dispatch->work_items, dispatch->workgroup,
+                       (uint64_t)kernel->block_count * KERNARG_BLOCK_BYTES);
+}
+
 static rawhal_status_t admit(rawhal_queue_t *queue, const batch_t *batch, uint64_t deadline,
                              limit_grant_t *grant, rawhal_error_t *error)
 {
-  gate_batch_t all;
+  uint32_t lane_bytes = batch->first->kernel->info.private_segment_size;
   if (batch->count == 1) {
     const limit_shape_t shape = dispatch_shape(batch->first);
-    return gate_admit_one(&queue->gate, &shape, batch->first->kernel->info.private_segment_size,
-                          deadline, grant, error);
+    return gate_admit_one(&queue->gate, &shape, lane_bytes, deadline, grant, error);
   }
-  gate_batch_begin(&all);
+  limit_cost_t all = {0};
   for (size_t i = 0; i < batch->count; ++i) {
     const rawhal_dispatch_t *dispatch = batch_at(batch, i);
+    const uint32_t bytes = dispatch->kernel->info.private_segment_size;
     const limit_shape_t shape = dispatch_shape(dispatch);
-    gate_batch_add(&all, &shape, gate_expects(&queue->gate, &shape),
-                   dispatch->kernel->info.private_segment_size);
+    limit_cost_add(&all, &shape, gate_expects(&queue->gate, &shape));
+    lane_bytes = bytes > lane_bytes ? bytes : lane_bytes;
   }
-  return gate_admit(&queue->gate, &all, deadline, grant, error);
+  return gate_admit(&queue->gate, &all, lane_bytes, deadline, grant, error);
 }
 
 /* Admission, then room for what has passed the checks. */

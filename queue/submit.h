@@ -23,13 +23,7 @@ static inline const rawhal_dispatch_t *batch_at(const batch_t *batch, size_t i)
 }
 
 /* What a dispatch takes of limits. */
-static inline limit_shape_t dispatch_shape(const rawhal_dispatch_t *dispatch)
-{
-  const rawhal_device_kernel_t *kernel = dispatch->kernel;
-  return gate_dispatch(kernel->info.kernel_object,
-                       gate_workgroups(dispatch->work_items, dispatch->workgroup),
-                       (uint64_t)kernel->block_count * KERNARG_BLOCK_BYTES);
-}
+limit_shape_t dispatch_shape(const rawhal_dispatch_t *dispatch);
 
 /* check.c: checks a batch, all of it, and counts its kernarg blocks. */
 RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch,

@@ -24,7 +24,7 @@ static hsa_status_t timed_span(const rawhal_queue_t *queue, const queue_slot_t *
     hsa_status_t result = dispatch_times(queue, slot->packet + i, &each);
     if (result != HSA_STATUS_SUCCESS)
       return result;
-    gate_span_add(times, gate_span(each.start, each.end));
+    gate_span_add(times, each.start, each.end);
   }
   return HSA_STATUS_SUCCESS;
 }

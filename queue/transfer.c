@@ -99,21 +99,19 @@ static hsa_status_t make_signals(const rawhal_queue_t *queue, transfer_t *transf
 static void publish(rawhal_queue_t *queue, const ring_reservation_t *reserved, hsa_signal_t ready,
                     hsa_signal_t done)
 {
-  void *first = packet_slot(queue, reserved->packet);
   void *second = packet_slot(queue, reserved->packet + 1);
   for (uint32_t i = 0; i < PACKETS; ++i)
     packet_name(queue, reserved->packet + i, NULL);
   hsa_signal_t completion = submit_begin(
       queue, reserved,
       &(submission_t){.packets = PACKETS, .signals = 1, .transfers = done.handle != 0});
-  if (done.handle)
+  if (done.handle) {
     packet_write_barrier_value(second, done, 0, completion);
-  else
-    packet_write_barrier(second, completion);
-  packet_write_barrier(first, ready);
-  packet_publish(second, done.handle ? packet_header_barrier_value()
-                                     : packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
-  packet_publish(first, packet_header(HSA_PACKET_TYPE_BARRIER_AND, 0));
+    packet_publish(second, packet_header_barrier_value());
+  } else {
+    packet_put_barrier(second, completion);
+  }
+  packet_put_barrier(packet_slot(queue, reserved->packet), ready);
   submit_ring(queue, reserved, PACKETS);
 }
 

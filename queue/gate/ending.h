@@ -26,14 +26,14 @@ static inline gate_span_t gate_span(uint64_t start, uint64_t end)
 /* From the first of several that began to the last that ended, from GATE_SPAN_OF_NONE on; of all of
  * them, or it is not known. */
 #define GATE_SPAN_OF_NONE ((gate_span_t){UINT64_MAX, 0})
-static inline void gate_span_add(gate_span_t *all, gate_span_t one)
+static inline void gate_span_add(gate_span_t *all, uint64_t start, uint64_t end)
 {
-  if (!one.start || !all->start) {
+  if (!start || start > end || !all->start) {
     *all = (gate_span_t){0};
     return;
   }
-  all->start = one.start < all->start ? one.start : all->start;
-  all->end = one.end > all->end ? one.end : all->end;
+  all->start = start < all->start ? start : all->start;
+  all->end = end > all->end ? end : all->end;
 }
 
 /* The device let go of it at `at`. What had not begun, because a barrier before it had not opened,

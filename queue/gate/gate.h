@@ -1,13 +1,14 @@
 /* The gate between a queue and its device: what goes through has its scratch and its device time.
  * Internal; of queue/, for librawhal's queues, and of front/, for those of programs.
  *
- *     gate_open                      a queue has been made
- *       gate_dispatch                what a packet tells of itself
- *       gate_batch_begin, _add       several that go as one
- *       gate_admit(_one, _at_once)   scratch, then time: a grant
- *     gate_close                     the device has let go of it: afterwards scratch_keep()
+ *     scratch_begin, limit_lease_create   a queue has been made
+ *       gate_dispatch, gate_packet        what a dispatch tells of itself
+ *       limit_cost_add                    several that go as one
+ *       gate_admit(_one, _at_once)        scratch, then time: a grant
+ *       limit_complete_all, gate_end      it has ended (ending.h)
+ *     limit_lease_destroy, scratch_keep   the device has let go of it
  *
- * Thread-safety: everything but opening and closing may be called from any thread. */
+ * Thread-safety: what is between may be called from any thread. */
 #ifndef RAWHAL_QUEUE_GATE_GATE_H
 #define RAWHAL_QUEUE_GATE_GATE_H
 
@@ -29,14 +30,6 @@ static inline uint32_t gate_along(uint32_t grid, uint32_t group)
   return group ? (grid - 1) / group + 1 : 0;
 }
 
-static inline uint64_t gate_workgroups(const uint32_t grid[3], const uint16_t group[3])
-{
-  uint64_t groups = (uint64_t)gate_along(grid[0], group[0]) * gate_along(grid[1], group[1]);
-  if (__builtin_mul_overflow(groups, gate_along(grid[2], group[2]), &groups))
-    groups = UINT64_MAX;
-  return groups;
-}
-
 /* `kernel` is unique in the process and not 0; grids of one power of two count as alike. */
 enum { GATE_COPY_KEY = 1, GATE_COMMANDS_KEY = 2 }; /* no kernel's: kernel objects are aligned */
 
@@ -47,14 +40,26 @@ static inline uint64_t gate_key(uint64_t kernel, uint64_t workgroups)
 }
 
 /* `kernarg_bytes`: 0 where they are not ours. */
-static inline limit_shape_t gate_dispatch(uint64_t kernel_object, uint64_t workgroups,
-                                          uint64_t kernarg_bytes)
+static inline limit_shape_t gate_dispatch(uint64_t kernel_object, const uint32_t grid[3],
+                                          const uint16_t group[3], uint64_t kernarg_bytes)
 {
-  return (limit_shape_t){.key = gate_key(kernel_object, workgroups),
-                         .workgroups = workgroups,
-                         .largest_grid = workgroups,
+  uint64_t groups = (uint64_t)gate_along(grid[0], group[0]) * gate_along(grid[1], group[1]);
+  if (__builtin_mul_overflow(groups, gate_along(grid[2], group[2]), &groups))
+    groups = UINT64_MAX;
+  return (limit_shape_t){.key = gate_key(kernel_object, groups),
+                         .workgroups = groups,
+                         .largest_grid = groups,
                          .kernarg_bytes = kernarg_bytes,
                          .launches = 1};
+}
+
+/* By a packet of a program's, which has kernargs of its own. */
+static inline limit_shape_t gate_packet(const hsa_kernel_dispatch_packet_t *packet)
+{
+  const uint32_t grid[] = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z};
+  const uint16_t group[] = {packet->workgroup_size_x, packet->workgroup_size_y,
+                            packet->workgroup_size_z};
+  return gate_dispatch(packet->kernel_object, grid, group, 0);
 }
 
 /* Whatever moves bytes by itself: copies, fills, pages that the driver moves; and of images, of
@@ -90,49 +95,30 @@ typedef struct gate {
   scratch_queue_t scratch;
 } gate_t;
 
-/* What goes as one. */
-typedef struct gate_batch {
-  limit_cost_t cost;
-  uint32_t lane_bytes; /* of scratch, at most */
-} gate_batch_t;
-
-static inline void gate_batch_begin(gate_batch_t *batch)
-{
-  limit_cost_begin(&batch->cost);
-  batch->lane_bytes = 0;
-}
-
 /* How long it will take; 0: not known. */
 static inline uint64_t gate_expects(const gate_t *gate, const limit_shape_t *shape)
 {
   return estimate_find(gate->lease->estimates, shape->key);
 }
 
-static inline void gate_batch_add(gate_batch_t *batch, const limit_shape_t *shape, uint64_t ns,
-                                  uint32_t lane_bytes)
-{
-  limit_cost_add_known(&batch->cost, shape, ns);
-  batch->lane_bytes = lane_bytes > batch->lane_bytes ? lane_bytes : batch->lane_bytes;
-}
-
 /* Before the device may see a dispatch that asks for so much a lane. On failure nothing has
  * changed. Any thread, several at once. */
-RAWHAL_CHECKED static inline rawhal_status_t
-scratch_reserve(scratch_queue_t *queue, uint32_t lane_bytes, rawhal_error_t *error)
+RAWHAL_CHECKED static inline rawhal_status_t gate_scratch(gate_t *gate, uint32_t lane_bytes,
+                                                          rawhal_error_t *error)
 {
-  return __builtin_expect(scratch_is_reserved(queue, lane_bytes), 1)
+  return __builtin_expect(scratch_is_reserved(&gate->scratch, lane_bytes), 1)
              ? RAWHAL_OK
-             : scratch_grow(queue, lane_bytes, error);
+             : scratch_grow(&gate->scratch, lane_bytes, error);
 }
 
-/* As limit_admit(), and scratch_grow() before it. */
-RAWHAL_CHECKED static inline rawhal_status_t gate_admit(gate_t *gate, const gate_batch_t *batch,
-                                                        uint64_t deadline, limit_grant_t *grant,
-                                                        rawhal_error_t *error)
+/* Several that go as one, of which none asks for more than `lane_bytes`: that, then limit_admit().
+ */
+RAWHAL_CHECKED static inline rawhal_status_t gate_admit(gate_t *gate, const limit_cost_t *cost,
+                                                        uint32_t lane_bytes, uint64_t deadline,
+                                                        limit_grant_t *grant, rawhal_error_t *error)
 {
-  rawhal_status_t status = scratch_reserve(&gate->scratch, batch->lane_bytes, error);
-  return status == RAWHAL_OK ? limit_admit(gate->lease, &batch->cost, deadline, grant, error)
-                             : status;
+  rawhal_status_t status = gate_scratch(gate, lane_bytes, error);
+  return status == RAWHAL_OK ? limit_admit(gate->lease, cost, deadline, grant, error) : status;
 }
 
 /* Of one dispatch, copy or whole, without adding up. */
@@ -140,17 +126,27 @@ RAWHAL_CHECKED static inline rawhal_status_t
 gate_admit_one(gate_t *gate, const limit_shape_t *shape, uint32_t lane_bytes, uint64_t deadline,
                limit_grant_t *grant, rawhal_error_t *error)
 {
-  rawhal_status_t status = scratch_reserve(&gate->scratch, lane_bytes, error);
+  rawhal_status_t status = gate_scratch(gate, lane_bytes, error);
   return status == RAWHAL_OK ? limit_admit_one(gate->lease, shape, deadline, grant, error) : status;
 }
 
 /* By what is there of both. False: whether it may go must be looked at. */
-static inline bool gate_admit_at_once(gate_t *gate, const limit_shape_t *shape, uint32_t lane_bytes,
+static inline bool gate_admit_at_once(gate_t *gate, const hsa_kernel_dispatch_packet_t *packet,
                                       limit_grant_t *grant)
 {
-  const uint64_t ns = gate_expects(gate, shape);
-  return scratch_is_reserved(&gate->scratch, lane_bytes) && ns &&
-         limit_admit_fast(gate->lease, shape, ns, 1, grant);
+  const limit_shape_t shape = gate_packet(packet);
+  const uint64_t ns = gate_expects(gate, &shape);
+  return scratch_is_reserved(&gate->scratch, packet->private_segment_size) && ns &&
+         limit_admit_fast(gate->lease, &shape, ns, 1, grant);
+}
+
+/* Where it does not matter how long dispatches take, but how large they are. */
+RAWHAL_CHECKED static inline rawhal_status_t
+gate_admit_size(gate_t *gate, const hsa_kernel_dispatch_packet_t *packet, rawhal_error_t *error)
+{
+  rawhal_status_t status = gate_scratch(gate, packet->private_segment_size, error);
+  return status == RAWHAL_OK ? limit_check_grid(gate->lease, gate_packet(packet).workgroups, error)
+                             : status;
 }
 
 #endif

@@ -2,7 +2,7 @@
  * opening.h, memory.h, config.h, only_copy.h and parse.h.
  *
  *     limit_lease_create                        with the queue
- *       limit_cost_begin, limit_cost_add        for each dispatch of a batch
+ *       limit_cost_add                          for each dispatch of a batch
  *       limit_admit   -> a grant                before anything of the queue is reserved
  *         limit_cancel                          when the batch is not submitted after all
  *         limit_complete(_all)                  when it has finished, with its device times
@@ -28,7 +28,7 @@ typedef struct limit_lease limit_lease_t;
 
 enum { LIMIT_UNKNOWN_KEYS = 4 };
 
-/* What a batch will take: limit_cost_begin(), then limit_cost_add(). */
+/* What a batch will take: from zeros, by limit_cost_add(). */
 typedef struct limit_cost {
   uint64_t key;         /* of its dispatches, when they all have the same; else 0 */
   uint64_t estimate_ns; /* of those that are known */
@@ -96,16 +96,8 @@ typedef struct limit_shape {
   uint32_t launches;
 } limit_shape_t;
 
-/* The keys are left alone: zeros for all of it would cost as much as the rest of an admission. */
-static inline void limit_cost_begin(limit_cost_t *cost)
-{
-  cost->key = cost->estimate_ns = 0;
-  cost->workgroups = cost->largest_grid = cost->kernarg_bytes = 0;
-  cost->launches = cost->units = cost->unknown = 0;
-}
-
 /* `ns`: what estimate_find() has of it. */
-static inline void limit_cost_add_known(limit_cost_t *cost, const limit_shape_t *shape, uint64_t ns)
+static inline void limit_cost_add(limit_cost_t *cost, const limit_shape_t *shape, uint64_t ns)
 {
   uint64_t key = shape->key;
   if (ns == 0 && cost->unknown++ < LIMIT_UNKNOWN_KEYS)
@@ -118,12 +110,6 @@ static inline void limit_cost_add_known(limit_cost_t *cost, const limit_shape_t 
     cost->largest_grid = shape->largest_grid;
   cost->kernarg_bytes += shape->kernarg_bytes;
   cost->launches += shape->launches;
-}
-
-static inline void limit_cost_add(const limit_lease_t *lease, limit_cost_t *cost,
-                                  const limit_shape_t *shape)
-{
-  limit_cost_add_known(cost, shape, estimate_find(lease->estimates, shape->key));
 }
 
 /* limit_admit()'s way when the lease is used up or limits must be looked at. */
@@ -188,9 +174,8 @@ limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadl
   uint64_t ns = estimate_find(lease->estimates, shape->key);
   if (__builtin_expect(ns && limit_admit_fast(lease, shape, ns, 1, grant), 1))
     return RAWHAL_OK;
-  limit_cost_t cost;
-  limit_cost_begin(&cost);
-  limit_cost_add(lease, &cost, shape);
+  limit_cost_t cost = {0};
+  limit_cost_add(&cost, shape, ns);
   return limit_admit_slow(lease, &cost, deadline, grant, error);
 }
 

@@ -92,7 +92,7 @@ rawhal_status_t shim_admit(limit_lease_t *lease, const shim_cost_t *asked, uint6
   limit_shape_t shape = {gate_key(asked->kernel, asked->workgroups), asked->workgroups,
                          asked->workgroups, asked->kernarg_bytes, 1};
   for (uint32_t i = 0; i < asked->launches; ++i)
-    limit_cost_add(lease, &cost, &shape);
+    limit_cost_add(&cost, &shape, estimate_find(lease->estimates, shape.key));
   rawhal_status_t status = limit_admit(lease, &cost, deadline, &grant, error);
   memcpy(result, &grant, sizeof(grant));
   return status;
@@ -106,7 +106,7 @@ bool shim_attempt(limit_lease_t *lease, const shim_cost_t *asked, shim_grant_t *
   limit_shape_t shape = {gate_key(asked->kernel, asked->workgroups), asked->workgroups,
                          asked->workgroups, asked->kernarg_bytes, 1};
   for (uint32_t i = 0; i < asked->launches; ++i)
-    limit_cost_add(lease, &cost, &shape);
+    limit_cost_add(&cost, &shape, estimate_find(lease->estimates, shape.key));
   uint64_t now = limiter_now(lease->limiter);
   bool taken = !limiter_seems_stalled(lease->limiter, now) &&
                lease_attempt(lease, &cost, now, false, &grant, &refusal);
