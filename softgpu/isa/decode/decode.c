@@ -447,6 +447,33 @@ static void decode_image(decoder_t *d)
 static const format_t formats[] = {ISA_FORMATS};
 #undef ISA_FORMAT
 
+static const isa_opcode_t opcodes[] = {
+#define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
+  {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
+#include "softgpu/isa/describe/generated/opcodes.inc"
+#undef ISA_OPCODE
+};
+
+/* The table is in order. Chips disagree about some opcodes, which then have a row for each. */
+const isa_opcode_t *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
+{
+  size_t low = 0, high = sizeof opcodes / sizeof *opcodes;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    const isa_opcode_t *row = &opcodes[middle];
+    if (row->encoding < encoding || (row->encoding == encoding && row->number < number))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  for (const isa_opcode_t *row = &opcodes[low]; row < opcodes + sizeof opcodes / sizeof *opcodes &&
+                                                row->encoding == encoding && row->number == number;
+       ++row)
+    if (row->chips >> chip & 1)
+      return row;
+  return NULL;
+}
+
 isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t available,
                                isa_inst_t *inst)
 {

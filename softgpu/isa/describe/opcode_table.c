@@ -4,13 +4,6 @@
 
 #include "softgpu/isa/describe/memory.h"
 
-static const isa_opcode_t opcodes[] = {
-#define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
-  {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
-#include "softgpu/isa/describe/generated/opcodes.inc"
-#undef ISA_OPCODE
-};
-
 static const char *const names[] = {
     "invalid",
 #define ISA_MNEMONIC(name, mnemonic) #mnemonic,
@@ -43,24 +36,4 @@ unsigned isa_image_dwords(const isa_inst_t *inst)
   if (is_atomic)
     return components == 2 ? 2 : 1;
   return components == 0 ? 1 : has_d16 ? (components + 1) / 2 : components;
-}
-
-/* The table is in order. Chips disagree about some opcodes, which then have a row for each. */
-const isa_opcode_t *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
-{
-  size_t low = 0, high = sizeof opcodes / sizeof *opcodes;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    const isa_opcode_t *row = &opcodes[middle];
-    if (row->encoding < encoding || (row->encoding == encoding && row->number < number))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  for (const isa_opcode_t *row = &opcodes[low]; row < opcodes + sizeof opcodes / sizeof *opcodes &&
-                                                row->encoding == encoding && row->number == number;
-       ++row)
-    if (row->chips >> chip & 1)
-      return row;
-  return NULL;
 }
