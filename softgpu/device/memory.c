@@ -244,6 +244,17 @@ bool softgpu_memory_present(const softgpu_allocation_t *allocation, uint64_t add
   return msync((void *)first, ((host + size + page - 1) & ~(page - 1)) - first, MS_ASYNC) == 0;
 }
 
+uint32_t softgpu_memory_code(uint32_t node, uint64_t base, uint64_t pc, uint32_t most)
+{
+  softgpu_allocation_t code;
+  if (!softgpu_memory_find(pc, &code) || !(code.flags & SOFTGPU_MEMORY_EXECUTE) || code.shift ||
+      !softgpu_memory_allows(&code, node) || base < code.base)
+    return 0;
+  const uint64_t dwords = (code.base + code.size - base) / 4;
+  const uint32_t count = dwords < most ? (uint32_t)dwords : most;
+  return softgpu_memory_present(&code, base, count * 4ull) ? count : 0;
+}
+
 void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write)
 {
   uint64_t end, at = address, shift = 0;

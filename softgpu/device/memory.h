@@ -63,6 +63,11 @@ bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation);
 bool softgpu_memory_present(const softgpu_allocation_t *allocation, uint64_t address,
                             uint64_t size);
 
+/* Executable dwords at `base`, at most so many; 0 when there are none at `pc`, of the same page, that
+ * `node` may use. Where the thunk allocated it, which is where code is, host and devices have it at
+ * the same address; allocations start at page boundaries. */
+uint32_t softgpu_memory_code(uint32_t node, uint64_t base, uint64_t pc, uint32_t most);
+
 /* Where the host has the `size` > 0 bytes at `address`, when all of them are live, `node` may use
  * them and, with `write`, store to them; else NULL. Adjacent allocations join. */
 void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write);

@@ -28,7 +28,7 @@
 #include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/reference/reference.h"
 
-enum { BUCKETS = 1024 };
+enum { BUCKETS = 1024, CODE = sizeof((isa_chunk_t){0}.code) / sizeof(uint32_t) };
 
 struct isa_program {
   isa_limits_t limits;
@@ -112,23 +112,6 @@ void softgpu_invalidate_code(void)
 
 /* --- chunks --- */
 
-/* Executable dwords at `base`, at most what a chunk keeps; 0 when there are none at `pc`. Where the
- * thunk allocated it, which is where code is, host and devices have it at the same address. */
-static uint32_t executable_dwords(const isa_limits_t *limits, uint64_t base, uint64_t pc)
-{
-  softgpu_allocation_t code;
-  if (!softgpu_memory_find(pc, &code) || !(code.flags & SOFTGPU_MEMORY_EXECUTE) || code.shift ||
-      !softgpu_memory_allows(&code, limits->node))
-    return 0;
-  uint64_t end = code.base + code.size;
-  if (base < code.base)
-    return 0; /* allocations start at page boundaries, chunks do not cross them */
-  uint64_t dwords = (end - base) / 4;
-  const uint32_t most = ISA_CHUNK + ISA_MOST_DWORDS - 1;
-  const uint32_t count = dwords < most ? (uint32_t)dwords : most;
-  return softgpu_memory_present(&code, base, count * 4ull) ? count : 0;
-}
-
 static bool chunk_has(const isa_chunk_t *chunk, uint64_t pc)
 {
   return pc - chunk->base < chunk->bytes && !(pc & 3);
@@ -145,7 +128,7 @@ static bool chunk_is_current(const isa_limits_t *limits, isa_chunk_t *chunk)
   const uint64_t generation = softgpu_memory_generation();
   if (is_as_compared(chunk, generation))
     return true;
-  if (executable_dwords(limits, chunk->base, chunk->base) != chunk->available ||
+  if (softgpu_memory_code(limits->node, chunk->base, chunk->base, CODE) != chunk->available ||
       memcmp((const void *)(uintptr_t)chunk->base, chunk->code, chunk->available * 4) != 0)
     return false;
   __atomic_store_n(&chunk->generation, generation, __ATOMIC_RELAXED);
@@ -172,7 +155,7 @@ isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc)
     pthread_mutex_lock(&program->lock);
     chunk = chunk_find(limits, *bucket, base);
     const uint64_t generation = softgpu_memory_generation(); /* before the code is looked at */
-    const uint32_t available = chunk ? 0 : executable_dwords(limits, base, pc);
+    const uint32_t available = chunk ? 0 : softgpu_memory_code(limits->node, base, pc, CODE);
     if (available > 0 && (chunk = calloc(1, sizeof *chunk))) {
       chunk->base = base;
       chunk->available = available;
