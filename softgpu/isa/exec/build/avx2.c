@@ -117,7 +117,6 @@ __attribute__((always_inline)) static inline __m256 of_halves_avx2(__m256i lanes
 #define VALU_GATHER_QUADS     gather_quads_x86
 #define VALU_SCATTER_QUADS    scatter_quads_x86
 #define VALU_LARGER(a, b)     ((valu_vector_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
-#define VALU_EITHER_NAN(a, b) ((valu_vector_t)_mm256_cmp_ps((__m256)(a), (__m256)(b), _CMP_UNORD_Q))
 #define VALU_FMA(a, b, c)     _mm256_fmadd_ps(a, b, c)
 #define VALU_SPREAD(x)        _mm256_set1_ps(x)
 #define VALU_BUILD            isa_valu_avx2
