@@ -3,7 +3,6 @@
 #include "softgpu/isa/exec/matrix/matrix.h"
 
 #include "softgpu/isa/describe/matrix.h"
-#include "softgpu/isa/exec/matrix/scale.h"
 #include "softgpu/isa/exec/scalar/operand.h"
 #include "softgpu/isa/exec/vector/valu.h"
 

@@ -5,5 +5,6 @@
 #include "softgpu/isa/base/wave.h"
 
 bool isa_matrix_prepare(isa_inst_t *inst, const isa_limits_t *limits); /* see wave.h */
+bool isa_scale_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 
 #endif

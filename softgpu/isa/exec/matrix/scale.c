@@ -1,8 +1,19 @@
-/* v_cvt_scalef32_*: a lane at a time. */
-#include "softgpu/isa/exec/matrix/scale.h"
+/* The conversions of gfx950 between f32, f16 or bf16 and scaled small floats, a lane at a time (AMD's
+ * CDNA4 ISA document, pseudocode of v_cvt_scalef32_*). */
+#include "softgpu/isa/exec/matrix/matrix.h"
 
 #include "softgpu/isa/base/small.h"
+#include "softgpu/isa/describe/matrix.h"
 #include "softgpu/isa/exec/vector/vector.h"
+
+typedef struct scale_op {
+  uint16_t op;
+  uint8_t small, wide; /* mfma_format_t */
+  uint8_t count;       /* numbers a lane */
+  bool narrows;        /* from wide to small */
+  bool has_noise;      /* source 1 seeds v_prng_b32's sequence, a step a number */
+  bool has_two;        /* wide numbers come from source 0 and source 1 in turn */
+} scale_op_t;
 
 #define ROW(name, small, wide, ...)                                                                \
   {                                                                                                \
@@ -43,12 +54,29 @@ static const scale_op_t rows[] = {
     ROW(sr_pk_fp4_bf16, MFMA_E2M1, MFMA_BF16, 2, true, true, false),
 };
 
-const scale_op_t *isa_scale_find(unsigned op)
+static const scale_op_t *scale_find(unsigned op)
 {
   for (unsigned i = 0; i < sizeof rows / sizeof *rows; ++i)
     if (rows[i].op == op)
       return &rows[i];
   return NULL;
+}
+
+/* The source whose exponent is the scale. */
+static unsigned scale_source(const scale_op_t *s)
+{
+  return s->has_noise || s->has_two ? 2 : 1;
+}
+
+/* Where a part of a register that op_sel names begins: of the small numbers when there are fewer
+ * than a register holds, of a lone f16 result too. */
+static unsigned scale_small_shift(const scale_op_t *s, unsigned op_sel)
+{
+  const unsigned bits = s->count * mfma_element_bits(s->small);
+  const unsigned select = s->narrows ? op_sel >> 2 : op_sel & 3;
+  if (bits > 16)
+    return 0;
+  return bits == 8 ? 8 * select : 16 * (s->narrows ? select >> 1 : select & 1);
 }
 
 static small_format_t format_of(const scale_op_t *s)
@@ -149,8 +177,7 @@ static bool run_scale(isa_wave_t *wave, const isa_inst_t *inst)
   const scale_op_t *s = inst->plan;
   const unsigned dwords = inst->row->dst;
   isa_row_t *d = isa_vector_destination(wave, inst, dwords);
-  for (uint64_t left = d ? isa_exec(wave) : 0; left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, d ? isa_exec(wave) : 0) {
     const uint32_t scale = isa_vector_dword(wave, inst, scale_source(s), 0, lane) >> 23 & 255;
     uint32_t out[32];
     for (unsigned i = 0; i < dwords; ++i)
@@ -164,7 +191,7 @@ static bool run_scale(isa_wave_t *wave, const isa_inst_t *inst)
 
 bool isa_scale_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
-  const scale_op_t *s = isa_scale_find(inst->op);
+  const scale_op_t *s = scale_find(inst->op);
   if (!s || inst->clamp || inst->omod || !isa_vector_sources_ok(inst, limits) ||
       !isa_vector_result_ok(inst, limits))
     return false;
