@@ -1,103 +1,42 @@
 /* Atomic operations, on values and on memory shared with other threads. */
+#include "softgpu/isa/base/float.h"
 #include "softgpu/isa/exec/memory/access.h"
-
-static float as_float(uint32_t bits)
-{
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static uint32_t float_bits(float value)
-{
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-static double as_double(uint64_t bits)
-{
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-static uint64_t double_bits(double value)
-{
-  uint64_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-/* Exact: every f16 is a float. */
-static float half_to_float(uint32_t half)
-{
-  uint32_t sign = (half & 0x8000) << 16, exponent = half >> 10 & 31, fraction = half & 0x3ff;
-  if (exponent == 31)
-    return as_float(sign | 0x7f800000 | fraction << 13);
-  if (exponent)
-    return as_float(sign | (exponent + 112) << 23 | fraction << 13);
-  return as_float(sign | float_bits((float)fraction * 0x1p-24f));
-}
-
-/* Rounds to nearest even. */
-static uint32_t float_to_half(float value)
-{
-  uint32_t bits = float_bits(value), sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000)
-    return 0x7e00;
-  if (magnitude >= 0x477ff000)
-    return sign | 0x7c00;       /* 65520 and above round to infinity */
-  if (magnitude < 0x38800000) { /* below 2^-14: denormal, in units of 2^-24 */
-    float scaled = as_float(magnitude) * 0x1p24f + 0x1p23f;
-    return sign | (float_bits(scaled) & 0x7fff);
-  }
-  uint32_t rounded = magnitude + 0xfff + (magnitude >> 13 & 1);
-  return sign | (rounded - 0x38000000) >> 13;
-}
-
-static uint32_t float_to_bfloat(float value)
-{
-  uint32_t bits = float_bits(value);
-  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-}
 
 /* Hosts disagree about which NaN a sum is: here the first one, quieted, or a positive one. */
 static uint32_t sum_bits(uint32_t a, uint32_t b)
 {
-  float sum = as_float(a) + as_float(b);
+  float sum = float_of(a) + float_of(b);
   if (sum == sum)
     return float_bits(sum);
-  return as_float(a) != as_float(a)   ? a | 0x400000
-         : as_float(b) != as_float(b) ? b | 0x400000
+  return float_of(a) != float_of(a)   ? a | 0x400000
+         : float_of(b) != float_of(b) ? b | 0x400000
                                       : 0x7fc00000;
 }
 
 static uint64_t sum_bits64(uint64_t a, uint64_t b)
 {
-  double sum = as_double(a) + as_double(b);
+  double sum = double_of(a) + double_of(b);
   if (sum == sum)
     return double_bits(sum);
-  return as_double(a) != as_double(a)   ? a | 1ull << 51
-         : as_double(b) != as_double(b) ? b | 1ull << 51
+  return double_of(a) != double_of(a)   ? a | 1ull << 51
+         : double_of(b) != double_of(b) ? b | 1ull << 51
                                         : 0x7ff8000000000000;
-}
-
-static uint32_t bfloat_sum(uint32_t a, uint32_t b)
-{
-  uint32_t sum = sum_bits(a << 16, b << 16);
-  return as_float(sum) != as_float(sum) ? sum >> 16 : float_to_bfloat(as_float(sum));
 }
 
 /* The sum of two halves is exact in double, so the double rounding through float is harmless: float
  * keeps 24 bits, twice 11 and 2 more. */
+static uint32_t half_sum(uint32_t a, uint32_t b)
+{
+  const float sum = float_of(half_to_float_bits(a)) + float_of(half_to_float_bits(b));
+  return sum == sum ? float_bits_to_half(float_bits(sum)) : 0x7e00;
+}
+
 static uint32_t packed_add(uint32_t a, uint32_t b, bool is_bfloat)
 {
   uint32_t out = 0;
   for (unsigned shift = 0; shift < 32; shift += 16) {
-    uint32_t x = a >> shift & 0xffff, y = b >> shift & 0xffff;
-    out |= (is_bfloat ? bfloat_sum(x, y) : float_to_half(half_to_float(x) + half_to_float(y)))
-           << shift;
+    const uint32_t x = a >> shift & 0xffff, y = b >> shift & 0xffff;
+    out |= (is_bfloat ? float_bits_to_bf16(sum_bits(x << 16, y << 16)) : half_sum(x, y)) << shift;
   }
   return out;
 }
@@ -110,7 +49,7 @@ static uint32_t flushed(uint32_t bits, bool is_wanted)
 static uint32_t float_atomic32(unsigned atomic, uint32_t old, uint32_t data, uint32_t compare)
 {
   const bool flushes_in = atomic & ISA_ATOMIC_FLUSH_IN, flushes_out = atomic & ISA_ATOMIC_FLUSH_OUT;
-  float x = as_float(old), y = as_float(data);
+  float x = float_of(old), y = float_of(data);
   switch (atomic & ~(unsigned)(ISA_ATOMIC_FLUSH_IN | ISA_ATOMIC_FLUSH_OUT)) {
   case ISA_ATOMIC_ADD_F:
     return flushed(sum_bits(flushed(old, flushes_in), flushed(data, flushes_in)), flushes_out);
@@ -119,7 +58,7 @@ static uint32_t float_atomic32(unsigned atomic, uint32_t old, uint32_t data, uin
   case ISA_ATOMIC_MAX_F:
     return y > x ? data : old;
   case ISA_ATOMIC_CMPSWAP_F:
-    return x == as_float(compare) ? data : old;
+    return x == float_of(compare) ? data : old;
   default:
     return packed_add(old, data, atomic == ISA_ATOMIC_PK_ADD_BF16);
   }
@@ -127,7 +66,7 @@ static uint32_t float_atomic32(unsigned atomic, uint32_t old, uint32_t data, uin
 
 static uint64_t float_atomic64(unsigned atomic, uint64_t old, uint64_t data, uint64_t compare)
 {
-  double x = as_double(old), y = as_double(data);
+  double x = double_of(old), y = double_of(data);
   switch (atomic) {
   case ISA_ATOMIC_ADD_F:
     return sum_bits64(old, data);
@@ -136,7 +75,7 @@ static uint64_t float_atomic64(unsigned atomic, uint64_t old, uint64_t data, uin
   case ISA_ATOMIC_MAX_F:
     return y > x ? data : old;
   default:
-    return x == as_double(compare) ? data : old;
+    return x == double_of(compare) ? data : old;
   }
 }
 
