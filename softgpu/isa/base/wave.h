@@ -129,6 +129,11 @@ static inline uint64_t isa_exec(const isa_wave_t *wave)
   return isa_read_s64(wave, ISA_EXEC);
 }
 
+/* Loops over the lanes of a mask, the lowest first. */
+#define ISA_EACH_LANE(lane, mask)                                                                  \
+  for (uint64_t left = (mask); left; left &= left - 1)                                             \
+    for (unsigned lane = (unsigned)__builtin_ctzll(left), once = 1; once; once = 0)
+
 /* The register rows of a vector operand. */
 static inline isa_row_t *isa_rows(const isa_wave_t *wave, const isa_operand_t *operand)
 {

@@ -98,16 +98,14 @@ static bool are_plain_dwords(const isa_access_t *plan, const isa_lanes_t *lanes)
 
 static void load_dwords(uint32_t *row, const isa_lanes_t *lanes)
 {
-  for (uint64_t left = lanes->active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes->active) {
     row[lane] = isa_load32(lanes->at[lane]);
   }
 }
 
 static void store_dwords(const uint32_t *row, const isa_lanes_t *lanes)
 {
-  for (uint64_t left = lanes->active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes->active) {
     isa_store32(lanes->at[lane], row[lane]);
   }
 }
@@ -122,8 +120,7 @@ static void load_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acces
     load_dwords(dst[0], lanes);
     return;
   }
-  for (uint64_t left = lanes->active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes->active) {
     uint32_t words[4] = {0};
     isa_lane_read(lanes, lane, words, bytes);
     if (bytes < 4)
@@ -142,8 +139,7 @@ static void store_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acce
     store_dwords(data[0], lanes);
     return;
   }
-  for (uint64_t left = lanes->active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes->active) {
     uint32_t words[4] = {data[0][lane]};
     if (bytes < 4 && plan->form >= ISA_FORM_HIGH_ZERO)
       words[0] >>= 16;
@@ -160,8 +156,7 @@ static bool atomic_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acc
   isa_row_t *data = isa_rows(wave, &inst->data[0]);
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
   bool is_compare = plan->atomic == ISA_ATOMIC_CMPSWAP, is_wide = plan->bytes == 8;
-  for (uint64_t left = lanes->active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes->active) {
     uint8_t *at = lanes->at[lane];
     uint64_t old = 0;
     if (lanes->absent >> lane & 1) {
@@ -195,8 +190,7 @@ bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lane
   load.base = base;
   load.stride = bytes;
   memset(load.dwords, 0, sizeof load.dwords);
-  for (uint64_t left = lanes->active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes->active) {
     const uint32_t address = base + bytes * lane;
     const uint32_t within = address < wave->lds_bytes ? (wave->lds_bytes - address) / 4 : 0;
     const uint32_t dwords = within < bytes / 4 ? within : bytes / 4;
@@ -215,8 +209,7 @@ bool isa_lanes_load_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lane
 bool isa_lanes_store_lds(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *lanes)
 {
   const uint32_t base = isa_lds_base(wave, inst), bytes = sizeof(uint32_t);
-  for (uint64_t left = lanes->active; left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes->active) {
     const uint32_t address = base + bytes * lane;
     uint32_t words[4] = {0}; /* what is beyond LDS reads as */
     if (isa_lds_holds(wave, address, bytes))

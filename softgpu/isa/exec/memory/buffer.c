@@ -142,14 +142,14 @@ static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffe
     parts[i].data[0].index = (uint16_t)(inst->data[0].index + i);
     lanes[i] = (isa_lanes_t){0};
   }
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+  ISA_EACH_LANE(lane, isa_exec(wave))
     for (unsigned i = 0; i < count; ++i)
-      if (!resolve(wave, inst, part, access, &lanes[i], (unsigned)__builtin_ctzll(left), 4 * i))
+      if (!resolve(wave, inst, part, access, &lanes[i], lane, 4 * i))
         return false;
   /* A lane after the other: where stores overlap, the last lane's stay. */
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+  ISA_EACH_LANE(lane, isa_exec(wave))
     for (unsigned i = 0; i < count; ++i) {
-      lanes[i].active = left & -left;
+      lanes[i].active = 1ull << lane;
       isa_lanes_run(wave, &parts[i], &lanes[i]);
     }
   return true;
@@ -193,8 +193,8 @@ static bool run_each(isa_wave_t *wave, const isa_inst_t *inst, const buffer_acce
   if (has_components && is_split(wave, access, plan->bytes))
     return inst->lds ? isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0)
                      : run_components(wave, inst, access);
-  for (uint64_t left = lanes.active; left; left &= left - 1)
-    if (!resolve(wave, inst, plan, access, &lanes, (unsigned)__builtin_ctzll(left), 0))
+  ISA_EACH_LANE(lane, lanes.active)
+    if (!resolve(wave, inst, plan, access, &lanes, lane, 0))
       return false;
   if (plan->kind == ISA_STORE_LDS)
     return isa_lanes_store_lds(wave, inst, &lanes);
@@ -225,10 +225,9 @@ static bool find_elements(isa_wave_t *wave, const isa_inst_t *inst, const buffer
   const bool splits = is_split(wave, access, bytes);
   elements->pieces = splits ? bytes / 4 : 1;
   elements->plan.bytes = (uint8_t)(splits ? 4 : bytes);
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
+  ISA_EACH_LANE(lane, isa_exec(wave))
     for (unsigned i = 0; i < elements->pieces; ++i)
-      if (!resolve(wave, inst, &elements->plan, access, &elements->lanes[i],
-                   (unsigned)__builtin_ctzll(left), 4 * i))
+      if (!resolve(wave, inst, &elements->plan, access, &elements->lanes[i], lane, 4 * i))
         return false;
   for (unsigned i = 1; i < elements->pieces; ++i)
     elements->lanes[0].absent |= elements->lanes[i].absent;
@@ -329,9 +328,8 @@ static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
   isa_range_refresh(access.range);
   if (format.bytes && !find_elements(wave, inst, &access, &elements))
     return false;
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
-    (is_store ? store_element : load_element)(wave, inst, typed, &format, &elements,
-                                              (unsigned)__builtin_ctzll(left));
+  ISA_EACH_LANE(lane, isa_exec(wave))
+    (is_store ? store_element : load_element)(wave, inst, typed, &format, &elements, lane);
   return true;
 }
 

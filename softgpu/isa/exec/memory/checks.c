@@ -11,8 +11,8 @@ static bool check_ds(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_ds_touch_t what = isa_ds_touch(inst);
   isa_touch_t touch = isa_touch_of(wave, what.kind, what.bytes);
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    touch.lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
+    touch.lane = lane;
     for (unsigned i = 0; i < what.count; ++i) {
       touch.address = isa_rows(wave, &inst->vaddr)[0][touch.lane] + what.offset[i];
       if (!isa_shadow_check(&touch))
@@ -71,8 +71,8 @@ static bool check_flat(isa_wave_t *wave, const isa_inst_t *inst)
   const bool has_base = inst->saddr.kind != ISA_OPERAND_NONE;
   const uint64_t base = has_base ? isa_read_s64(wave, inst->saddr.index) : 0;
   isa_touch_t touch = isa_touch_of(wave, plan->kind, plan->bytes);
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    const unsigned lane = touch.lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
+    touch.lane = lane;
     uint64_t address = base + (uint64_t)(int64_t)inst->offset + row[0][lane];
     address += has_base ? 0 : (uint64_t)row[1][lane] << 32;
     const bool in_lds =

@@ -19,8 +19,7 @@ bool isa_ds_run_plain(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
   isa_lanes_t lanes = {.active = isa_exec(wave)};
-  for (uint64_t left = lanes.active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes.active) {
     const uint32_t address = lds_address(wave, inst, lane, (uint32_t)inst->offset);
     if (!isa_lanes_put_lds(wave, plan, &lanes, lane, address))
       return false;
@@ -55,8 +54,7 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_row_t *first = isa_rows(wave, &inst->data[0]);
   const isa_row_t *second = inst->data[1].kind ? isa_rows(wave, &inst->data[1]) : NULL;
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     uint8_t *at;
     if (!isa_lds_element(wave, lane, lds_address(wave, inst, lane, (uint32_t)inst->offset),
                          op->bytes, &at))
@@ -125,8 +123,7 @@ bool isa_ds_run_pair(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t offsets[2] = {(uint32_t)inst->offset * op->unit, inst->offset1 * op->unit};
   const uint32_t bytes = op->bytes, dwords = bytes / 4u;
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     uint64_t old[2];
     for (unsigned i = 0; i < 2; ++i) {
       const uint32_t address = lds_address(wave, inst, lane, offsets[i]);
@@ -186,8 +183,7 @@ static bool run_bpermute(isa_wave_t *wave, const isa_inst_t *inst)
     unsigned from = (address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES;
     out[lane] = exec >> from & 1 ? data[from] : 0;
   }
-  for (uint64_t left = exec; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, exec) {
     dst[lane] = out[lane];
   }
   return true;
@@ -200,12 +196,10 @@ static bool run_permute(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t *data = isa_rows(wave, &inst->data[0])[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
   isa_row_t out = {0};
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     out[(address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES] = data[lane];
   }
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     dst[lane] = out[lane];
   }
   return true;
@@ -229,8 +223,7 @@ static bool run_swizzle(isa_wave_t *wave, const isa_inst_t *inst)
   isa_row_t data;
   memcpy(data, isa_rows(wave, &inst->vaddr), sizeof data);
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     unsigned from = swizzle_source(lane, (unsigned)inst->offset);
     dst[lane] = isa_exec(wave) >> from & 1 ? data[from] : 0;
   }

@@ -41,8 +41,8 @@ static bool count_lanes(isa_wave_t *wave, const isa_inst_t *inst)
     return false;
   const uint32_t old = dword_at(at);
   dword_put(at, inst->op == ISA_ds_append ? old + lanes : old - lanes);
-  for (uint64_t left = exec; left; left &= left - 1)
-    dst[__builtin_ctzll(left)] = old;
+  ISA_EACH_LANE(lane, exec)
+    dst[lane] = old;
   return true;
 }
 
@@ -51,8 +51,7 @@ static bool move_by_lane(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool is_store = inst->op == ISA_ds_write_addtid_b32;
   uint32_t *row = isa_rows(wave, is_store ? &inst->data[0] : &inst->dst)[0];
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     uint8_t *at;
     if (!isa_lds_element(wave, lane, m0_address(wave, inst) + 4 * lane, 4, &at))
       return false;
@@ -70,8 +69,7 @@ static bool wrap(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t *less = isa_rows(wave, &inst->data[0])[0];
   const uint32_t *more = isa_rows(wave, &inst->data[1])[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     uint8_t *at;
     if (!isa_lds_element(wave, lane, lane_address(wave, inst, lane), 4, &at))
       return false;
@@ -87,8 +85,7 @@ static bool exchange_conditionally(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_row_t *data = isa_rows(wave, &inst->data[0]);
   isa_row_t *dst = isa_rows(wave, &inst->dst);
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     const uint32_t new[2] = {data[0][lane], data[1][lane]};
     uint8_t *at;
     if (!isa_lds_element(wave, lane, lane_address(wave, inst, lane), sizeof new, &at))

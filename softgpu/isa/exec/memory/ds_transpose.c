@@ -14,8 +14,7 @@ enum { COLUMNS = 16 };
 static bool read_lanes(isa_wave_t *wave, const isa_inst_t *inst, uint32_t words[ISA_LANES][4])
 {
   const unsigned bytes = inst->row->dst * 4u;
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     const uint32_t address = isa_rows(wave, &inst->vaddr)[0][lane] + (uint32_t)inst->offset;
     if (isa_lds_holds(wave, address, bytes)) {
       memcpy(words[lane], wave->lds + address, bytes);
@@ -45,8 +44,8 @@ static bool run_transpose(isa_wave_t *wave, const isa_inst_t *inst)
   isa_row_t *dst = isa_rows(wave, &inst->dst);
   if (!read_lanes(wave, inst, words))
     return false;
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left), column = lane % COLUMNS;
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
+    const unsigned column = lane % COLUMNS;
     uint64_t out[2] = {0};
     for (unsigned row = 0; row < items; ++row) {
       const unsigned from = lane - column + (row * COLUMNS + column) / items;

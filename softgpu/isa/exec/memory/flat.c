@@ -56,8 +56,7 @@ static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
     return true;
   uint64_t base = scalar_base(wave, inst);
   isa_lanes_t lanes = {.active = isa_exec(wave)};
-  for (uint64_t left = lanes.active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes.active) {
     uint64_t address = lane_address(wave, inst, base, lane);
     if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
       return false;
@@ -107,8 +106,7 @@ static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
     return true;
   uint64_t base = scalar_base(wave, inst);
   isa_lanes_t lanes = {.active = isa_exec(wave)};
-  for (uint64_t left = lanes.active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes.active) {
     if (!flat_put(wave, inst, &lanes, lane, lane_address(wave, inst, base, lane)))
       return false;
   }
@@ -122,8 +120,7 @@ static bool run_scratch(isa_wave_t *wave, const isa_inst_t *inst)
   uint32_t scalar = inst->saddr.kind ? wave->s[inst->saddr.index] : 0;
   const isa_row_t *row = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL;
   isa_lanes_t lanes = {.active = isa_exec(wave), .swizzled = UINT64_MAX};
-  for (uint64_t left = lanes.active; left; left &= left - 1) {
-    unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, lanes.active) {
     uint32_t offset = scalar + (row ? row[0][lane] : 0) + (uint32_t)inst->offset;
     lanes.at[lane] = isa_scratch_at(wave, lane, base, offset, plan->bytes);
     if (!lanes.at[lane])

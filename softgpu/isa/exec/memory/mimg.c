@@ -46,8 +46,8 @@ static bool find_texels(isa_wave_t *wave, const isa_inst_t *inst, const isa_imag
                         isa_lanes_t *lanes, bool is_written)
 {
   isa_range_refresh(isa_range_of(wave, inst));
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1)
-    if (!find_texel(wave, inst, image, lanes, (unsigned)__builtin_ctzll(left), is_written))
+  ISA_EACH_LANE(lane, isa_exec(wave))
+    if (!find_texel(wave, inst, image, lanes, lane, is_written))
       return false;
   return true;
 }
@@ -105,8 +105,7 @@ static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
   isa_lanes_t lanes = {0};
   if (!find_texels(wave, inst, &image, &lanes, false))
     return false;
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     uint32_t element[4] = {0}, values[4];
     read_texel(&image, &lanes, lane, element);
     if (plan->form == ISA_FORM_SIGN)
@@ -157,8 +156,7 @@ static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
   isa_lanes_t lanes = {0};
   if (!find_texels(wave, inst, &image, &lanes, true))
     return false;
-  for (uint64_t left = isa_exec(wave) & ~lanes.absent; left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave) & ~lanes.absent) {
     uint32_t element[4] = {0}, values[4];
     get_values(wave, inst, lane, values);
     if (!is_packed)
@@ -182,8 +180,7 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
   isa_lanes_t lanes = {0};
   if (!find_texels(wave, inst, &image, &lanes, true))
     return false;
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     const bool compares = inst->op == ISA_image_atomic_cmpswap;
     uint64_t in[2] = {0}, old = 0;
     for (unsigned i = 0; i < dwords * (compares ? 2 : 1); ++i)
@@ -209,8 +206,7 @@ static bool run_info(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t *s = &wave->s[inst->saddr.index];
   const uint32_t first = s[3] >> 12 & 15, last = s[3] >> 16 & 15;
   const uint32_t levels = last < first ? 0 : last - first + 1;
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     const uint32_t level = isa_image_address(wave, inst, 0, lane);
     uint32_t values[4] = {0, 0, 0, levels};
     for (unsigned i = 0; level < levels && i < image.dimensions; ++i) {

@@ -199,13 +199,11 @@ bool isa_image_sample(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_sampler_t sampler = isa_sampler_read(wave, inst, &image);
   uint32_t texels[ISA_LANES][4];
   isa_range_refresh(isa_range_of(wave, inst));
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     if (!sample(wave, inst, &image, &sampler, lane, texels[lane]))
       return false;
   }
-  for (uint64_t left = isa_exec(wave); left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
     put(wave, inst, &image, lane, texels[lane]);
   }
   return true;

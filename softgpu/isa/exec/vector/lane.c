@@ -100,8 +100,7 @@ static bool run_bitop3(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool is_half = inst->op == ISA_v_bitop3_b16;
   isa_row_t *d = isa_vector_destination(wave, inst, 1);
-  for (uint64_t left = d ? isa_exec(wave) : 0; left; left &= left - 1) {
-    const unsigned lane = (unsigned)__builtin_ctzll(left);
+  ISA_EACH_LANE(lane, d ? isa_exec(wave) : 0) {
     uint32_t s[3];
     for (unsigned n = 0; n < 3; ++n)
       s[n] =
