@@ -6,14 +6,18 @@
  * and no others. */
 #include "softgpu/thunk/svm.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "softgpu/device/array.h"
 #include "softgpu/device/memory.h"
-#include "softgpu/thunk/mappings.h"
+#include "softgpu/device/thread.h"
 #include "softgpu/thunk/thunk.h"
 
 enum { GRANULARITY = 9, MOST_GRANULARITY = 63 }; /* pages, as powers of two */
@@ -222,6 +226,78 @@ static size_t pieces_write(range_t *pieces, span_t touched, uint64_t base, uint6
   return count;
 }
 
+/* --- what the system says of the program's memory --- */
+
+typedef struct walk {
+  uint64_t at, end; /* what is not seen yet */
+  bool writable;
+} walk_t;
+
+/* Takes one line of the list, which is sorted by address. False when it leaves a hole. */
+static bool walk_line(walk_t *walk, const char *line)
+{
+  uint64_t base, end;
+  char rights[8];
+  if (walk->at >= walk->end)
+    return true;
+  if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &base, &end, rights) != 3 || end <= walk->at)
+    return true;
+  if (base > walk->at || rights[0] != 'r')
+    return false;
+  walk->writable = walk->writable && rights[1] == 'w';
+  walk->at = end;
+  return true;
+}
+
+/* Lines of any length: of those longer than the buffer, the end is dropped. */
+static bool walk_file(walk_t *walk, int file)
+{
+  char buffer[4096];
+  size_t used = 0;
+  bool overlong = false;
+  while (walk->at < walk->end) {
+    ssize_t got = read(file, buffer + used, sizeof(buffer) - 1 - used);
+    if (got <= 0)
+      return false;
+    used += (size_t)got;
+    buffer[used] = '\0';
+    char *line = buffer, *end;
+    while ((end = strchr(line, '\n')) != NULL) {
+      *end = '\0';
+      if (!overlong && !walk_line(walk, line))
+        return false;
+      overlong = false;
+      line = end + 1;
+    }
+    used -= (size_t)(line - buffer);
+    memmove(buffer, line, used);
+    if (used == sizeof(buffer) - 1) {
+      if (!overlong && !walk_line(walk, buffer))
+        return false;
+      overlong = true;
+      used = 0;
+    }
+  }
+  return true;
+}
+
+/* Whether the program can read all of [base, end); `*writable` is whether it can write to all of it.
+ * Both are page-aligned. Reads the list of all mappings, whose number is what it costs. */
+static bool mappings_readable(uint64_t base, uint64_t end, bool *writable)
+{
+  SOFTGPU_WITHOUT_CANCELLATION();
+  walk_t walk = {.at = base, .end = end, .writable = true};
+  int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return false;
+  bool readable = walk_file(&walk, file);
+  close(file);
+  *writable = walk.writable;
+  return readable;
+}
+
+/* --- attributes of ranges, set and read --- */
+
 HSAKMT_STATUS hsaKmtSVMSetAttr(void *start, HSAuint64 size, unsigned count,
                                HSA_SVM_ATTRIBUTE *attributes)
 {
@@ -231,7 +307,7 @@ HSAKMT_STATUS hsaKmtSVMSetAttr(void *start, HSAuint64 size, unsigned count,
     return status;
   uint64_t base = (uintptr_t)start, end = base + size;
   bool writable;
-  if (!softgpu_mappings_readable(base, end, &writable))
+  if (!mappings_readable(base, end, &writable))
     return HSAKMT_STATUS_ERROR;
   pthread_mutex_lock(&lock);
   const span_t old = ranges_touched(base, end);
@@ -339,7 +415,7 @@ HSAKMT_STATUS hsaKmtSVMGetAttr(void *start, HSAuint64 size, unsigned count,
     return status;
   uint64_t base = (uintptr_t)start;
   bool writable;
-  if (!softgpu_mappings_readable(base, base + size, &writable))
+  if (!mappings_readable(base, base + size, &writable))
     return HSAKMT_STATUS_ERROR;
   common_t common = common_of(base, base + size);
   for (unsigned i = 0; i < count; ++i)
