@@ -183,8 +183,7 @@ HSAKMT_STATUS hsaKmtAllocMemoryAlign(HSAuint32 node, HSAuint64 size, HSAuint64 a
     return HSAKMT_STATUS_INVALID_PARAMETER;
   if (flags.Value & (SOFTGPU_MEMORY_NO_ADDRESS | SOFTGPU_MEMORY_ONLY_ADDRESS))
     return HSAKMT_STATUS_NOT_SUPPORTED;
-  if (node > softgpu_gpu_count())
-    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  SOFTGPU_NEED(node <= softgpu_gpu_count(), INVALID_NODE_UNIT);
   if (softgpu_inject_failure(SOFTGPU_INJECT_ALLOCATION_FAILURE))
     return HSAKMT_STATUS_NO_MEMORY;
   bool fixed = flags.ui32.FixedAddress;
@@ -224,10 +223,8 @@ HSAKMT_STATUS hsaKmtAllocMemory(HSAuint32 node, HSAuint64 size, HsaMemFlags flag
 HSAKMT_STATUS hsaKmtAvailableMemory(HSAuint32 node, HSAuint64 *bytes)
 {
   SOFTGPU_NEED_OPEN();
-  if (!bytes)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (node == 0 || node > softgpu_gpu_count())
-    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  SOFTGPU_NEED(bytes, INVALID_PARAMETER);
+  SOFTGPU_NEED(node > 0 && node <= softgpu_gpu_count(), INVALID_NODE_UNIT);
   pthread_mutex_lock(&lock);
   *bytes = softgpu_vram_bytes() - vram_used[node];
   pthread_mutex_unlock(&lock);
@@ -237,8 +234,7 @@ HSAKMT_STATUS hsaKmtAvailableMemory(HSAuint32 node, HSAuint64 *bytes)
 HSAKMT_STATUS hsaKmtFreeMemory(void *address, HSAuint64 size)
 {
   SOFTGPU_NEED_OPEN();
-  if (!address)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(address, INVALID_PARAMETER);
   uint64_t base = (uintptr_t)address;
   pthread_mutex_lock(&lock);
   record_t *owner = record_owner(base);
@@ -335,8 +331,7 @@ HSAKMT_STATUS hsaKmtMapMemoryToGPUNodes(void *address, HSAuint64 size, HSAuint64
 HSAKMT_STATUS hsaKmtMapMemoryToGPU(void *address, HSAuint64 size, HSAuint64 *alternate)
 {
   SOFTGPU_NEED_OPEN();
-  if (!address)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(address, INVALID_PARAMETER);
   uint32_t nodes[SOFTGPU_MAX_GPUS];
   for (uint32_t i = 0; i < softgpu_gpu_count(); ++i)
     nodes[i] = i + 1;
@@ -494,8 +489,7 @@ HSAKMT_STATUS hsaKmtRegisterSharedHandle(const HsaSharedMemoryHandle *handle, vo
                                          HSAuint64 *size)
 {
   SOFTGPU_NEED_OPEN();
-  if (!handle || !address || !size)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(handle && address && size, INVALID_PARAMETER);
   record_t *record = calloc(1, sizeof(*record));
   if (!record)
     return HSAKMT_STATUS_NO_MEMORY;

@@ -43,8 +43,7 @@ HSAKMT_STATUS hsaKmtCreateEvent(HsaEventDescriptor *descriptor, bool manual_rese
                                 HsaEvent **event)
 {
   SOFTGPU_NEED_OPEN();
-  if (!descriptor || !event)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(descriptor && event, INVALID_PARAMETER);
   if (softgpu_inject_failure(SOFTGPU_INJECT_EVENT_FAILURE))
     return HSAKMT_STATUS_OUT_OF_RESOURCES;
   return softgpu_event_make(descriptor, manual_reset, signaled, event);

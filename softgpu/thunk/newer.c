@@ -7,8 +7,7 @@
 HSAKMT_STATUS hsaKmtGetRuntimeCapabilities(HSAuint32 *mask)
 {
   SOFTGPU_NEED_OPEN();
-  if (!mask)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(mask, INVALID_PARAMETER);
   *mask = 0;
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -26,8 +25,7 @@ HSAKMT_STATUS hsaKmtModelEnabled(bool *enabled)
 static HSAKMT_STATUS gpu_check(uint32_t node, const void *answer)
 {
   SOFTGPU_NEED_OPEN();
-  if (!answer)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(answer, INVALID_PARAMETER);
   return node > 0 && node <= softgpu_gpu_count() ? HSAKMT_STATUS_SUCCESS
                                                  : HSAKMT_STATUS_INVALID_NODE_UNIT;
 }

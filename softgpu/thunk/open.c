@@ -47,8 +47,7 @@ HSAKMT_STATUS hsaKmtCloseKFD(void)
 HSAKMT_STATUS hsaKmtGetVersion(HsaVersionInfo *info)
 {
   SOFTGPU_NEED_OPEN();
-  if (!info)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(info, INVALID_PARAMETER);
   *info = (HsaVersionInfo){.KernelInterfaceMajorVersion = 1, .KernelInterfaceMinorVersion = 8};
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -56,10 +55,8 @@ HSAKMT_STATUS hsaKmtGetVersion(HsaVersionInfo *info)
 HSAKMT_STATUS hsaKmtGetClockCounters(HSAuint32 node, HsaClockCounters *counters)
 {
   SOFTGPU_NEED_OPEN();
-  if (!counters)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (node > softgpu_gpu_count())
-    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  SOFTGPU_NEED(counters, INVALID_PARAMETER);
+  SOFTGPU_NEED(node <= softgpu_gpu_count(), INVALID_NODE_UNIT);
   struct timespec cpu;
   clock_gettime(CLOCK_MONOTONIC_RAW, &cpu);
   /* One reading for both, so that the runtime's translation of GPU time is exact. */
@@ -76,8 +73,7 @@ HSAKMT_STATUS hsaKmtGetClockCounters(HSAuint32 node, HsaClockCounters *counters)
 HSAKMT_STATUS hsaKmtGetXNACKMode(HSAint32 *enable)
 {
   SOFTGPU_NEED_OPEN();
-  if (!enable)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(enable, INVALID_PARAMETER);
   *enable = 0;
   return HSAKMT_STATUS_SUCCESS;
 }

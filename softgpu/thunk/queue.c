@@ -19,8 +19,7 @@ static HSAKMT_STATUS queue_create(uint32_t node, uint32_t type, uint32_t percent
 {
   if (!resource || !queue_ring_valid(ring, bytes))
     return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (node == 0 || node > softgpu_gpu_count())
-    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  SOFTGPU_NEED(node > 0 && node <= softgpu_gpu_count(), INVALID_NODE_UNIT);
   softgpu_queue_setup_t setup = {.chip = softgpu_chip(),
                                  .sram_ecc = softgpu_sram_ecc(),
                                  .node = node,

@@ -288,8 +288,7 @@ static bool registration_user_data(uint64_t address, void *user_data)
 HSAKMT_STATUS hsaKmtQueryPointerInfo(const void *pointer, HsaPointerInfo *info)
 {
   SOFTGPU_NEED_OPEN();
-  if (!pointer || !info)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(pointer && info, INVALID_PARAMETER);
   if (softgpu_allocation_describe((uintptr_t)pointer, info) ||
       registration_describe((uintptr_t)pointer, info))
     return HSAKMT_STATUS_SUCCESS;

@@ -17,11 +17,12 @@ enum {
   SOFTGPU_SCRATCH_APERTURE_HI = 0x20000,
 };
 
-#define SOFTGPU_NEED_OPEN()                                                                        \
+#define SOFTGPU_NEED(condition, status)                                                            \
   do {                                                                                             \
-    if (!softgpu_opened())                                                                         \
-      return HSAKMT_STATUS_KERNEL_IO_CHANNEL_NOT_OPENED;                                           \
+    if (!(condition))                                                                              \
+      return HSAKMT_STATUS_##status;                                                               \
   } while (0)
+#define SOFTGPU_NEED_OPEN() SOFTGPU_NEED(softgpu_opened(), KERNEL_IO_CHANNEL_NOT_OPENED)
 
 /* topology.c. GPUs are nodes 1 to softgpu_gpu_count(). */
 void softgpu_topology_open(void);

@@ -83,8 +83,7 @@ uint32_t softgpu_family(void)
 HSAKMT_STATUS hsaKmtAcquireSystemProperties(HsaSystemProperties *properties)
 {
   SOFTGPU_NEED_OPEN();
-  if (!properties)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+  SOFTGPU_NEED(properties, INVALID_PARAMETER);
   *properties = (HsaSystemProperties){.NumNodes = gpus + 1};
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -156,10 +155,8 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
 HSAKMT_STATUS hsaKmtGetNodeProperties(HSAuint32 id, HsaNodeProperties *node)
 {
   SOFTGPU_NEED_OPEN();
-  if (!node)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (id > gpus)
-    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  SOFTGPU_NEED(node, INVALID_PARAMETER);
+  SOFTGPU_NEED(id <= gpus, INVALID_NODE_UNIT);
   HsaNodeProperties facts = {0};
   softgpu_node_tail_t tail = {0};
   if (id == 0) {
@@ -177,10 +174,8 @@ HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 id, HSAuint32 count,
                                             HsaMemoryProperties *banks)
 {
   SOFTGPU_NEED_OPEN();
-  if (!banks)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (id > gpus)
-    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  SOFTGPU_NEED(banks, INVALID_PARAMETER);
+  SOFTGPU_NEED(id <= gpus, INVALID_NODE_UNIT);
   uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
   const HsaMemoryProperties cpu_bank = {.HeapType = HSA_HEAPTYPE_SYSTEM,
                                         .SizeInBytes = ram,
@@ -211,10 +206,8 @@ HSAKMT_STATUS hsaKmtGetNodeCacheProperties(HSAuint32 id, HSAuint32 processor, HS
                                            HsaCacheProperties *caches)
 {
   SOFTGPU_NEED_OPEN();
-  if (!caches)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (id > gpus)
-    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  SOFTGPU_NEED(caches, INVALID_PARAMETER);
+  SOFTGPU_NEED(id <= gpus, INVALID_NODE_UNIT);
   static const uint32_t cpu_kib[CPU_CACHES] = {32, 1024, 16384}, gpu_kib[GPU_CACHES] = {16, 8192};
   uint32_t total = id == 0 ? CPU_CACHES : GPU_CACHES, shown = softgpu_layout_caches(total);
   for (uint32_t i = 0; i < count && i < shown; ++i) {
@@ -235,10 +228,8 @@ HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(HSAuint32 id, HSAuint32 count,
                                             HsaIoLinkProperties *links)
 {
   SOFTGPU_NEED_OPEN();
-  if (!links)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (id > gpus)
-    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  SOFTGPU_NEED(links, INVALID_PARAMETER);
+  SOFTGPU_NEED(id <= gpus, INVALID_NODE_UNIT);
   uint32_t at = 0;
   for (uint32_t to = 0; to <= gpus && at < count; ++to) {
     if (to == id)
@@ -258,10 +249,8 @@ HSAKMT_STATUS hsaKmtGetNodeIoLinkProperties(HSAuint32 id, HSAuint32 count,
 HSAKMT_STATUS hsaKmtGetTileConfig(HSAuint32 id, HsaGpuTileConfig *config)
 {
   SOFTGPU_NEED_OPEN();
-  if (!config)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
-  if (id == 0 || id > gpus)
-    return HSAKMT_STATUS_INVALID_NODE_UNIT;
+  SOFTGPU_NEED(config, INVALID_PARAMETER);
+  SOFTGPU_NEED(id > 0 && id <= gpus, INVALID_NODE_UNIT);
   config->NumTileConfigs = config->NumMacroTileConfigs = 0;
   config->GbAddrConfig = SOFTGPU_GB_ADDR_CONFIG;
   return HSAKMT_STATUS_SUCCESS;
