@@ -63,9 +63,9 @@ bool softgpu_memory_nearest(uint64_t address, softgpu_allocation_t *allocation);
 bool softgpu_memory_present(const softgpu_allocation_t *allocation, uint64_t address,
                             uint64_t size);
 
-/* Executable dwords at `base`, at most so many; 0 when there are none at `pc`, of the same page, that
- * `node` may use. Where the thunk allocated it, which is where code is, host and devices have it at
- * the same address; allocations start at page boundaries. */
+/* Executable dwords at `base`, at most so many; 0 when there are none at `pc`, on the same page,
+ * that `node` may use. Code is where the thunk allocated it, at one address for host and
+ * devices. */
 uint32_t softgpu_memory_code(uint32_t node, uint64_t base, uint64_t pc, uint32_t most);
 
 /* Where the host has the `size` > 0 bytes at `address`, when all of them are live, `node` may use

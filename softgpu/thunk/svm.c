@@ -281,8 +281,8 @@ static bool walk_file(walk_t *walk, int file)
   return true;
 }
 
-/* Whether the program can read all of [base, end); `*writable` is whether it can write to all of it.
- * Both are page-aligned. Reads the list of all mappings, whose number is what it costs. */
+/* Whether the program can read all of [base, end); `*writable` is whether it can write to all of
+ * it. Both are page-aligned. Reads the list of all mappings, whose number is what it costs. */
 static bool mappings_readable(uint64_t base, uint64_t end, bool *writable)
 {
   SOFTGPU_WITHOUT_CANCELLATION();

@@ -1,5 +1,5 @@
-/* The conversions of gfx950 between f32, f16 or bf16 and scaled small floats, a lane at a time (AMD's
- * CDNA4 ISA document, pseudocode of v_cvt_scalef32_*). */
+/* gfx950's conversions between f32, f16 or bf16 and scaled small floats, a lane at a time. AMD's
+ * CDNA4 ISA document, pseudocode of v_cvt_scalef32_*. */
 #include "softgpu/isa/exec/matrix/matrix.h"
 
 #include "softgpu/isa/base/small.h"

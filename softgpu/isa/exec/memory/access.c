@@ -98,16 +98,14 @@ static bool are_plain_dwords(const isa_access_t *plan, const isa_lanes_t *lanes)
 
 static void load_dwords(uint32_t *row, const isa_lanes_t *lanes)
 {
-  ISA_EACH_LANE(lane, lanes->active) {
+  ISA_EACH_LANE(lane, lanes->active)
     row[lane] = isa_load32(lanes->at[lane]);
-  }
 }
 
 static void store_dwords(const uint32_t *row, const isa_lanes_t *lanes)
 {
-  ISA_EACH_LANE(lane, lanes->active) {
+  ISA_EACH_LANE(lane, lanes->active)
     isa_store32(lanes->at[lane], row[lane]);
-  }
 }
 
 static void load_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,

@@ -183,9 +183,8 @@ static bool run_bpermute(isa_wave_t *wave, const isa_inst_t *inst)
     unsigned from = (address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES;
     out[lane] = exec >> from & 1 ? data[from] : 0;
   }
-  ISA_EACH_LANE(lane, exec) {
+  ISA_EACH_LANE(lane, exec)
     dst[lane] = out[lane];
-  }
   return true;
 }
 
@@ -196,12 +195,10 @@ static bool run_permute(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t *data = isa_rows(wave, &inst->data[0])[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
   isa_row_t out = {0};
-  ISA_EACH_LANE(lane, isa_exec(wave)) {
+  ISA_EACH_LANE(lane, isa_exec(wave))
     out[(address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES] = data[lane];
-  }
-  ISA_EACH_LANE(lane, isa_exec(wave)) {
+  ISA_EACH_LANE(lane, isa_exec(wave))
     dst[lane] = out[lane];
-  }
   return true;
 }
 

@@ -106,10 +106,9 @@ static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
     return true;
   uint64_t base = scalar_base(wave, inst);
   isa_lanes_t lanes = {.active = isa_exec(wave)};
-  ISA_EACH_LANE(lane, lanes.active) {
+  ISA_EACH_LANE(lane, lanes.active)
     if (!flat_put(wave, inst, &lanes, lane, lane_address(wave, inst, base, lane)))
       return false;
-  }
   return isa_lanes_run(wave, inst, &lanes);
 }
 

@@ -199,12 +199,10 @@ bool isa_image_sample(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_sampler_t sampler = isa_sampler_read(wave, inst, &image);
   uint32_t texels[ISA_LANES][4];
   isa_range_refresh(isa_range_of(wave, inst));
-  ISA_EACH_LANE(lane, isa_exec(wave)) {
+  ISA_EACH_LANE(lane, isa_exec(wave))
     if (!sample(wave, inst, &image, &sampler, lane, texels[lane]))
       return false;
-  }
-  ISA_EACH_LANE(lane, isa_exec(wave)) {
+  ISA_EACH_LANE(lane, isa_exec(wave))
     put(wave, inst, &image, lane, texels[lane]);
-  }
   return true;
 }

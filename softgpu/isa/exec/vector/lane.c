@@ -7,44 +7,31 @@ static unsigned first_active(const isa_wave_t *wave)
   return exec ? (unsigned)__builtin_ctzll(exec) : 0;
 }
 
-static const uint32_t *row_of(const isa_wave_t *wave, const isa_operand_t *operand)
-{
-  uint32_t index = operand->index;
-  if (operand->kind == ISA_OPERAND_AGPR)
-    return wave->a[index];
-  if (wave->gpr_index_mode & 1)
-    index += wave->s[ISA_M0] & 0xff;
-  return wave->v[index < wave->vgprs ? index : 0];
-}
-
-static void read_lane(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
+static bool read_lane(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
 {
   const isa_operand_t *source = &inst->src[0];
   wave->s[inst->dst.index] =
-      isa_is_vector(source) ? row_of(wave, source)[lane] : isa_read32(wave, source);
+      isa_is_vector(source) ? isa_vector_rows(wave, inst, 0, 1)[0][lane] : isa_read32(wave, source);
+  return true;
 }
 
 static bool run_readfirstlane(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  read_lane(wave, inst, first_active(wave));
-  return true;
+  return read_lane(wave, inst, first_active(wave));
 }
 
 static bool run_readlane(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  read_lane(wave, inst, isa_read32(wave, &inst->src[1]) & 63);
-  return true;
+  return read_lane(wave, inst, isa_read32(wave, &inst->src[1]) & 63);
 }
 
 /* Ignores exec. */
 static bool run_writelane(isa_wave_t *wave, const isa_inst_t *inst)
 {
   unsigned lane = isa_read32(wave, &inst->src[1]) & 63;
-  uint32_t index = inst->dst.index;
-  if (wave->gpr_index_mode & 8)
-    index += wave->s[ISA_M0] & 0xff;
-  if (index < wave->vgprs)
-    wave->v[index][lane] = isa_read32(wave, &inst->src[0]);
+  isa_row_t *const d = isa_vector_destination(wave, inst, 1);
+  if (d)
+    d[0][lane] = isa_read32(wave, &inst->src[0]);
   return true;
 }
 
