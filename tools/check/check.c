@@ -1,7 +1,6 @@
 /* rawhal check: a prepacked blob against a kernel's layout. */
 #include "tools/check/check.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +12,6 @@
 
 typedef struct check_request {
   select_options_t select;
-  rawhal_target_t target;
   const char *blob_path;
   uint32_t stated_size, flags;
 } check_request_t;
@@ -89,61 +87,29 @@ static int check_file(const check_request_t *request)
   return status;
 }
 
-enum { OPTION_KERNARG_SIZE = 1, OPTION_CLAMP, OPTION_KEEP_HIDDEN };
-
-static const struct option long_options[] = {
-    {"kernel", required_argument, NULL, 'k'},
-    {"blob", required_argument, NULL, 'b'},
-    {"target", required_argument, NULL, 't'},
-    {"object", required_argument, NULL, 'o'},
-    {"kernarg-size", required_argument, NULL, OPTION_KERNARG_SIZE},
-    {"clamp", no_argument, NULL, OPTION_CLAMP},
-    {"keep-hidden", no_argument, NULL, OPTION_KEEP_HIDDEN},
-    {NULL, 0, NULL, 0},
+static const tool_option_t options[] = {
+    {TOOL_OPTION("kernel", TEXT, check_request_t, select.kernel)},
+    {TOOL_OPTION("blob", TEXT, check_request_t, blob_path)},
+    {SELECT_TARGET_OPTION(check_request_t, select.target)},
+    {SELECT_OBJECT_OPTION(check_request_t, select.object)},
+    {TOOL_OPTION("kernarg-size", NUMBER, check_request_t, stated_size), .most = UINT32_MAX,
+     .wrong = "--kernarg-size: '%s' is not a size in bytes"},
+    {TOOL_OPTION("clamp", BIT, check_request_t, flags), .value = RAWHAL_KERNARG_CLAMP},
+    {TOOL_OPTION("keep-hidden", BIT, check_request_t, flags), .value = RAWHAL_KERNARG_KEEP_HIDDEN},
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
-  check_request_t request = {.select.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
-  uint64_t number;
-  request.select.progress = "check";
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'k':
-      request.select.kernel = optarg;
-      break;
-    case 'b':
-      request.blob_path = optarg;
-      break;
-    case 't':
-      if (!select_read_target("check", optarg, &request.target))
-        return TOOL_USAGE;
-      request.select.target = &request.target;
-      break;
-    case 'o':
-      if (!select_read_object("check", optarg, &request.select.object))
-        return TOOL_USAGE;
-      break;
-    case OPTION_KERNARG_SIZE:
-      if (!tool_parse_number(optarg, UINT32_MAX, &number))
-        return tool_usage("check", "--kernarg-size: '%s' is not a size in bytes", optarg);
-      request.stated_size = (uint32_t)number;
-      break;
-    case OPTION_CLAMP:
-      request.flags |= RAWHAL_KERNARG_CLAMP;
-      break;
-    case OPTION_KEEP_HIDDEN:
-      request.flags |= RAWHAL_KERNARG_KEEP_HIDDEN;
-      break;
-    default:
-      return tool_option_usage("check", argv);
-    }
-  if (argc - optind != 1)
-    return tool_usage("check", "expected one FILE, got %d", argc - optind);
+  check_request_t request = {.select.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS,
+                             .select.progress = "check"};
+  if (!option_read_all("check", options, false, &argc, &argv, &request))
+    return TOOL_USAGE;
+  if (argc != 1)
+    return tool_usage("check", "expected one FILE, got %d", argc);
   if (!request.select.kernel || !request.blob_path)
     return tool_usage("check", "--kernel and --blob are required");
-  request.select.path = argv[optind];
+  request.select.path = *argv;
   return check_file(&request);
 }
 
@@ -184,5 +150,5 @@ const tool_command_t check_command = {
     .summary = "explain a prepacked kernarg blob byte by byte",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
 };

@@ -49,7 +49,7 @@ static void put_bash_options(const tool_command_t *command)
     if (option.letter)
       printf(" -%c", option.letter);
   }
-  printf("' words='%s' program=%s ;;\n", command->words ? command->words : "",
+  printf("' words='%s' program=%s ;;\n", command->first_words ? command->first_words : "",
          command->runs_program ? "yes" : "");
 }
 
@@ -185,10 +185,10 @@ static void print_zsh(void)
     fputs("      _arguments -S \\\n", stdout);
     for (size_t k = 0; completion_option(command, k, &option); ++k)
       put_zsh_option(&option);
-    if (command->words)
+    if (command->first_words)
       printf(
           "        '1:word or file:{_alternative \"words:word:(%s)\" \"files:file:_files\"}' \\\n",
-          command->words);
+          command->first_words);
     printf("        '*%s' ;;\n", command->runs_program  ? "::program:_normal"
                                  : command->typed_files ? ":file:{compset -P \"*:\"; _files}"
                                                         : ":file:_files");
@@ -258,8 +258,9 @@ static void print_fish(void)
     const tool_command_t *command = tool_commands[i];
     for (size_t k = 0; completion_option(command, k, &option); ++k)
       put_fish_option(command, &option);
-    if (command->words)
-      printf("complete -c rawhal -n '__rawhal_begins %s' -a '%s'\n", command->name, command->words);
+    if (command->first_words)
+      printf("complete -c rawhal -n '__rawhal_begins %s' -a '%s'\n", command->name,
+             command->first_words);
     if (command->runs_program)
       printf("complete -c rawhal -n '__rawhal_runs %s' -f -a '(__rawhal_program)'\n",
              command->name);
@@ -273,21 +274,20 @@ static const struct {
   void (*print)(void);
 } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
 
-static const struct option no_options[] = {{NULL, 0, NULL, 0}};
+static const tool_option_t no_options[] = {{0}};
 
 static int run(int argc, char **argv)
 {
-  opterr = 0;
-  if (getopt_long(argc, argv, "", no_options, NULL) != -1)
-    return tool_usage("completion", "unknown option '%s'", tool_bad_option(argv));
-  if (argc - optind != 1)
+  if (!option_read_all("completion", no_options, false, &argc, &argv, NULL))
+    return TOOL_USAGE;
+  if (argc != 1)
     return tool_usage("completion", "expected one SHELL: bash, zsh or fish");
   for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); ++i)
-    if (strcmp(argv[optind], shells[i].name) == 0) {
+    if (strcmp(*argv, shells[i].name) == 0) {
       shells[i].print();
       return TOOL_OK;
     }
-  return tool_usage("completion", "'%s' is not one of bash, zsh and fish", argv[optind]);
+  return tool_usage("completion", "'%s' is not one of bash, zsh and fish", *argv);
 }
 
 static const char *help(void)
@@ -314,5 +314,5 @@ const tool_command_t completion_command = {
     .help = help,
     .run = run,
     .options = no_options,
-    .words = "bash zsh fish",
+    .first_words = "bash zsh fish",
 };

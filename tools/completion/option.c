@@ -80,15 +80,7 @@ static void find_text(const tool_command_t *command, completion_option_t *option
 
 /* ---- The option ---- */
 
-static char find_letter(const tool_command_t *command, const struct option *row)
-{
-  const char *found = command->letters && row->val > ' ' && row->val < 127
-                          ? strchr(command->letters, row->val)
-                          : NULL;
-  return found ? *found : 0;
-}
-
-static size_t count_of(const struct option *options)
+static size_t count_of(const tool_option_t *options)
 {
   size_t count = 0;
   while (options && options[count].name)
@@ -107,23 +99,23 @@ static bool is_twice(const tool_command_t *command, const char *name)
 
 bool completion_option(const tool_command_t *command, size_t index, completion_option_t *option)
 {
-  static const struct option help_row = {"help", no_argument, NULL, 0};
-  const struct option *rows[64];
+  static const tool_option_t help_row = {.name = "help"};
+  const tool_option_t *rows[64];
   const size_t most = sizeof(rows) / sizeof(*rows) - 1;
   size_t count = 0;
   for (size_t i = 0; i < count_of(command->options) && count < most; ++i)
-    rows[count++] = &command->options[i];
+    if (command->options[i].kind != OPTION_NOT)
+      rows[count++] = &command->options[i];
   for (size_t i = 0; i < count_of(command->more_options) && count < most; ++i)
     if (!is_twice(command, command->more_options[i].name))
       rows[count++] = &command->more_options[i];
   rows[count++] = &help_row;
   if (index >= count)
     return false;
-  const struct option *row = rows[index];
-  *option = (completion_option_t){.name = row->name,
-                                  .letter = find_letter(command, row),
-                                  .optional = row->has_arg == optional_argument};
-  if (row->has_arg != no_argument)
+  const tool_option_t *row = rows[index];
+  *option = (completion_option_t){
+      .name = row->name, .letter = row->letter, .optional = row->kind == OPTION_MAY};
+  if (option_takes_value(row))
     find_value(command, option);
   find_text(command, option);
   return true;

@@ -1,7 +1,6 @@
 /* rawhal coverage: the instructions of a file's kernels that the software GPU cannot run. */
 #include <dlfcn.h>
 #include <elf.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <search.h>
@@ -226,34 +225,20 @@ static int run_report(report_t *report)
   return report->missing ? TOOL_NO : TOOL_OK;
 }
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'},
-    {"target", required_argument, NULL, 't'},
-    {NULL, 0, NULL, 0},
+static const tool_option_t options[] = {
+    {TOOL_OPTION("json", FLAG, report_t, json)},
+    {SELECT_TARGET_OPTION(report_t, select.target)},
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
-  report_t report = {.select = {.skip_unreadable = true}};
-  rawhal_target_t target;
-  report.select.progress = "coverage";
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'j':
-      report.json = true;
-      break;
-    case 't':
-      if (!select_read_target("coverage", optarg, &target))
-        return TOOL_USAGE;
-      report.select.target = &target;
-      break;
-    default:
-      return tool_option_usage("coverage", argv);
-    }
-  if (argc - optind != 1)
-    return tool_usage("coverage", "expected one FILE, got %d", argc - optind);
-  report.select.path = argv[optind];
+  report_t report = {.select = {.skip_unreadable = true, .progress = "coverage"}};
+  if (!option_read_all("coverage", options, false, &argc, &argv, &report))
+    return TOOL_USAGE;
+  if (argc != 1)
+    return tool_usage("coverage", "expected one FILE, got %d", argc);
+  report.select.path = *argv;
   int status = run_report(&report);
   report_close(&report);
   return status;
@@ -285,5 +270,5 @@ const tool_command_t coverage_command = {
     .summary = "list the instructions that softgpu cannot execute",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
 };

@@ -1,5 +1,4 @@
 /* rawhal devices: what there is to run on. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,36 +177,30 @@ static void print_json(const rawhal_instance_t *instance)
 
 /* ---- */
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'},
-    {"device", required_argument, NULL, 'd'},
-    {NULL, 0, NULL, 0},
+typedef struct devices_request {
+  rawhal_backend_t backend;
+  bool json;
+} devices_request_t;
+
+static const tool_option_t options[] = {
+    {TOOL_OPTION("json", FLAG, devices_request_t, json)},
+    {DEVICE_OPTION(devices_request_t, backend)},
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
-  rawhal_instance_options_t options = {.size = sizeof(options)};
-  bool json = false;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'j':
-      json = true;
-      break;
-    case 'd':
-      if (!device_read_option("devices", optarg, &options.backend))
-        return TOOL_USAGE;
-      break;
-    default:
-      return tool_option_usage("devices", argv);
-    }
-  if (argc != optind)
-    return tool_usage("devices", "unexpected argument '%s'", argv[optind]);
+  devices_request_t request = {0};
+  if (!option_read_all("devices", options, false, &argc, &argv, &request))
+    return TOOL_USAGE;
+  if (argc)
+    return tool_usage("devices", "unexpected argument '%s'", *argv);
+  const rawhal_instance_options_t wanted = {.size = sizeof(wanted), .backend = request.backend};
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
   rawhal_instance_t *instance;
-  if (rawhal_instance_create(&options, &instance, &error) != RAWHAL_OK)
+  if (rawhal_instance_create(&wanted, &instance, &error) != RAWHAL_OK)
     return tool_fail("devices", &error);
-  (json ? print_json : print_text)(instance);
+  (request.json ? print_json : print_text)(instance);
   rawhal_instance_destroy(instance);
   return TOOL_OK;
 }
@@ -235,5 +228,5 @@ const tool_command_t devices_command = {
     .summary = "list devices and their location",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
 };

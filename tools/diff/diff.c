@@ -2,7 +2,6 @@
 #include "tools/diff/diff.h"
 #include "base/list.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,63 +149,30 @@ static int compare(const diff_request_t *request)
 
 enum { OPTION_RESOURCES = 1 };
 
-static const char letters[] = "o:";
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'},
-    {"html", no_argument, NULL, 'h'},
-    {"output", required_argument, NULL, 'o'},
-    {"kernel", required_argument, NULL, 'k'},
-    {"target", required_argument, NULL, 't'},
-    {"resources", no_argument, NULL, OPTION_RESOURCES},
-    {"demangle", no_argument, NULL, 'd'},
-    {"no-demangle", no_argument, NULL, 'n'},
-    {NULL, 0, NULL, 0},
+static const tool_option_t options[] = {
+    {TOOL_OPTION("json", FLAG, diff_request_t, json)},
+    {TOOL_OPTION("html", FLAG, diff_request_t, html)},
+    {TOOL_OPTION("output", TEXT, diff_request_t, output), .letter = 'o'},
+    {TOOL_OPTION("kernel", TEXT, diff_request_t, options.kernel)},
+    {SELECT_TARGET_OPTION(diff_request_t, options.target)},
+    {TOOL_OPTION("resources", FLAG, diff_request_t, resources)},
+    DEMANGLE_OPTIONS(diff_request_t, demangle),
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
   diff_request_t request = {.options = {.hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
-  rawhal_target_t target;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1;)
-    switch (option) {
-    case 'j':
-      request.json = true;
-      break;
-    case 'd':
-      request.demangle = DEMANGLE_ALWAYS;
-      break;
-    case 'n':
-      request.demangle = DEMANGLE_NEVER;
-      break;
-    case 'h':
-      request.html = true;
-      break;
-    case 'o':
-      request.output = optarg;
-      break;
-    case 'k':
-      request.options.kernel = optarg;
-      break;
-    case 't':
-      if (!select_read_target("diff", optarg, &target))
-        return TOOL_USAGE;
-      request.options.target = &target;
-      break;
-    case OPTION_RESOURCES:
-      request.resources = true;
-      break;
-    default:
-      return tool_option_usage("diff", argv);
-    }
-  if (argc - optind != 2)
-    return tool_usage("diff", "expected two files, A and B, got %d", argc - optind);
+  if (!option_read_all("diff", options, false, &argc, &argv, &request))
+    return TOOL_USAGE;
+  if (argc != 2)
+    return tool_usage("diff", "expected two files, A and B, got %d", argc);
   if (request.output && !request.html)
     return tool_usage("diff", "--output requires --html");
   if (request.html && request.json)
     return tool_usage("diff", "--html and --json cannot be combined");
-  request.paths[0] = argv[optind];
-  request.paths[1] = argv[optind + 1];
+  request.paths[0] = argv[0];
+  request.paths[1] = argv[1];
   return compare(&request);
 }
 
@@ -251,6 +217,5 @@ const tool_command_t diff_command = {
     .summary = "compare the kernel ABI of two files",
     .help = help,
     .run = run,
-    .options = long_options,
-    .letters = letters,
+    .options = options,
 };

@@ -1,7 +1,6 @@
 /* rawhal doctor: what works here, and what to do about the rest. */
 #include "tools/doctor/doctor.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,43 +123,33 @@ static void print_json(const doctor_rows_t *rows)
 
 /* ---- The command ---- */
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'},
-    {"device", required_argument, NULL, 'd'},
-    {"timeout", required_argument, NULL, 't'},
-    {NULL, 0, NULL, 0},
+typedef struct doctor_request {
+  doctor_t doctor;
+  uint32_t seconds;
+  bool json;
+} doctor_request_t;
+
+static const tool_option_t options[] = {
+    {TOOL_OPTION("json", FLAG, doctor_request_t, json)},
+    {DEVICE_OPTION(doctor_request_t, doctor.backend)},
+    {TOOL_OPTION("timeout", NUMBER, doctor_request_t, seconds), .least = 1, .most = 3600,
+     .wrong = "--timeout: expected 1 to 3600 seconds, got '%s'"},
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
-  doctor_t doctor = {0};
-  uint64_t seconds = DEFAULT_SECONDS;
-  bool json = false;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'j':
-      json = true;
-      break;
-    case 'd':
-      if (!device_read_option("doctor", optarg, &doctor.backend))
-        return TOOL_USAGE;
-      break;
-    case 't':
-      if (!tool_parse_number(optarg, 3600, &seconds) || !seconds)
-        return tool_usage("doctor", "--timeout: expected 1 to 3600 seconds, got '%s'", optarg);
-      break;
-    default:
-      return tool_option_usage("doctor", argv);
-    }
-  if (argc != optind)
-    return tool_usage("doctor", "unexpected argument '%s'", argv[optind]);
-  choose(&doctor);
+  doctor_request_t request = {.seconds = DEFAULT_SECONDS};
+  if (!option_read_all("doctor", options, false, &argc, &argv, &request))
+    return TOOL_USAGE;
+  if (argc)
+    return tool_usage("doctor", "unexpected argument '%s'", *argv);
+  choose(&request.doctor);
   doctor_rows_t rows = {0};
   rawhal_error_t error;
-  const bool done = run_checks(&doctor, (unsigned)seconds, &rows);
+  const bool done = run_checks(&request.doctor, request.seconds, &rows);
   if (done)
-    (json ? print_json : print_text)(&rows);
+    (request.json ? print_json : print_text)(&rows);
   const bool good = done && !count_of(&rows, DOCTOR_PROBLEM);
   free(rows.rows);
   if (done)
@@ -196,5 +185,5 @@ const tool_command_t doctor_command = {
     .summary = "check what works here, and how to fix the rest",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
 };

@@ -1,7 +1,6 @@
 /* rawhal exec: any program under limits, by librawhal-front, which the HSA runtime loads. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,48 +190,45 @@ static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *er
 
 /* ---- Options ---- */
 
-enum {
-  LIMIT = 1,
-  CHECK = 1000,
-  TRACE,
-  BUFFERS,
-  BYTES,
-  SUBSTITUTE,
-  CACHE,
-  POLICY,
-  TENANT,
-  REGION,
-  GUARD,
-  RECORD = 'o'
-}; /* a limit's are from LIMIT on */
+enum { CHECK = 1000, TRACE, BYTES, SUBSTITUTE, CACHE, POLICY, TENANT, REGION, RECORD };
+/* a limit's is its own number */
 
-/* clang-format off */
-#define COMMON_OPTIONS                                                    \
-  {"gpu-share", required_argument, NULL, LIMIT + RAWHAL_LIMIT_GPU_SHARE}, \
-  {"memory", required_argument, NULL, LIMIT + RAWHAL_LIMIT_MEMORY},       \
-  {"check", optional_argument, NULL, CHECK},                              \
-  {"tenant", required_argument, NULL, TENANT},                            \
-  {"region", required_argument, NULL, REGION},                            \
-  {"guard", required_argument, NULL, GUARD},                              \
-  {"trace", required_argument, NULL, TRACE}
-/* clang-format on */
+typedef struct exec_request {
+  check_mode_t guard;
+  bool bytes, buffers;
+} exec_request_t;
 
-static const struct option exec_options[] = {
+static option_read_fn read_guard, read_variable;
+
+/* Of exec and record. */
+#define VARIABLE(NAME, VALUE)                                                                      \
+  {                                                                                                \
+    .name = NAME, .kind = OPTION_READ, .read = read_variable, .value = VALUE                       \
+  }
+#define COMMON_OPTIONS                                                                             \
+  VARIABLE("gpu-share", RAWHAL_LIMIT_GPU_SHARE), VARIABLE("memory", RAWHAL_LIMIT_MEMORY),          \
+      {.name = "check", .kind = OPTION_MAY, .read = read_variable, .value = CHECK},                \
+      VARIABLE("tenant", TENANT), VARIABLE("region", REGION),                                      \
+      {TOOL_OPTION("guard", READ, exec_request_t, guard), .read = read_guard,                      \
+       .wrong = "--guard: expected " CHECK_MODES ", got '%.40s'"},                                 \
+      VARIABLE("trace", TRACE)
+
+static const tool_option_t exec_options[] = {
     COMMON_OPTIONS,
-    {"record", required_argument, NULL, RECORD},
-    {"record-buffers", no_argument, NULL, BUFFERS},
-    {"record-bytes", required_argument, NULL, BYTES},
-    {"substitute", required_argument, NULL, SUBSTITUTE},
-    {"substitute-cache", required_argument, NULL, CACHE},
-    {"policy", required_argument, NULL, POLICY},
+    VARIABLE("record", RECORD),
+    {TOOL_OPTION("record-buffers", FLAG, exec_request_t, buffers)},
+    VARIABLE("record-bytes", BYTES),
+    VARIABLE("substitute", SUBSTITUTE),
+    VARIABLE("substitute-cache", CACHE),
+    VARIABLE("policy", POLICY),
     {0},
 };
 
-static const struct option record_options[] = {
+static const tool_option_t record_options[] = {
     COMMON_OPTIONS,
-    {"output", required_argument, NULL, RECORD},
-    {"buffers", no_argument, NULL, BUFFERS},
-    {"bytes", required_argument, NULL, BYTES},
+    {.name = "output", .kind = OPTION_READ, .read = read_variable, .value = RECORD, .letter = 'o'},
+    {TOOL_OPTION("buffers", FLAG, exec_request_t, buffers)},
+    VARIABLE("bytes", BYTES),
     {0},
 };
 
@@ -328,7 +324,7 @@ static bool add_substitute(const char *text, rawhal_error_t *error)
   return done;
 }
 
-static bool set_option(int option, const char *value, rawhal_error_t *error)
+static bool set_option(unsigned option, const char *value, rawhal_error_t *error)
 {
   switch (option) {
   case CHECK:
@@ -341,8 +337,6 @@ static bool set_option(int option, const char *value, rawhal_error_t *error)
     return set_account("RAWHAL_TENANT", value, error);
   case REGION:
     return set_region(value, error);
-  case BUFFERS:
-    return set_variable("RAWHAL_RECORD_BUFFERS", "1", error);
   case BYTES:
     return set_record_bytes(value, error);
   case SUBSTITUTE:
@@ -352,8 +346,27 @@ static bool set_option(int option, const char *value, rawhal_error_t *error)
   case CACHE:
     return set_file("RAWHAL_SUBSTITUTE_CACHE", value, error);
   default:
-    return set_limit((rawhal_limit_t)(option - LIMIT), value, error);
+    return set_limit((rawhal_limit_t)option, value, error);
   }
+}
+
+static bool read_variable(const char *command, const tool_option_t *option, const char *text,
+                          void *filled)
+{
+  exec_request_t *request = filled;
+  rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  request->bytes |= option->value == BYTES;
+  if (set_option(option->value, text, &error))
+    return true;
+  (void)tool_usage(command, "%s", error.message);
+  return false;
+}
+
+static bool read_guard(const char *command, const tool_option_t *option, const char *text,
+                       void *place)
+{
+  (void)command, (void)option;
+  return check_mode_of(text, place);
 }
 
 /* What is said of a recording, where there is none, would be lost without a word. */
@@ -436,46 +449,36 @@ static int check_and_start(const char *command, char **argv, check_mode_t guard)
   return NOT_STARTED;
 }
 
-static int start(const char *command, int argc, char **argv, const char *short_options,
-                 const struct option *options)
+static int start(const char *command, int argc, char **argv, const tool_option_t *options)
 {
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
-  check_mode_t guard = CHECK_REFUSE;
-  bool bytes = false, buffers = false;
+  exec_request_t request = {.guard = CHECK_REFUSE};
   if (!on_softgpu(argc, argv, &error)) {
     (void)tool_fail(command, &error);
     return error.status == RAWHAL_INVALID_ARGUMENT ? TOOL_USAGE : NOT_STARTED;
   }
-  opterr = 0;
-  optind = 1;
-  for (int option; (option = getopt_long(argc, argv, short_options, options, NULL)) != -1;) {
-    if (option == '?')
-      return tool_usage(command, "unknown or incomplete option '%s'", tool_bad_option(argv));
-    if (option == GUARD && !check_mode_of(optarg, &guard))
-      return tool_usage(command, "--guard: expected " CHECK_MODES ", got '%.40s'", optarg);
-    if (option != GUARD && !set_option(option, optarg, &error))
-      return tool_usage(command, "%s", error.message);
-    bytes |= option == BYTES;
-    buffers |= option == BUFFERS;
-  }
-  if (optind >= argc)
+  if (!option_read_all(command, options, true, &argc, &argv, &request))
+    return TOOL_USAGE;
+  if (request.buffers && !set_variable("RAWHAL_RECORD_BUFFERS", "1", &error))
+    return tool_usage(command, "%s", error.message);
+  if (!argc)
     return tool_usage(command, "expected PROGRAM");
-  const char *orphan = options == exec_options ? find_orphan(bytes, buffers) : NULL;
+  const char *orphan = options == exec_options ? find_orphan(request.bytes, request.buffers) : NULL;
   if (orphan)
     return tool_usage(command, "%s requires --record FILE", orphan);
   if (options == record_options && !getenv("RAWHAL_RECORD"))
     return tool_usage(command, "-o FILE is required");
-  return check_and_start(command, argv + optind, guard);
+  return check_and_start(command, argv, request.guard);
 }
 
 static int run(int argc, char **argv)
 {
-  return start("exec", argc, argv, "+", exec_options);
+  return start("exec", argc, argv, exec_options);
 }
 
 static int run_record(int argc, char **argv)
 {
-  return start("record", argc, argv, "+o:", record_options);
+  return start("record", argc, argv, record_options);
 }
 
 const tool_command_t exec_command = {
@@ -493,6 +496,5 @@ const tool_command_t record_command = {
     .help = record_help,
     .run = run_record,
     .options = record_options,
-    .letters = "o:",
     .runs_program = true,
 };

@@ -1,6 +1,5 @@
 /* rawhal find: in which code objects of files and folders a kernel is. */
 #include <fnmatch.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,23 +164,22 @@ static void look_at_file(void *context, const char *path, bool named)
 
 static int look(find_t *find, char **paths, int count)
 {
-  json_writer_t json = {.out = stdout};
+  json_writer_t *json = find->json;
   rawhal_error_t error;
-  if (find->json) {
-    find->json = &json;
-    json_begin_object(&json, NULL);
-    json_put_text(&json, "schema", "rawhal-find-1");
-    json_begin_array(&json, "kernels");
+  if (json) {
+    json_begin_object(json, NULL);
+    json_put_text(json, "schema", "rawhal-find-1");
+    json_begin_array(json, "kernels");
   }
   find->walk = (walk_t){.command = "find", .context = find, .file = look_at_file};
   if (!walk_paths(&find->walk, paths, count, &error))
     return tool_fail("find", &error);
-  if (find->json) {
-    json_end(&json);
-    json_put_unsigned(&json, "files", find->files);
-    json_put_unsigned(&json, "objects", find->objects);
-    json_put_unsigned(&json, "refused", find->walk.refused);
-    json_end(&json);
+  if (json) {
+    json_end(json);
+    json_put_unsigned(json, "files", find->files);
+    json_put_unsigned(json, "objects", find->objects);
+    json_put_unsigned(json, "refused", find->walk.refused);
+    json_end(json);
   }
   if (find->walk.refused)
     return TOOL_FAILED;
@@ -198,48 +196,35 @@ static int look(find_t *find, char **paths, int count)
 
 /* ---- The command line ---- */
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'},
-    {"target", required_argument, NULL, 't'},
-    {"demangle", no_argument, NULL, 'd'},
-    {"no-demangle", no_argument, NULL, 'n'},
-    {NULL, 0, NULL, 0},
+typedef struct find_request {
+  find_t find;
+  demangle_when_t demangle;
+  bool json;
+} find_request_t;
+
+static const tool_option_t options[] = {
+    {TOOL_OPTION("json", FLAG, find_request_t, json)},
+    {SELECT_TARGET_OPTION(find_request_t, find.select.target)},
+    DEMANGLE_OPTIONS(find_request_t, demangle),
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
-  find_t find = {.select = {.progress = "find",
-                            .skip_unreadable = true,
-                            .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
-  json_writer_t wanted;
-  rawhal_target_t target;
-  demangle_when_t when = DEMANGLE_ON_TERMINALS;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'j':
-      find.json = &wanted;
-      break;
-    case 'd':
-      when = DEMANGLE_ALWAYS;
-      break;
-    case 'n':
-      when = DEMANGLE_NEVER;
-      break;
-    case 't':
-      if (!select_read_target("find", optarg, &target))
-        return TOOL_USAGE;
-      find.select.target = &target;
-      break;
-    default:
-      return tool_option_usage("find", argv);
-    }
-  if (argc - optind < 2)
+  find_request_t request = {.find.select = {.progress = "find",
+                                            .skip_unreadable = true,
+                                            .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS}};
+  find_t *find = &request.find;
+  json_writer_t json = {.out = stdout};
+  if (!option_read_all("find", options, false, &argc, &argv, &request))
+    return TOOL_USAGE;
+  if (argc < 2)
     return tool_usage("find", "expected KERNEL and at least one PATH");
-  find.demangle = demangle_text(when);
-  find.select.kernel = find.others.wanted = argv[optind];
-  find.pattern = strpbrk(argv[optind], "*?[") ? argv[optind] : NULL;
-  return look(&find, argv + optind + 1, argc - optind - 1);
+  find->json = request.json ? &json : NULL;
+  find->demangle = demangle_text(request.demangle);
+  find->select.kernel = find->others.wanted = *argv;
+  find->pattern = strpbrk(*argv, "*?[") ? *argv : NULL;
+  return look(find, argv + 1, argc - 1);
 }
 
 static const char *help(void)
@@ -271,5 +256,5 @@ const tool_command_t find_command = {
     .summary = "list the code objects that contain a kernel",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
 };

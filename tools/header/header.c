@@ -1,7 +1,6 @@
 /* rawhal header: kernels' arguments as C structs. */
 #include "tools/header/header.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdlib.h>
@@ -139,38 +138,21 @@ static int header_files(const select_options_t *options, char **files, size_t co
 
 /* ---- The command ---- */
 
-static const struct option long_options[] = {
-    {"kernel", required_argument, NULL, 'k'},
-    {"target", required_argument, NULL, 't'},
-    {"object", required_argument, NULL, 'o'},
-    {NULL, 0, NULL, 0},
+static const tool_option_t options[] = {
+    {TOOL_OPTION("kernel", TEXT, select_options_t, kernel)},
+    {SELECT_TARGET_OPTION(select_options_t, target)},
+    {SELECT_OBJECT_OPTION(select_options_t, object)},
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
-  select_options_t options = {.progress = "header", .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
-  rawhal_target_t target;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'k':
-      options.kernel = optarg;
-      break;
-    case 't':
-      if (!select_read_target("header", optarg, &target))
-        return TOOL_USAGE;
-      options.target = &target;
-      break;
-    case 'o':
-      if (!select_read_object("header", optarg, &options.object))
-        return TOOL_USAGE;
-      break;
-    default:
-      return tool_option_usage("header", argv);
-    }
-  if (argc == optind)
+  select_options_t wanted = {.progress = "header", .hsaco_flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
+  if (!option_read_all("header", options, false, &argc, &argv, &wanted))
+    return TOOL_USAGE;
+  if (!argc)
     return tool_usage("header", "expected at least one FILE");
-  return header_files(&options, argv + optind, (size_t)(argc - optind));
+  return header_files(&wanted, argv, (size_t)argc);
 }
 
 static const char *help(void)
@@ -203,5 +185,5 @@ const tool_command_t header_command = {
     .summary = "write a C header with kernel arguments as structs",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
 };

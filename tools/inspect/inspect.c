@@ -1,7 +1,6 @@
 /* rawhal inspect: the kernels of a file and their kernarg layouts. */
 #include "tools/inspect/inspect.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -113,71 +112,23 @@ static bool is_folder(const char *path)
 
 typedef struct inspect_request {
   inspect_options_t options;
-  rawhal_target_t target;
   const char *output; /* of --html */
   demangle_when_t demangle;
   bool json, list, html, disassemble;
 } inspect_request_t;
 
-static const char letters[] = "o:";
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'},
-    {"brief", no_argument, NULL, 'b'},
-    {"list", no_argument, NULL, 'l'},
-    {"kernel", required_argument, NULL, 'k'},
-    {"target", required_argument, NULL, 't'},
-    {"html", no_argument, NULL, 'h'},
-    {"output", required_argument, NULL, 'o'},
-    {"demangle", no_argument, NULL, 'd'},
-    {"no-demangle", no_argument, NULL, 'n'},
-    {"disassemble", no_argument, NULL, 'a'},
-    {NULL, 0, NULL, 0},
+static const tool_option_t option_table[] = {
+    {TOOL_OPTION("json", FLAG, inspect_request_t, json)},
+    {TOOL_OPTION("brief", FLAG, inspect_request_t, options.brief)},
+    {TOOL_OPTION("list", FLAG, inspect_request_t, list)},
+    {TOOL_OPTION("kernel", TEXT, inspect_request_t, options.kernel)},
+    {SELECT_TARGET_OPTION(inspect_request_t, options.target)},
+    {TOOL_OPTION("html", FLAG, inspect_request_t, html)},
+    {TOOL_OPTION("output", TEXT, inspect_request_t, output), .letter = 'o'},
+    DEMANGLE_OPTIONS(inspect_request_t, demangle),
+    {TOOL_OPTION("disassemble", FLAG, inspect_request_t, disassemble)},
+    {0},
 };
-
-/* False: the usage error has been printed. */
-static bool read_options(inspect_request_t *request, int argc, char **argv)
-{
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1;)
-    switch (option) {
-    case 'j':
-      request->json = true;
-      break;
-    case 'b':
-      request->options.brief = true;
-      break;
-    case 'l':
-      request->list = true;
-      break;
-    case 'h':
-      request->html = true;
-      break;
-    case 'a':
-      request->disassemble = true;
-      break;
-    case 'o':
-      request->output = optarg;
-      break;
-    case 'd':
-      request->demangle = DEMANGLE_ALWAYS;
-      break;
-    case 'n':
-      request->demangle = DEMANGLE_NEVER;
-      break;
-    case 'k':
-      request->options.kernel = optarg;
-      break;
-    case 't':
-      if (!select_read_target("inspect", optarg, &request->target))
-        return false;
-      request->options.target = &request->target;
-      break;
-    default:
-      (void)tool_option_usage("inspect", argv);
-      return false;
-    }
-  return true;
-}
 
 /* Of forms that are for one file: NULL, or what is wrong. */
 static const char *not_of_one_file(const inspect_request_t *request, const char *path, int count)
@@ -198,25 +149,24 @@ static int run(int argc, char **argv)
 {
   inspect_request_t request = {0};
   inspect_options_t *options = &request.options;
-  if (!read_options(&request, argc, argv))
+  if (!option_read_all("inspect", option_table, false, &argc, &argv, &request))
     return TOOL_USAGE;
-  const int count = argc - optind;
-  if (!count)
+  if (!argc)
     return tool_usage("inspect", "expected at least one PATH");
-  options->path = argv[optind];
+  options->path = *argv;
   options->demangle = request.html ? request.demangle != DEMANGLE_NEVER /* pages have both */
                                    : demangle_text(request.demangle);
-  const char *wrong = not_of_one_file(&request, options->path, count);
+  const char *wrong = not_of_one_file(&request, options->path, argc);
   if (wrong)
     return tool_usage("inspect", "%s", wrong);
   if (request.html)
     return inspect_page(options, request.output);
   if (request.disassemble)
     return inspect_file(options, &inspect_disassembly_form);
-  if (request.list || count > 1 || is_folder(options->path) || tool_is_triton_json(options->path)) {
+  if (request.list || argc > 1 || is_folder(options->path) || tool_is_triton_json(options->path)) {
     if (options->brief)
       return tool_usage("inspect", "--brief takes one FILE");
-    return inspect_list(options, request.json, argv + optind, count);
+    return inspect_list(options, request.json, argv, argc);
   }
   if (inspect_is_tensile(options->path))
     return inspect_tensile(options, request.json);
@@ -275,6 +225,5 @@ const tool_command_t inspect_command = {
     .summary = "show the kernels of a file and their kernarg layouts",
     .help = help,
     .run = run,
-    .options = long_options,
-    .letters = letters,
+    .options = option_table,
 };

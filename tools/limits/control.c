@@ -1,7 +1,6 @@
 /* rawhal limits set, suspend, resume, release: an operator changes a tenant that runs. */
 #include "tools/limits/limits.h"
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +16,9 @@ typedef struct assignment {
 } assignment_t;
 
 typedef struct order {
-  const char *region, *tenant, *device; /* `device` NULL: all */
-  assignment_t *assignments;            /* of set */
+  const char *region, *tenant, *on; /* the device's name; NULL: all */
+  rawhal_limit_device_t device;     /* for values in percent */
+  assignment_t *assignments;        /* of set */
   size_t count;
 } order_t;
 
@@ -30,7 +30,7 @@ static rawhal_status_t set(rawhal_limit_control_t *control, const order_t *order
 {
   for (size_t i = 0; i < order->count; ++i) {
     const assignment_t *wanted = &order->assignments[i];
-    rawhal_status_t status = rawhal_limit_control_set(control, order->device, order->tenant,
+    rawhal_status_t status = rawhal_limit_control_set(control, order->on, order->tenant,
                                                       wanted->limit, wanted->value, error);
     if (status != RAWHAL_OK)
       return status;
@@ -41,19 +41,19 @@ static rawhal_status_t set(rawhal_limit_control_t *control, const order_t *order
 static rawhal_status_t suspend(rawhal_limit_control_t *control, const order_t *order,
                                rawhal_error_t *error)
 {
-  return rawhal_limit_control_suspend(control, order->device, order->tenant, true, error);
+  return rawhal_limit_control_suspend(control, order->on, order->tenant, true, error);
 }
 
 static rawhal_status_t resume(rawhal_limit_control_t *control, const order_t *order,
                               rawhal_error_t *error)
 {
-  return rawhal_limit_control_suspend(control, order->device, order->tenant, false, error);
+  return rawhal_limit_control_suspend(control, order->on, order->tenant, false, error);
 }
 
 static rawhal_status_t release(rawhal_limit_control_t *control, const order_t *order,
                                rawhal_error_t *error)
 {
-  return rawhal_limit_control_release(control, order->device, order->tenant, error);
+  return rawhal_limit_control_release(control, order->on, order->tenant, error);
 }
 
 static const struct {
@@ -131,8 +131,7 @@ static int carry_out(action_t action, const order_t *order)
 }
 
 /* All are understood before the first is set. */
-static int run_with(action_t action, order_t *order, char **words, size_t count,
-                    const rawhal_limit_device_t *device)
+static int run_with(action_t action, order_t *order, char **words, size_t count)
 {
   order->assignments = calloc(count + 1, sizeof(*order->assignments));
   if (!order->assignments) {
@@ -142,17 +141,29 @@ static int run_with(action_t action, order_t *order, char **words, size_t count,
   }
   int result = TOOL_OK;
   for (; result == TOOL_OK && order->count < count; ++order->count)
-    result = read_assignment(words[order->count], device, &order->assignments[order->count]);
+    result =
+        read_assignment(words[order->count], &order->device, &order->assignments[order->count]);
   if (result == TOOL_OK)
     result = carry_out(action, order);
   free(order->assignments);
   return result;
 }
 
-const struct option limits_control_options[] = {
-    {"on", required_argument, NULL, 'o'},
-    {"memory", required_argument, NULL, 'm'},
-    {NULL, 0, NULL, 0},
+bool limits_read_memory(const char *command, const tool_option_t *option, const char *text,
+                        void *place)
+{
+  rawhal_error_t error;
+  (void)option;
+  if (rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, text, NULL, place, &error) == RAWHAL_OK)
+    return true;
+  (void)tool_usage(command, "--memory: %s", error.message);
+  return false;
+}
+
+const tool_option_t limits_control_options[] = {
+    {TOOL_OPTION("on", TEXT, order_t, on)},
+    {LIMITS_MEMORY_OPTION(order_t, device.memory_bytes)},
+    {0},
 };
 
 int limits_control(int argc, char **argv)
@@ -160,29 +171,15 @@ int limits_control(int argc, char **argv)
   const char *word = argv[0];
   action_t action = find_action(word);
   order_t order = {0};
-  rawhal_limit_device_t device = {0};
-  rawhal_error_t error;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", limits_control_options, NULL)) != -1;)
-    switch (option) {
-    case 'o':
-      order.device = optarg;
-      break;
-    case 'm':
-      if (rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, optarg, NULL, &device.memory_bytes, &error))
-        return tool_usage("limits", "--memory: %s", error.message);
-      break;
-    default:
-      return tool_option_usage("limits", argv);
-    }
-  int given = argc - optind;
-  if (given < 2)
+  if (!option_read_all("limits", limits_control_options, false, &argc, &argv, &order))
+    return TOOL_USAGE;
+  if (argc < 2)
     return tool_usage("limits", "%s: expected REGION and TENANT", word);
-  if (action == set && given == 2)
+  if (action == set && argc == 2)
     return tool_usage("limits", "set: expected NAME=VALUE after TENANT");
-  if (action != set && given > 2)
-    return tool_usage("limits", "%s: unexpected argument '%s'", word, argv[optind + 2]);
-  order.region = argv[optind];
-  order.tenant = argv[optind + 1];
-  return run_with(action, &order, argv + optind + 2, (size_t)given - 2, &device);
+  if (action != set && argc > 2)
+    return tool_usage("limits", "%s: unexpected argument '%s'", word, argv[2]);
+  order.region = argv[0];
+  order.tenant = argv[1];
+  return run_with(action, &order, argv + 2, (size_t)argc - 2);
 }

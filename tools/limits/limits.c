@@ -1,7 +1,6 @@
 /* rawhal limits: what the environment limits, and where each value comes from. */
 #include "tools/limits/limits.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,49 +148,38 @@ static void print_json(const rawhal_limit_config_t *config)
 
 /* ---- */
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'},
-    {"index", required_argument, NULL, 'i'},
-    {"memory", required_argument, NULL, 'm'},
-    {NULL, 0, NULL, 0},
+typedef struct limits_request {
+  rawhal_limit_device_t device;
+  bool json;
+} limits_request_t;
+
+static const tool_option_t options[] = {
+    {TOOL_OPTION("json", FLAG, limits_request_t, json)},
+    {TOOL_OPTION("index", NUMBER, limits_request_t, device.index), .most = UINT32_MAX,
+     .wrong = "--index: '%s' is not a number"},
+    {LIMITS_MEMORY_OPTION(limits_request_t, device.memory_bytes)},
+    {.name = "device",
+     .kind = OPTION_NOT,
+     .wrong = "unknown option '--device': --index N selects a device"},
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
   if (argc > 1 && limits_is_control(argv[1]))
     return limits_control(argc - 1, argv + 1);
-  rawhal_limit_device_t device = {0};
+  limits_request_t request = {0};
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
-  bool json = false;
-  uint64_t index;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'j':
-      json = true;
-      break;
-    case 'i':
-      if (!tool_parse_number(optarg, UINT32_MAX, &index))
-        return tool_usage("limits", "--index: '%s' is not a number", optarg);
-      device.index = (uint32_t)index;
-      break;
-    case 'm':
-      if (rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, optarg, NULL, &device.memory_bytes, &error))
-        return tool_usage("limits", "--memory: %s", error.message);
-      break;
-    default:
-      if (strncmp(tool_bad_option(argv), "--device", strlen("--device")) == 0)
-        return tool_usage("limits", "unknown option '--device': --index N selects a device");
-      return tool_option_usage("limits", argv);
-    }
-  if (argc != optind)
-    return tool_usage("limits", "unexpected argument '%s'", argv[optind]);
+  if (!option_read_all("limits", options, false, &argc, &argv, &request))
+    return TOOL_USAGE;
+  if (argc)
+    return tool_usage("limits", "unexpected argument '%s'", *argv);
   rawhal_limit_config_t *config;
   rawhal_status_t status = rawhal_limit_config_create(&config, &error);
   if (status == RAWHAL_OK)
-    status = rawhal_limit_config_environment(config, &device, &error);
+    status = rawhal_limit_config_environment(config, &request.device, &error);
   if (status == RAWHAL_OK)
-    (json ? print_json : print_text)(config);
+    (request.json ? print_json : print_text)(config);
   rawhal_limit_config_destroy(config);
   return status == RAWHAL_OK ? TOOL_OK : tool_fail("limits", &error);
 }
@@ -233,7 +221,7 @@ const tool_command_t limits_command = {
     .summary = "show the limits of this environment, or change a running tenant",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
     .more_options = limits_control_options,
-    .words = "set suspend resume release",
+    .first_words = "set suspend resume release",
 };

@@ -1,7 +1,6 @@
 /* rawhal replay: launches a dispatch of a recording, and holds what it leaves against what was. */
 #include "tools/replay/replay.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -142,55 +141,34 @@ static int replay_file(replay_request_t *request, const char *wanted, bool list)
   return status;
 }
 
-static const struct option long_options[] = {
-    {"kernel", required_argument, NULL, 'k'},  {"list", no_argument, NULL, 'l'},
-    {"json", no_argument, NULL, 'j'},          {"device", required_argument, NULL, 'd'},
-    {"timeout", required_argument, NULL, 't'}, {"demangle", no_argument, NULL, 'y'},
-    {"no-demangle", no_argument, NULL, 'n'},   {NULL, 0, NULL, 0},
+typedef struct replay_words {
+  replay_request_t request;
+  const char *kernel;
+  demangle_when_t demangle;
+  bool list;
+} replay_words_t;
+
+static const tool_option_t options[] = {
+    {TOOL_OPTION("kernel", TEXT, replay_words_t, kernel)},
+    {TOOL_OPTION("list", FLAG, replay_words_t, list)},
+    {TOOL_OPTION("json", FLAG, replay_words_t, request.json)},
+    {DEVICE_OPTION(replay_words_t, request.backend)},
+    {TOOL_OPTION("timeout", NUMBER, replay_words_t, request.timeout_seconds), .most = 1000000,
+     .wrong = "--timeout: expected 0 to 1000000 seconds, got '%s'"},
+    DEMANGLE_OPTIONS(replay_words_t, demangle),
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
-  replay_request_t request = {.timeout_seconds = DEFAULT_TIMEOUT_SECONDS};
-  const char *kernel = NULL;
-  demangle_when_t when = DEMANGLE_ON_TERMINALS;
-  bool list = false;
-  uint64_t seconds;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'k':
-      kernel = optarg;
-      break;
-    case 'l':
-      list = true;
-      break;
-    case 'j':
-      request.json = true;
-      break;
-    case 'y':
-      when = DEMANGLE_ALWAYS;
-      break;
-    case 'n':
-      when = DEMANGLE_NEVER;
-      break;
-    case 'd':
-      if (!device_read_option("replay", optarg, &request.backend))
-        return TOOL_USAGE;
-      break;
-    case 't':
-      if (!tool_parse_number(optarg, 1000000, &seconds))
-        return tool_usage("replay", "--timeout: expected 0 to 1000000 seconds, got '%s'", optarg);
-      request.timeout_seconds = (uint32_t)seconds;
-      break;
-    default:
-      return tool_option_usage("replay", argv);
-    }
-  if (argc - optind != 1)
+  replay_words_t words = {.request.timeout_seconds = DEFAULT_TIMEOUT_SECONDS};
+  if (!option_read_all("replay", options, false, &argc, &argv, &words))
+    return TOOL_USAGE;
+  if (argc != 1)
     return tool_usage("replay", "expected a FILE");
-  request.path = argv[optind];
-  request.demangle = demangle_text(when);
-  return replay_file(&request, kernel, list);
+  words.request.path = *argv;
+  words.request.demangle = demangle_text(words.demangle);
+  return replay_file(&words.request, words.kernel, words.list);
 }
 
 static const char *help(void)
@@ -228,5 +206,5 @@ const tool_command_t replay_command = {
     .summary = "launch a recorded dispatch, and compare the results",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
 };

@@ -1,6 +1,5 @@
 /* rawhal run: one kernel of a file, on the default device, with arguments from the command line. */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 #include "tools/shared/device.h"
 #include "tools/shared/tool.h"
 
-enum { DEFAULT_TIMEOUT_SECONDS = 60, MOST_SECONDS = 1000000, MOST_LAUNCHES = 1000000 };
+enum { DEFAULT_TIMEOUT_SECONDS = 60 };
 
 /* "X", "X,Y" or "X,Y,Z"; what is not given is 1. */
 static bool parse_dimensions(const char *text, uint64_t value[3])
@@ -31,65 +30,59 @@ static bool parse_dimensions(const char *text, uint64_t value[3])
   return false;
 }
 
-enum { OPTION_ITEMS = 1, OPTION_KERNARG_SIZE, OPTION_DYNAMIC_LDS, OPTION_REPEAT };
+enum { GRID, ITEMS, BLOCK };
 
-static const struct option long_options[] = {
-    {"kernel", required_argument, NULL, 'k'},
-    {"grid", required_argument, NULL, 'g'},
-    {"items", required_argument, NULL, OPTION_ITEMS},
-    {"block", required_argument, NULL, 'b'},
-    {"dynamic-lds", required_argument, NULL, OPTION_DYNAMIC_LDS},
-    {"kernarg-size", required_argument, NULL, OPTION_KERNARG_SIZE},
-    {"device", required_argument, NULL, 'd'},
-    {"timeout", required_argument, NULL, 't'},
-    {"repeat", required_argument, NULL, OPTION_REPEAT},
-    {"json", no_argument, NULL, 'j'},
-    {NULL, 0, NULL, 0},
-};
-
-/* One option into the request; NULL, or what its value should have been. */
-static const char *take_option(int option, run_request_t *request)
+static bool read_dimensions(const char *command, const tool_option_t *option, const char *text,
+                            void *place)
 {
-  static const char dimensions[] = "X[,Y,Z]", size[] = "a number of bytes below 4 GiB";
-  uint64_t value = 0;
-  switch (option) {
-  case 'k':
-    request->kernel = optarg;
-    return NULL;
-  case 'g':
-  case OPTION_ITEMS:
-    request->has_grid = true;
-    request->grid_in_items = option == OPTION_ITEMS;
-    return parse_dimensions(optarg, request->grid) ? NULL : dimensions;
-  case 'b':
+  run_request_t *request = place;
+  (void)command;
+  if (option->value == BLOCK) {
     request->has_block = true;
-    return parse_dimensions(optarg, request->block) ? NULL : dimensions;
-  case OPTION_DYNAMIC_LDS:
-    request->has_dynamic_lds = true;
-    if (!tool_parse_number(optarg, UINT32_MAX, &value))
-      return size;
-    request->dynamic_lds = (uint32_t)value;
-    return NULL;
-  case OPTION_KERNARG_SIZE:
-    if (!tool_parse_number(optarg, UINT32_MAX, &value))
-      return size;
-    request->kernarg_size = (uint32_t)value;
-    return NULL;
-  case 't':
-    if (!tool_parse_number(optarg, MOST_SECONDS, &value))
-      return "0 to 1000000 seconds";
-    request->timeout_seconds = (uint32_t)value;
-    return NULL;
-  case OPTION_REPEAT:
-    if (!tool_parse_number(optarg, MOST_LAUNCHES, &value) || !value)
-      return "1 to 1000000 launches";
-    request->repeat = (uint32_t)value;
-    return NULL;
-  default: /* 'j' */
-    request->json = true;
-    return NULL;
+    return parse_dimensions(text, request->block);
   }
+  request->has_grid = true;
+  request->grid_in_items = option->value == ITEMS;
+  return parse_dimensions(text, request->grid);
 }
+
+static bool read_dynamic_lds(const char *command, const tool_option_t *option, const char *text,
+                             void *place)
+{
+  run_request_t *request = place;
+  uint64_t bytes;
+  (void)command, (void)option;
+  request->has_dynamic_lds = tool_parse_number(text, UINT32_MAX, &bytes);
+  request->dynamic_lds = (uint32_t)bytes;
+  return request->has_dynamic_lds;
+}
+
+#define EXPECTED(NAME, WHAT) .wrong = "--" NAME ": expected " WHAT ", got '%s'"
+#define DIMENSIONS(NAME, VALUE)                                                                    \
+  {                                                                                                \
+    .name = NAME, .kind = OPTION_READ, .read = read_dimensions, .value = VALUE,                    \
+    EXPECTED(NAME, "X[,Y,Z]")                                                                      \
+  }
+
+static const tool_option_t options[] = {
+    {TOOL_OPTION("kernel", TEXT, run_request_t, kernel)},
+    DIMENSIONS("grid", GRID),
+    DIMENSIONS("items", ITEMS),
+    DIMENSIONS("block", BLOCK),
+    {.name = "dynamic-lds",
+     .kind = OPTION_READ,
+     .read = read_dynamic_lds,
+     EXPECTED("dynamic-lds", "a number of bytes below 4 GiB")},
+    {TOOL_OPTION("kernarg-size", NUMBER, run_request_t, kernarg_size), .most = UINT32_MAX,
+     EXPECTED("kernarg-size", "a number of bytes below 4 GiB")},
+    {DEVICE_OPTION(run_request_t, backend)},
+    {TOOL_OPTION("timeout", NUMBER, run_request_t, timeout_seconds), .most = 1000000,
+     EXPECTED("timeout", "0 to 1000000 seconds")},
+    {TOOL_OPTION("repeat", NUMBER, run_request_t, repeat), .least = 1, .most = 1000000,
+     EXPECTED("repeat", "1 to 1000000 launches")},
+    {TOOL_OPTION("json", FLAG, run_request_t, json)},
+    {0},
+};
 
 static int run_with_arguments(run_request_t *request, char **words, size_t count)
 {
@@ -120,23 +113,11 @@ static int run_with_arguments(run_request_t *request, char **words, size_t count
 static int run(int argc, char **argv)
 {
   run_request_t request = {.timeout_seconds = DEFAULT_TIMEOUT_SECONDS, .repeat = 1};
-  opterr = 0;
-  for (int option, index = 0; (option = getopt_long(argc, argv, "", long_options, &index)) != -1;) {
-    if (option == '?')
-      return tool_option_usage("run", argv);
-    if (option == 'd') {
-      if (!device_read_option("run", optarg, &request.backend))
-        return TOOL_USAGE;
-      continue;
-    }
-    const char *expected = take_option(option, &request);
-    if (expected)
-      return tool_usage("run", "--%s: expected %s, got '%s'", long_options[index].name, expected,
-                        optarg);
-  }
-  if (optind == argc)
+  if (!option_read_all("run", options, false, &argc, &argv, &request))
+    return TOOL_USAGE;
+  if (!argc)
     return tool_usage("run", "expected a FILE");
-  request.path = argv[optind++];
+  request.path = *argv;
   rawhal_triton_t *triton = NULL;
   rawhal_error_t error;
   if (run_triton_is(&request)) {
@@ -150,7 +131,7 @@ static int run(int argc, char **argv)
   } else if (!request.kernel || !request.has_grid || !request.has_block) {
     return tool_usage("run", "--kernel, --grid (or --items) and --block are required");
   }
-  int status = run_with_arguments(&request, argv + optind, (size_t)(argc - optind));
+  int status = run_with_arguments(&request, argv + 1, (size_t)argc - 1);
   rawhal_triton_close(triton);
   return status;
 }
@@ -213,6 +194,6 @@ const tool_command_t run_command = {
     .summary = "run one kernel of a file",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
     .typed_files = true,
 };

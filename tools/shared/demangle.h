@@ -4,12 +4,21 @@
 
 #include <rawhal/types.h>
 
+#include "tools/shared/option.h"
+
 /* What the command line asks for. */
 typedef enum demangle_when {
   DEMANGLE_ON_TERMINALS = 0, /* for people; programs that read a pipe look names up */
   DEMANGLE_ALWAYS = 1,
   DEMANGLE_NEVER = 2,
 } demangle_when_t;
+
+/* The rows of --demangle and --no-demangle: they fill MEMBER of TYPE. */
+#define DEMANGLE_OPTIONS(TYPE, MEMBER)                                                             \
+  {TOOL_OPTION("demangle", SET, TYPE, MEMBER), .value = DEMANGLE_ALWAYS},                          \
+  {                                                                                                \
+    TOOL_OPTION("no-demangle", SET, TYPE, MEMBER), .value = DEMANGLE_NEVER                         \
+  }
 
 /* Is what goes to standard output to be demangled? */
 bool demangle_text(demangle_when_t when);

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "tools/shared/tool.h"
-
 bool device_kind(const char *text, rawhal_backend_t *backend)
 {
   if (strcmp(text, "softgpu") == 0)
@@ -16,13 +14,8 @@ bool device_kind(const char *text, rawhal_backend_t *backend)
   return true;
 }
 
-bool device_read_option(const char *command, const char *text, rawhal_backend_t *backend)
+bool device_read(const char *command, const tool_option_t *option, const char *text, void *place)
 {
-  if (device_kind(text, backend))
-    return true;
-  (void)tool_usage(command,
-                   "--device: expected softgpu or hsa, got '%s' (ROCR_VISIBLE_DEVICES selects "
-                   "devices by number)",
-                   text);
-  return false;
+  (void)command, (void)option;
+  return device_kind(text, place);
 }

@@ -4,10 +4,17 @@
 
 #include <rawhal/hal.h>
 
+#include "tools/shared/option.h"
+
 /* As RAWHAL_DEVICE has it; false when `text` is no kind. */
 bool device_kind(const char *text, rawhal_backend_t *backend);
 
-/* The value of --device; false: it is none, as standard error says. */
-bool device_read_option(const char *command, const char *text, rawhal_backend_t *backend);
+/* The row of --device: it fills the rawhal_backend_t MEMBER of TYPE. */
+#define DEVICE_OPTION(TYPE, MEMBER)                                                                \
+  TOOL_OPTION("device", READ, TYPE, MEMBER),                                                       \
+      .read = device_read,                                                                         \
+      .wrong = "--device: expected softgpu or hsa, got '%s' (ROCR_VISIBLE_DEVICES selects "        \
+               "devices by number)"
+option_read_fn device_read;
 
 #endif

@@ -11,24 +11,25 @@
 #include "tools/shared/progress.h"
 #include "tools/shared/tool.h"
 
-bool select_read_target(const char *command, const char *text, rawhal_target_t *target)
+bool select_read_target(const char *command, const tool_option_t *option, const char *text,
+                        void *place)
 {
+  static rawhal_target_t target; /* the last that the command line names */
   rawhal_error_t error;
-  if (rawhal_target_parse(rawhal_string(text), target, &error) == RAWHAL_OK)
+  (void)option;
+  *(const rawhal_target_t **)place = &target;
+  if (rawhal_target_parse(rawhal_string(text), &target, &error) == RAWHAL_OK)
     return true;
   (void)tool_usage(command, "--target: %s", error.message);
   return false;
 }
 
-bool select_read_object(const char *command, const char *text, uint64_t *object)
+bool select_read_object(const char *command, const tool_option_t *option, const char *text,
+                        void *place)
 {
-  uint64_t number;
-  if (!tool_parse_number(text, UINT32_MAX, &number)) {
-    (void)tool_usage(command, "--object: '%s' is not a number", text);
-    return false;
-  }
-  *object = number + 1;
-  return true;
+  uint64_t *object = place;
+  (void)command, (void)option;
+  return tool_parse_number(text, UINT32_MAX, object) && ++*object;
 }
 
 /* ---- The carrier ---- */

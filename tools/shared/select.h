@@ -5,6 +5,8 @@
 #include <rawhal/container.h>
 #include <rawhal/kernarg.h>
 
+#include "tools/shared/option.h"
+
 typedef struct select_options {
   const char *path;
   const rawhal_target_t *target; /* only objects that run on it; NULL = all */
@@ -33,10 +35,13 @@ typedef struct select {
 /* A user's target: where it leaves a feature open, objects with either setting fit. */
 bool select_runs_on(const rawhal_target_t *object, const rawhal_target_t *wanted);
 
-/* What follows --target and --object on the command line; `*object` as select_options_t has it.
- * False, and the usage error is printed, when it is neither. */
-bool select_read_target(const char *command, const char *text, rawhal_target_t *target);
-bool select_read_object(const char *command, const char *text, uint64_t *object);
+/* The rows of --target and --object: they fill what select_options_t has under these names. */
+#define SELECT_TARGET_OPTION(TYPE, MEMBER)                                                         \
+  TOOL_OPTION("target", READ, TYPE, MEMBER), .read = select_read_target
+#define SELECT_OBJECT_OPTION(TYPE, MEMBER)                                                         \
+  TOOL_OPTION("object", READ, TYPE, MEMBER), .read = select_read_object,                           \
+                                             .wrong = "--object: '%s' is not a number"
+option_read_fn select_read_target, select_read_object;
 
 /* The carrier at `path`: a file, of which a copy is read, or a stream ("-": standard input; see
  * tool_stream_of()), once. The caller closes the container, then frees `*data`; both are NULL when

@@ -42,21 +42,6 @@ int tool_usage(const char *command, const char *format, ...)
   return TOOL_USAGE;
 }
 
-/* Of short options in one word getopt_long() is behind that word only after the last of them. */
-const char *tool_bad_option(char *const *argv)
-{
-  const char *passed = argv[optind - 1], *word = argv[optind];
-  const bool is_passed = *passed == '-' && passed[1] != '-' && strchr(passed, optopt);
-  if (optopt && !is_passed && word && *word == '-' && word[1] != '-' && strchr(word, optopt))
-    return word;
-  return passed;
-}
-
-int tool_option_usage(const char *command, char *const *argv)
-{
-  return tool_usage(command, "unknown or incomplete option '%s'", tool_bad_option(argv));
-}
-
 bool tool_refuse(rawhal_error_t *error, rawhal_status_t status, const char *format, ...)
 {
   va_list args;

@@ -2,9 +2,9 @@
 #ifndef TOOLS_SHARED_TOOL_H
 #define TOOLS_SHARED_TOOL_H
 
-#include <getopt.h>
-
 #include <rawhal/status.h>
+
+#include "tools/shared/option.h"
 
 /* Exit statuses of all commands but exec and record, as `rawhal --help` documents them. */
 enum {
@@ -19,10 +19,9 @@ typedef struct tool_command {
   const char *summary;
   const char *(*help)(void); /* the whole --help text */
   int (*run)(int argc, char **argv);
-  /* For completions: what it takes besides --help, as getopt_long(3) has it. */
-  const struct option *options, *more_options; /* the second may be NULL */
-  const char *letters;                         /* its short options, or NULL */
-  const char *words;                           /* that may stand for a file, or NULL */
+  /* For completions: what it takes besides --help. */
+  const tool_option_t *options, *more_options; /* the second may be NULL */
+  const char *first_words;                     /* that may stand for a file, or NULL */
   bool runs_program;                           /* after its options and -- */
   bool typed_files;                            /* its words may be TYPE:FILE */
 } tool_command_t;
@@ -53,11 +52,6 @@ int tool_fail(const char *command, const rawhal_error_t *error);
 
 /* "rawhal inspect: ..." and where to read more; returns TOOL_USAGE. Both escape what they print. */
 __attribute__((format(printf, 2, 3))) int tool_usage(const char *command, const char *format, ...);
-
-/* The word that getopt_long(3) has just refused, for a message. */
-const char *tool_bad_option(char *const *argv);
-/* tool_usage() of that word. */
-int tool_option_usage(const char *command, char *const *argv);
 
 /* Fills the record (without an offset) and returns false, for callers that pass a refusal on. */
 __attribute__((format(printf, 3, 4))) bool

@@ -2,7 +2,6 @@
 #include "tools/top/top.h"
 #include "base/list.h"
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -333,54 +332,41 @@ static int find_region(rawhal_limit_text_t *region)
   return *region->text ? TOOL_OK : tool_usage("top", "expected REGION: the environment names none");
 }
 
-static const struct option long_options[] = {
-    {"region", required_argument, NULL, 'r'},
-    {"tenant", required_argument, NULL, 't'},
-    {"json", no_argument, NULL, 'j'},
-    {"prometheus", no_argument, NULL, 'p'},
-    {"log", no_argument, NULL, 'l'},
-    {"once", no_argument, NULL, 'o'},
-    {NULL, 0, NULL, 0},
+typedef struct top_request {
+  const char *region, *tenant;
+  bool json, prometheus, log, once;
+} top_request_t;
+
+static const tool_option_t options[] = {
+    {TOOL_OPTION("region", TEXT, top_request_t, region)},
+    {TOOL_OPTION("tenant", TEXT, top_request_t, tenant)},
+    {TOOL_OPTION("json", FLAG, top_request_t, json)},
+    {TOOL_OPTION("prometheus", FLAG, top_request_t, prometheus)},
+    {TOOL_OPTION("log", FLAG, top_request_t, log)},
+    {TOOL_OPTION("once", FLAG, top_request_t, once)},
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
-  form_t form = FORM_TEXT;
-  int forms = 0;
-  bool once = false;
-  const char *named = NULL, *tenant = NULL;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'j':
-    case 'p':
-    case 'l':
-      form = option == 'j' ? FORM_JSON : option == 'p' ? FORM_PROMETHEUS : FORM_LOG;
-      ++forms;
-      break;
-    case 'o':
-      once = true;
-      break;
-    case 'r':
-      named = optarg;
-      break;
-    case 't':
-      tenant = optarg;
-      break;
-    default:
-      return tool_option_usage("top", argv);
-    }
-  if (forms > 1)
+  top_request_t request = {0};
+  if (!option_read_all("top", options, false, &argc, &argv, &request))
+    return TOOL_USAGE;
+  if (request.json + request.prometheus + request.log > 1)
     return tool_usage("top", "--json, --prometheus and --log cannot be combined");
-  if (argc - optind + (named != NULL) > 1)
-    return tool_usage("top", "expected one REGION, got %d", argc - optind + (named != NULL));
-  named = optind < argc ? argv[optind] : named;
+  if (argc + (request.region != NULL) > 1)
+    return tool_usage("top", "expected one REGION, got %d", argc + (request.region != NULL));
+  const form_t form = request.json         ? FORM_JSON
+                      : request.prometheus ? FORM_PROMETHEUS
+                      : request.log        ? FORM_LOG
+                                           : FORM_TEXT;
+  const char *named = argc ? *argv : request.region;
+  const bool once = request.once || form == FORM_JSON || form == FORM_PROMETHEUS ||
+                    (form == FORM_TEXT && !isatty(STDOUT_FILENO));
   rawhal_limit_text_t region = {.size = sizeof(region)};
   const char *path = named ? named : region.text;
   int result = named ? TOOL_OK : find_region(&region);
-  if (form == FORM_JSON || form == FORM_PROMETHEUS || (form == FORM_TEXT && !isatty(STDOUT_FILENO)))
-    once = true;
-  return result == TOOL_OK ? show(path, form, once, tenant) : result;
+  return result == TOOL_OK ? show(path, form, once, request.tenant) : result;
 }
 
 static const char *help(void)
@@ -414,5 +400,5 @@ const tool_command_t top_command = {
     .summary = "show who uses the devices of a region",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
 };

@@ -1,7 +1,6 @@
 /* rawhal unpack: the code objects of a file as files of their own. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -131,48 +130,28 @@ static int unpack_files(unpack_t *unpack, char **paths, int count)
 
 /* ---- The command line ---- */
 
-static const struct option long_options[] = {
-    {"force", no_argument, NULL, 'f'},
-    {"object", required_argument, NULL, 'o'},
-    {"output", required_argument, NULL, 'd'},
-    {"target", required_argument, NULL, 't'},
-    {NULL, 0, NULL, 0},
+static const tool_option_t options[] = {
+    {TOOL_OPTION("force", FLAG, unpack_t, replace)},
+    {SELECT_OBJECT_OPTION(unpack_t, object)},
+    {TOOL_OPTION("output", TEXT, unpack_t, folder)},
+    {SELECT_TARGET_OPTION(unpack_t, target)},
+    {0},
 };
 
 static int run(int argc, char **argv)
 {
   unpack_t unpack = {.folder = "."};
-  rawhal_target_t target;
-  opterr = 0;
-  for (int option; (option = getopt_long(argc, argv, "", long_options, NULL)) != -1;)
-    switch (option) {
-    case 'f':
-      unpack.replace = true;
-      break;
-    case 'd':
-      unpack.folder = optarg;
-      break;
-    case 'o':
-      if (!select_read_object("unpack", optarg, &unpack.object))
-        return TOOL_USAGE;
-      break;
-    case 't':
-      if (!select_read_target("unpack", optarg, &target))
-        return TOOL_USAGE;
-      unpack.target = &target;
-      break;
-    default:
-      return tool_option_usage("unpack", argv);
-    }
-  if (argc == optind)
+  if (!option_read_all("unpack", options, false, &argc, &argv, &unpack))
+    return TOOL_USAGE;
+  if (!argc)
     return tool_usage("unpack", "expected at least one FILE");
   /* With --force the objects of the one would replace those of the other. */
-  for (int i = optind; i < argc; ++i)
-    for (int k = optind; k < i && unpack.replace; ++k)
+  for (int i = 0; i < argc; ++i)
+    for (int k = 0; k < i && unpack.replace; ++k)
       if (!strcmp(base_of(argv[i]), base_of(argv[k])))
         return tool_usage("unpack", "'%s' and '%s' have the same name '%s': unpack them separately",
                           argv[k], argv[i], base_of(argv[i]));
-  return unpack_files(&unpack, argv + optind, argc - optind);
+  return unpack_files(&unpack, argv, argc);
 }
 
 static const char *help(void)
@@ -201,5 +180,5 @@ const tool_command_t unpack_command = {
     .summary = "extract the code objects of a file",
     .help = help,
     .run = run,
-    .options = long_options,
+    .options = options,
 };
