@@ -191,37 +191,40 @@ static front_device_t *device_at(const void *memory, bool accessible)
 }
 
 /* `device` NULL: none that is limited. */
-static hsa_status_t begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn)
+static hsa_status_t begin(front_device_t *device, uint64_t bytes, copies_turn_t *turn)
 {
-  *turn = (copying_turn_t){0};
+  *turn = (copies_turn_t){.bytes = bytes};
   if (front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  return device ? copying_begin(device, bytes, turn) : HSA_STATUS_SUCCESS;
+  return device ? copying_begin(device, turn) : HSA_STATUS_SUCCESS;
 }
 
-static hsa_status_t end(copying_turn_t *turn, hsa_status_t result)
+static hsa_status_t end(front_device_t *device, const copies_turn_t *turn, hsa_status_t result)
 {
-  if (turn->device)
-    copying_end(turn);
+  if (device)
+    copying_end(device, turn);
   return result;
 }
 
+/* When it is its turn, of a device that may be NULL. */
+#define IN_TURN(device, bytes, call)                                                               \
+  copies_turn_t turn;                                                                              \
+  front_device_t *const whose = device;                                                            \
+  const hsa_status_t may = begin(whose, bytes, &turn);                                             \
+  return may == HSA_STATUS_SUCCESS ? end(whose, &turn, front.hsa.call) : may
+
 static hsa_status_t memory_copy(void *to, const void *from, size_t size)
 {
-  copying_turn_t turn;
   front_device_t *device = size && !front_orphaned() ? device_at(from, false) : NULL;
   if (!device && size && !front_orphaned())
     device = device_at(to, false);
-  const hsa_status_t may = begin(device, size, &turn);
-  return may == HSA_STATUS_SUCCESS ? end(&turn, front.hsa.memory_copy(to, from, size)) : may;
+  IN_TURN(device, size, memory_copy(to, from, size));
 }
 
 static hsa_status_t memory_fill(void *to, uint32_t value, size_t count)
 {
-  copying_turn_t turn;
   front_device_t *device = count && !front_orphaned() ? device_at(to, true) : NULL;
-  const hsa_status_t may = begin(device, (uint64_t)count * sizeof(value), &turn);
-  return may == HSA_STATUS_SUCCESS ? end(&turn, front.hsa.memory_fill(to, value, count)) : may;
+  IN_TURN(device, (uint64_t)count * sizeof(value), memory_fill(to, value, count));
 }
 
 /* Of images, by kernels of the runtime's on a queue of its own. What it refuses costs a turn. */
@@ -239,41 +242,26 @@ static hsa_status_t image_copy(hsa_agent_t agent, hsa_ext_image_t from,
                                const hsa_dim3_t *from_offset, hsa_ext_image_t to,
                                const hsa_dim3_t *to_offset, const hsa_dim3_t *range)
 {
-  copying_turn_t turn;
-  const hsa_status_t may = begin(timed(agent), elements(range), &turn);
-  if (may != HSA_STATUS_SUCCESS)
-    return may;
-  return end(&turn, front.hsa.image_copy(agent, from, from_offset, to, to_offset, range));
+  IN_TURN(timed(agent), elements(range),
+          image_copy(agent, from, from_offset, to, to_offset, range));
 }
 
 static hsa_status_t image_import(hsa_agent_t agent, const void *from, size_t row, size_t slice,
                                  hsa_ext_image_t to, const hsa_ext_image_region_t *region)
 {
-  copying_turn_t turn;
-  const hsa_status_t may = begin(timed(agent), elements_of(region), &turn);
-  if (may != HSA_STATUS_SUCCESS)
-    return may;
-  return end(&turn, front.hsa.image_import(agent, from, row, slice, to, region));
+  IN_TURN(timed(agent), elements_of(region), image_import(agent, from, row, slice, to, region));
 }
 
 static hsa_status_t image_export(hsa_agent_t agent, hsa_ext_image_t from, void *to, size_t row,
                                  size_t slice, const hsa_ext_image_region_t *region)
 {
-  copying_turn_t turn;
-  const hsa_status_t may = begin(timed(agent), elements_of(region), &turn);
-  if (may != HSA_STATUS_SUCCESS)
-    return may;
-  return end(&turn, front.hsa.image_export(agent, from, to, row, slice, region));
+  IN_TURN(timed(agent), elements_of(region), image_export(agent, from, to, row, slice, region));
 }
 
 static hsa_status_t image_clear(hsa_agent_t agent, hsa_ext_image_t image, const void *data,
                                 const hsa_ext_image_region_t *region)
 {
-  copying_turn_t turn;
-  const hsa_status_t may = begin(timed(agent), elements_of(region), &turn);
-  if (may != HSA_STATUS_SUCCESS)
-    return may;
-  return end(&turn, front.hsa.image_clear(agent, image, data, region));
+  IN_TURN(timed(agent), elements_of(region), image_clear(agent, image, data, region));
 }
 
 /* ---- Times ---- */

@@ -257,18 +257,17 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
 
 /* ---- While the program waits ---- */
 
-hsa_status_t copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn)
+hsa_status_t copying_begin(front_device_t *device, copies_turn_t *turn)
 {
   engine_t *engine = engine_of(device);
-  *turn = (copying_turn_t){device, {.bytes = bytes}};
-  return engine ? await_turn(engine, &turn->turn) : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  return engine ? await_turn(engine, turn) : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
-void copying_end(copying_turn_t *turn)
+void copying_end(front_device_t *device, const copies_turn_t *turn)
 {
-  engine_t *engine = engine_of(turn->device);
+  engine_t *engine = engine_of(device);
   pthread_mutex_lock(&engine->harvest);
-  copies_charge(&engine->turns, &turn->turn, (gate_span_t){0});
+  copies_charge(&engine->turns, turn, (gate_span_t){0});
   pthread_mutex_unlock(&engine->harvest);
 }
 

@@ -53,14 +53,10 @@ typedef struct copying {
 /* Has it done when it is admitted. */
 hsa_status_t copying_start(front_device_t *device, const copying_t *copying);
 
-/* For one that has ended when the call does: waits until it is admitted. Not SUCCESS: it must not
+/* Of one that has ended when the call does: waits until it is admitted. Not SUCCESS: it must not
  * run. */
-typedef struct copying_turn {
-  front_device_t *device;
-  copies_turn_t turn;
-} copying_turn_t;
-hsa_status_t copying_begin(front_device_t *device, uint64_t bytes, copying_turn_t *turn);
-void copying_end(copying_turn_t *turn);
+hsa_status_t copying_begin(front_device_t *device, copies_turn_t *turn);
+void copying_end(front_device_t *device, const copies_turn_t *turn);
 
 /* The times of the last copy that counted the program's signal down. False: none of ours did. */
 bool copying_times(hsa_signal_t completion, hsa_amd_profiling_async_copy_time_t *times);

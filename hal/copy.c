@@ -2,7 +2,6 @@
  * device reaches only what the runtime allocated. */
 #include "hal/copy.h"
 
-#include "hal/limits.h"
 #include "hal/log.h"
 #include "queue/wait.h"
 
@@ -109,20 +108,20 @@ static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_
 {
   const hsa_table_t *hsa = &device->runtime->hsa;
   hsa_signal_t signal = device->copies.signal;
-  copies_turn_t turn;
+  copies_turn_t turn = {.bytes = size};
   hsa_signal_value_t value;
-  rawhal_status_t status = limits_admit_copy(device, size, &turn, error);
+  rawhal_status_t status = copies_await(&device->copies.turns, &turn, NULL, error);
   if (status != RAWHAL_OK)
     return status;
   hsa->hsa_signal_store_screlease(signal, 1);
   hsa_status_t result =
       hsa->hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, 0, NULL, signal);
   if (result != HSA_STATUS_SUCCESS) {
-    limits_complete_copy(device, &turn);
+    copies_charge(&device->copies.turns, &turn, (gate_span_t){0});
     return hsa_fail(hsa, result, error, "starting a copy");
   }
   status = engine_wait(device, device->runtime->copy_timeout_ns, &value, error);
-  limits_complete_copy(device, &turn);
+  copies_charge(&device->copies.turns, &turn, (gate_span_t){0});
   if (status != RAWHAL_OK)
     return status;
   if (value < 0)

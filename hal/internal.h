@@ -67,7 +67,7 @@ typedef struct copy_engine {
   void *staging; /* host memory the device reaches; allocated by the first copy */
   hsa_signal_t signal;
   atomic_bool stuck; /* a transfer was given up: its signal and its memory are still in use */
-  copies_t turns;    /* where the device has limits; opened by the first copy */
+  copies_t turns;    /* open where the device has limits */
 } copy_engine_t;
 
 struct rawhal_device {

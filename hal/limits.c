@@ -105,7 +105,7 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
   scratch_resume(device->queue.limiter, device->queue.agent.handle);
   hal_log(RAWHAL_SEVERITY_NOTE, "device %u, %s: quota and limits are in force", facts.index,
           device->info.name);
-  return RAWHAL_OK;
+  return copies_open(&device->copies.turns, device->queue.limiter, NULL, error);
 }
 
 rawhal_status_t limits_open(hal_runtime_t *runtime, const rawhal_limit_config_t *given,
@@ -165,24 +165,4 @@ void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total, uint64
     left = memory_left(device->queue.limiter, left, &most);
   *total = most;
   *available = left < most ? left : most;
-}
-
-/* ---- Copies ---- */
-
-rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes, copies_turn_t *turn,
-                                  rawhal_error_t *error)
-{
-  rawhal_limiter_t *limiter = device->queue.limiter;
-  copies_t *copies = &device->copies.turns;
-  rawhal_status_t status = RAWHAL_OK;
-  *turn = (copies_turn_t){.bytes = bytes};
-  if (limiter && !copies->lease)
-    status = copies_open(copies, limiter, NULL, error);
-  return status == RAWHAL_OK && limiter ? copies_await(copies, turn, NULL, error) : status;
-}
-
-void limits_complete_copy(rawhal_device_t *device, const copies_turn_t *turn)
-{
-  if (turn->grant.launches)
-    copies_charge(&device->copies.turns, turn, (gate_span_t){0});
 }

@@ -1,4 +1,4 @@
-/* What limits mean to devices, memory and blocking copies. Internal. */
+/* What limits mean to devices and their memory. Internal. */
 #ifndef RAWHAL_HAL_LIMITS_H
 #define RAWHAL_HAL_LIMITS_H
 
@@ -13,10 +13,5 @@ void limits_close(rawhal_device_t *device);
 RAWHAL_CHECKED rawhal_status_t limits_reserve(const rawhal_device_t *device, ledger_class_t class,
                                               uint64_t bytes, rawhal_error_t *error);
 void limits_release(const rawhal_device_t *device, ledger_class_t class, uint64_t bytes);
-/* Device time of copies. The caller holds the engine's lock. */
-RAWHAL_CHECKED rawhal_status_t limits_admit_copy(rawhal_device_t *device, uint64_t bytes,
-                                                 copies_turn_t *turn, rawhal_error_t *error);
-/* The host's clock knows how long it took. */
-void limits_complete_copy(rawhal_device_t *device, const copies_turn_t *turn);
 
 #endif

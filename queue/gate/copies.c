@@ -46,6 +46,8 @@ rawhal_status_t copies_admit(copies_t *copies, copies_turn_t *turn, copies_besid
 rawhal_status_t copies_await(copies_t *copies, copies_turn_t *turn, const atomic_bool *ending,
                              rawhal_error_t *error)
 {
+  if (!copies->lease)
+    return RAWHAL_OK;
   for (const uint64_t late = clock_now() + copies_patience;;) {
     const bool is_late = clock_now() >= late;
     const copies_beside_t beside = is_late ? COPIES_BESIDE_OTHERS : COPIES_BESIDE_OURS;
@@ -69,6 +71,8 @@ static void end(copies_t *copies, const copies_turn_t *turn)
 
 void copies_charge(copies_t *copies, const copies_turn_t *turn, gate_span_t ran)
 {
+  if (!copies->lease)
+    return;
   limit_complete(copies->lease, &turn->grant, ran.start, ran.end);
   end(copies, turn);
 }

@@ -2,7 +2,7 @@
  * Internal; of hal/, whose callers wait for their copies, and of front/, where programs need not:
  * they tell which have ended, and when they ran.
  *
- *     copies_open                      with the first copy of a device
+ *     copies_open                      of a device
  *       copies_admit, copies_await     now or not, and as soon as it is its turn
  *         copies_charge                it has ended
  *         copies_cancel                it was not begun after all
@@ -22,7 +22,7 @@
 
 /* Of a device. */
 typedef struct copies {
-  limit_lease_t *lease; /* NULL: not open */
+  limit_lease_t *lease; /* NULL: not open, and nothing is limited */
   pthread_mutex_t lock; /* of admission, before those of the limiter */
   atomic_uint running;  /* those admitted that wait for nothing */
 } copies_t;
