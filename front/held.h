@@ -36,6 +36,10 @@ held_t *held_again_mapped(uint64_t address);
 /* NULL is allowed. */
 void held_give_back(held_t *held);
 
+static inline uint64_t held_number(const void *address)
+{
+  return (uint64_t)(uintptr_t)address;
+}
 /* `span`: how many addresses are its, of a mapping. False: there is no host memory for it. A name
  * may be given several times; the latest is taken first. */
 bool held_remember(held_t *held, held_kind_t kind, uint64_t number, uint64_t span);

@@ -19,11 +19,6 @@
 
 typedef hsa_status_t part_t(void *memory);
 
-static uint64_t number_of(const void *memory)
-{
-  return (uint64_t)(uintptr_t)memory;
-}
-
 static bool is_host(hsa_agent_t agent)
 {
   hsa_device_type_t type;
@@ -62,7 +57,7 @@ static hsa_status_t imported(void **memory, uint64_t least, uint32_t count,
                        ? info.sizeInBytes
                        : least;
   held_t *held = held_reserve(device, LEDGER_IMPORTED, bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES);
-  if (held && held_remember(held, HELD_IMPORT, number_of(*memory), 1))
+  if (held && held_remember(held, HELD_IMPORT, held_number(*memory), 1))
     return HSA_STATUS_SUCCESS;
   held_give_back(held);
   (void)part(*memory);
@@ -114,7 +109,7 @@ static hsa_status_t interop_map(uint32_t count, hsa_agent_t *agents, int handle,
 /* To the runtime both are the same. */
 static hsa_status_t parted(void *memory, part_t *part)
 {
-  held_t *held = held_take(HELD_IMPORT, number_of(memory));
+  held_t *held = held_take(HELD_IMPORT, held_number(memory));
   return held_settle(held, part(memory));
 }
 
@@ -140,7 +135,7 @@ static held_t *hold_exported(const void *memory)
   if (!device)
     return NULL;
   return info.sizeInBytes >= BLOCK_BYTES
-             ? held_again(HELD_POINTER, number_of(info.agentBaseAddress))
+             ? held_again(HELD_POINTER, held_number(info.agentBaseAddress))
              : held_reserve(device, LEDGER_BUFFERS, BLOCK_BYTES);
 }
 
@@ -148,7 +143,7 @@ static bool is_held(const void *memory)
 {
   hsa_amd_pointer_info_t info;
   return devices_pointer(memory, &info) && info.type != HSA_EXT_POINTER_TYPE_UNKNOWN &&
-         held_knows(HELD_POINTER, number_of(info.agentBaseAddress));
+         held_knows(HELD_POINTER, held_number(info.agentBaseAddress));
 }
 
 /* Before it is exported: NULL in `held` is for what is not charged. */

@@ -12,16 +12,11 @@ enum { AGENT_INFO_MEMORY_AVAIL = 0xA015 };
 
 /* ---- Hooks ---- */
 
-static uint64_t number_of(const void *memory)
-{
-  return (uint64_t)(uintptr_t)memory;
-}
-
 /* What was reserved has its name from here on, or is given back. */
 static hsa_status_t allocated(held_t *held, hsa_status_t result, void **memory,
                               hsa_status_t (*free_it)(void *memory))
 {
-  if (result == HSA_STATUS_SUCCESS && held_remember(held, HELD_POINTER, number_of(*memory), 1))
+  if (result == HSA_STATUS_SUCCESS && held_remember(held, HELD_POINTER, held_number(*memory), 1))
     return result;
   if (result == HSA_STATUS_SUCCESS) {
     (void)free_it(*memory);
@@ -49,7 +44,7 @@ static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint3
 
 static hsa_status_t pool_free(void *memory)
 {
-  held_t *held = held_take(HELD_POINTER, number_of(memory));
+  held_t *held = held_take(HELD_POINTER, held_number(memory));
   return held_settle(held, front.hsa.pool_free(memory));
 }
 
@@ -75,7 +70,7 @@ static hsa_status_t allocate_somewhere(hsa_region_t region, size_t size, void **
   if (result != HSA_STATUS_SUCCESS)
     return result;
   const bool fits = claim(*memory, LEDGER_BUFFERS, &held);
-  if (fits && (!held || held_remember(held, HELD_POINTER, number_of(*memory), 1)))
+  if (fits && (!held || held_remember(held, HELD_POINTER, held_number(*memory), 1)))
     return result;
   (void)front.hsa.memory_free(*memory);
   *memory = NULL;
@@ -101,7 +96,7 @@ static hsa_status_t memory_allocate(hsa_region_t region, size_t size, void **mem
 
 static hsa_status_t memory_free(void *memory)
 {
-  held_t *held = held_take(HELD_POINTER, number_of(memory));
+  held_t *held = held_take(HELD_POINTER, held_number(memory));
   return held_settle(held, front.hsa.memory_free(memory));
 }
 
@@ -124,7 +119,7 @@ static hsa_status_t soft_queue_create(hsa_region_t region, uint32_t size, hsa_qu
     return result;
   }
   const bool fits = device || claim((*queue)->base_address, LEDGER_QUEUES, &held);
-  if (fits && (!held || held_remember(held, HELD_QUEUE, number_of(*queue), 1)))
+  if (fits && (!held || held_remember(held, HELD_QUEUE, held_number(*queue), 1)))
     return result;
   (void)front.hsa.queue_destroy(*queue);
   *queue = NULL;
@@ -154,7 +149,7 @@ hsa_status_t memory_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
     return result;
   held_t *held = memory_of_queue(device, *queue);
   if (held && scratch_watch(device, *queue, private_bytes)) {
-    if (held_remember(held, HELD_QUEUE, number_of(*queue), 1))
+    if (held_remember(held, HELD_QUEUE, held_number(*queue), 1))
       return result;
     scratch_settle(scratch_unwatch(*queue), true);
   }
@@ -166,7 +161,7 @@ hsa_status_t memory_queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
 
 hsa_status_t memory_queue_destroy(hsa_queue_t *queue)
 {
-  held_t *held = held_take(HELD_QUEUE, number_of(queue));
+  held_t *held = held_take(HELD_QUEUE, held_number(queue));
   scratch_watched_t *watched = scratch_unwatch(queue);
   hsa_status_t result = front.hsa.queue_destroy(queue);
   scratch_settle(watched, result == HSA_STATUS_SUCCESS);

@@ -7,11 +7,6 @@
 
 #include <unistd.h>
 
-static uint64_t number_of(const void *address)
-{
-  return (uint64_t)(uintptr_t)address;
-}
-
 /* Gives a handle's memory its name, or releases it. */
 static hsa_status_t named(held_t *held, front_vmem_handle_t handle)
 {
@@ -55,8 +50,8 @@ static hsa_status_t vmem_map(void *address, size_t size, size_t offset, front_vm
   if (!held && held_knows(HELD_HANDLE, handle.handle))
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   hsa_status_t result = front.hsa.vmem_map(address, size, offset, handle, flags);
-  if (!held ||
-      (result == HSA_STATUS_SUCCESS && held_remember(held, HELD_MAPPING, number_of(address), size)))
+  if (!held || (result == HSA_STATUS_SUCCESS &&
+                held_remember(held, HELD_MAPPING, held_number(address), size)))
     return result;
   held_give_back(held);
   if (result != HSA_STATUS_SUCCESS)
@@ -68,7 +63,7 @@ static hsa_status_t vmem_map(void *address, size_t size, size_t offset, front_vm
 /* A mapping goes as a whole. */
 static hsa_status_t vmem_unmap(void *address, size_t size)
 {
-  held_t *held = held_take(HELD_MAPPING, number_of(address));
+  held_t *held = held_take(HELD_MAPPING, held_number(address));
   return held_settle(held, front.hsa.vmem_unmap(address, size));
 }
 
@@ -77,7 +72,7 @@ static hsa_status_t vmem_retain(front_vmem_handle_t *handle, void *address)
 {
   if (front_orphaned())
     return HSA_STATUS_ERROR_NOT_INITIALIZED;
-  held_t *held = held_again_mapped(number_of(address));
+  held_t *held = held_again_mapped(held_number(address));
   hsa_status_t result = front.hsa.vmem_retain(handle, address);
   if (held && result == HSA_STATUS_SUCCESS)
     return named(held, *handle);
