@@ -17,6 +17,7 @@
   X(SHOWS, true, "shows the quota as the device's memory")                                         \
   X(REFUSES, true, "refused")                                                                      \
   X(SEES, true, "its device memory is charged; its scratch, when it is seen")                      \
+  X(PROXIES, true, "that of its proxy is charged; if only memory is limited, none")                \
   X(CAPS, true, "capped at what other runtimes let a queue keep")                                  \
   X(RUNTIMES, false, "not charged: the runtime's own, small")                                      \
   X(DRIVERS, false, "not charged: the driver moves it and takes it back")
@@ -29,6 +30,7 @@
   X(HOLDS, true, "held back until admitted, and charged")                                          \
   X(TIMES, true, "the front asks for copies' times; the program sees its own")                     \
   X(FORWARDS, true, "forwards what may go while the process ends")                                 \
+  X(REFUSED, true, "refused")                                                                      \
   X(UNHELD, false, "not held back: no tested runtime has it")
 
 #define FRONT_ENTRIES_CORE(X, Y)                                                                   \
@@ -196,7 +198,7 @@
   X(ipc_signal_create, RUNTIMES, NONE)                                                             \
   X(ipc_signal_attach, NONE, NONE)                                                                 \
   X(register_system_event_handler, NONE, NONE)                                                     \
-  X(queue_intercept_create, RUNTIMES, MAKES)                                                       \
+  X(queue_intercept_create, RUNTIMES, REFUSED)                                                     \
   X(queue_intercept_register, NONE, QUEUES)                                                        \
   X(queue_set_priority, NONE, QUEUES)                                                              \
   X(memory_async_copy_rect, NONE, HOLDS)                                                           \
@@ -235,7 +237,7 @@
   Y(portable_export_dmabuf_v2, KEEPS, NONE)                                                        \
   Y(ais_file_write, NONE, UNHELD)                                                                  \
   Y(ais_file_read, NONE, UNHELD)                                                                   \
-  Y(counted_queue_acquire, RUNTIMES, MAKES)                                                        \
+  Y(counted_queue_acquire, PROXIES, MAKES)                                                         \
   Y(counted_queue_release, NONE, QUEUES)                                                           \
   Y(memory_async_batch_copy, NONE, UNHELD)                                                         \
   Y(agent_preload, RUNTIMES, NONE)                                                                 \
@@ -245,7 +247,7 @@
   Y(sdma_queue_destroy, NONE, NONE)                                                                \
   Y(sdma_queue_get_info, NONE, NONE)                                                               \
   Y(sdma_queue_ring_doorbell, NONE, UNHELD)                                                        \
-  Y(queue_create, RUNTIMES, MAKES)                                                                 \
+  Y(queue_create, PROXIES, MAKES)                                                                  \
   Y(queue_signal_semaphore, NONE, QUEUES)                                                          \
   Y(queue_wait_semaphore, NONE, QUEUES)
 

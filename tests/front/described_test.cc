@@ -220,6 +220,31 @@ TEST_F(FrontDescribed, CountedQueuesAreLimited)
   EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_queue_destroy)>(TOY_RELEASE)(queue));
 }
 
+// The driver's page and the ring, which the toy has on the device.
+TEST_F(FrontDescribed, WhatTheirProxiesHaveOfMemoryIsCharged)
+{
+  Set("RAWHAL_MEMORY_LIMIT", "64M");
+  Start();
+  const auto left = [] {
+    uint64_t bytes = 0;
+    EXPECT_EQ(HSA_STATUS_SUCCESS, Core<decltype(hsa_agent_get_info)>(64)(
+                                      toy_agent(), static_cast<hsa_agent_info_t>(0xA015), &bytes));
+    return bytes;
+  };
+  toy_description_t queue = Compute();
+  hsa_queue_t *counted = nullptr;
+  constexpr uint64_t each = 4096 + 8192;
+  ASSERT_EQ(HSA_STATUS_SUCCESS, Create(&queue, 1));
+  EXPECT_EQ(64 * mi - each, left());
+  ASSERT_EQ(HSA_STATUS_SUCCESS, Amd<Acquire>(TOY_COUNTED)(toy_agent(), HSA_QUEUE_TYPE_MULTI,
+                                                          HSA_AMD_QUEUE_PRIORITY_NORMAL, nullptr,
+                                                          nullptr, 0, &counted));
+  EXPECT_EQ(64 * mi - 2 * each, left());
+  EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_queue_destroy)>(TOY_RELEASE)(counted));
+  Destroy(queue.queue);
+  EXPECT_EQ(64 * mi, left());
+}
+
 TEST_F(FrontDescribed, NoWayLeadsPastTheProgramsRing)
 {
   Start();
