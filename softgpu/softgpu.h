@@ -9,16 +9,16 @@
  *
  * A runtime of ROCm 7 or later does not link libhsakmt.so.1. Its softgpu is libdtif.so, in the same
  * folder and with the same functions: open it before hsa_init(), which then loads it, too. The two
- * are devices apart. docs/softgpu-runtimes.md says what was tried with which runtime.
+ * libraries have separate devices. docs/softgpu-runtimes.md says which runtimes were tried.
  *
- * A library that lacks these symbols is a real thunk. Every function is thread-safe, none prints.
+ * A library that lacks these symbols is a real thunk. Every function is thread-safe; none prints.
  *
  * Memory rights are those of the real driver, for kernels, copy engines and what a packet names: a
  * device may use what is mapped to it (hsa_amd_agents_allow_access(); its own memory by default)
  * and what the program locked (hsa_amd_memory_lock(), hipHostRegister()), by the address it got for
- * that, within the exact bounds, while it is locked and not unmapped. Locking wants pages that can
- * be written to. Anything else is a fault that says what is there. Not found: a kernel that writes
- * to code or constants, which lie among a code object's variables. Memory that is unmapped while an
+ * that, within the exact bounds, while it is locked and not unmapped. Locking needs writable
+ * pages. Any other access is a fault whose text says what is there. Not detected: a kernel that
+ * writes to code or constants, which lie among a code object's variables. Unmapping memory while an
  * instruction uses it ends the process.
  *
  * Loading the library sets HSA_DISABLE_FRAGMENT_ALLOCATOR=1 in the environment unless it is set
@@ -31,9 +31,9 @@
  * has the memory; a process that has opened it keeps the pages. Each such allocation takes a file
  * descriptor.
  *
- * Memory of the program that devices use in place (SVM, hipMallocManaged()) has no guards, and what
- * was said about it is not forgotten when the program unmaps it, but when something of the device
- * takes its place or it is said otherwise. Nothing migrates. */
+ * Memory of the program that devices use in place (SVM, hipMallocManaged()) has no guards. Its
+ * attributes outlive an munmap() by the program, until a device allocation takes the addresses or
+ * they are set again. Nothing migrates. */
 #ifndef SOFTGPU_SOFTGPU_H
 #define SOFTGPU_SOFTGPU_H
 
@@ -46,14 +46,14 @@ extern "C" {
 #endif
 
 /* Options. Each is also read from the environment when the library is loaded, as SOFTGPU_<NAME> in
- * capitals; a value that makes no sense there leaves the default and a message. As text, a check is
- * "off", 0, or "refuse", 1: what it finds is a fault, and the queue stops.
+ * capitals; an invalid value there leaves the default and a message. As text, a check is "off", 0,
+ * or "refuse", 1: what it finds is a fault, and the queue stops.
  *
  *   name         default  range        meaning
  *   chip         0x90a    see below    every GPU's chip; text may also say "gfx90a"
- *   listed       0        0, as chip   as which chip GPUs are listed; 0: as what they are. For a
- *                                      runtime that does not know `chip`: it takes only code that
- *                                      says it is for the listed one (rawhal relabels it)
+ *   listed       0        0, as chip   the chip that GPUs are listed as; 0: as what they are. For a
+ *                                      runtime that does not know `chip`: it accepts only code for
+ *                                      the listed chip (rawhal relabels code)
  *   sramecc      1        0..1         0: chips whose target id can say sramecc+ are listed with
  *                                      sramecc-, whose D16 loads keep the other half of a register
  *   gpus         1        0..16        number of GPUs
@@ -65,16 +65,16 @@ extern "C" {
  *   guard_kib    1024     0..1048576   inaccessible address space on both sides of each allocation
  *                                      of the first 16384 that live
  *   slowdown     1        1..1000      a dispatch takes this many times as long as it needs
- *   check_lds    0        0..1         reads of LDS that was not written are faults, and any use of
- *                                      what is beyond the work-group's LDS, where else reads give 0
- *                                      and writes are dropped, as on the hardware
+ *   check_lds    0        0..1         reads of unwritten LDS are faults, and accesses beyond the
+ *                                      work-group's LDS, where else reads give 0 and writes are
+ *                                      dropped, as on the hardware
  *   check_races  0        0..1         so is use of the same byte of LDS by two waves, of which one
  *                                      writes, without a barrier between; a load from memory into
  *                                      LDS writes from its issue to the s_waitcnt that awaits it
  *   check_kernarg 0       0..1         so are reads of what softgpu_kernarg_missing() named
- *   check_stores 0        0..1         so is the end of a wave that stored with scalar instructions
- *                                      and no s_dcache_wb after: memory has it here, while on the
- *                                      hardware it may stay in the scalar cache
+ *   check_stores 0        0..1         so is the end of a wave without s_dcache_wb after a scalar
+ *                                      store: memory has the data here, on the hardware it may stay
+ *                                      in the scalar cache
  *   reference    0        0..1         1: kernels run on the plain reference engine, a lane at a
  *                                      time, 20 to 100 times slower, and without the checks above,
  *                                      but for uses beyond LDS
@@ -82,12 +82,12 @@ extern "C" {
  * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
  * there for each queue that stops, with what softgpu_queue_fault() says.
  *
- * The checks concern dispatches that begin later, and cost those without them nothing. Race checks
- * know barriers only: waves that agree by flags in LDS are reported, unless all of them use atomics
- * or those that read follow one that wrote by an atomic.
+ * Checks apply to dispatches that begin later; others pay nothing for them. Race checks know only
+ * barriers: waves that synchronize by flags in LDS are reported, unless all of them use atomics or
+ * those that read follow one that wrote with an atomic.
  *
- * timeout_ms does not limit the runtime's own kernels, which copy memory and load code: they end,
- * and the runtime ends the process when one fails.
+ * timeout_ms does not limit the runtime's own kernels, which copy memory and load code: they always
+ * end, and the runtime ends the process when one fails.
  *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x950, 0x1030, 0x1100 can be listed; gfx90a,
  * gfx942 and gfx950 execute kernels; Debian's runtime 5.2.3 knows none of gfx942, gfx950, gfx1100,

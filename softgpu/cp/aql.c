@@ -162,9 +162,10 @@ static softgpu_step_t vendor_step(softgpu_queue_t *queue, const void *packet)
     softgpu_invalidate_code();
     return softgpu_aql_retire(queue, completion, softgpu_clock_ticks());
   case AMD_EXT_KERNEL_DISPATCH:
-    return softgpu_report(queue, SOFTGPU_QUEUE_BAD_VENDOR_PACKET, 0, NULL,
-                          "an extended kernel dispatch (vendor format 3: clusters of work-groups), "
-                          "which is for gfx1250, and no chip here takes it");
+    return softgpu_report(
+        queue, SOFTGPU_QUEUE_BAD_VENDOR_PACKET, 0, NULL,
+        "an extended kernel dispatch (vendor format 3, clusters of work-groups) is for "
+        "gfx1250; no chip here takes it");
   default:
     return softgpu_report(queue, SOFTGPU_QUEUE_BAD_VENDOR_PACKET, 0, NULL,
                           "the format of a vendor packet is unknown");
@@ -176,7 +177,7 @@ void softgpu_aql_suspending(softgpu_queue_t *queue, bool suspended)
   /* The runtime suspends a queue whose scratch request it cannot fulfil. */
   if (suspended && atomic_load(&queue->wants_scratch) && !atomic_load(&queue->failed))
     softgpu_report_note(queue, SOFTGPU_QUEUE_WANTS_SCRATCH, 0, NULL,
-                        "the device has not enough memory for the scratch of this dispatch");
+                        "not enough memory for the scratch of this dispatch");
 }
 
 static softgpu_step_t packet_step(softgpu_queue_t *queue, uint32_t type, const void *packet)

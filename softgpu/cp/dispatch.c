@@ -28,7 +28,7 @@ static uint32_t dispatch_check(const hsa_kernel_dispatch_packet_t *packet,
   const uint16_t group[3] = {packet->workgroup_size_x, packet->workgroup_size_y,
                              packet->workgroup_size_z};
   if (dimensions < 1 || dimensions > 3) {
-    snprintf(text, 128, "the packet says %u dimensions", dimensions);
+    snprintf(text, 128, "the packet has %u dimensions", dimensions);
     return SOFTGPU_QUEUE_BAD_DIMENSIONS;
   }
   uint64_t items = 1;
@@ -43,7 +43,7 @@ static uint32_t dispatch_check(const hsa_kernel_dispatch_packet_t *packet,
     }
   }
   if (items > MAX_WORKGROUP) {
-    snprintf(text, 128, "a work-group of %llu work-items; the device takes %u",
+    snprintf(text, 128, "a work-group of %llu work-items; the device takes at most %u",
              (unsigned long long)items, MAX_WORKGROUP);
     return SOFTGPU_QUEUE_BAD_WORKGROUP;
   }
@@ -232,7 +232,7 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
   if (packet.private_segment_size > hsa->scratch_wave64_lane_byte_size) {
     if (queue->request == SOFTGPU_REQUEST_NONE)
       return request_make(queue, SOFTGPU_REQUEST_SCRATCH, SOFTGPU_QUEUE_WANTS_SCRATCH);
-    snprintf(text, sizeof(text), "the dispatch wants %u bytes of scratch a work-item, and got %u",
+    snprintf(text, sizeof(text), "the dispatch needs %u bytes of scratch per work-item and got %u",
              (unsigned)packet.private_segment_size, (unsigned)hsa->scratch_wave64_lane_byte_size);
     return softgpu_report(queue, SOFTGPU_QUEUE_BAD_GROUP_SEGMENT, packet.kernel_object, NULL, text);
   }

@@ -138,7 +138,7 @@ static void links_write(uint32_t id, uint32_t count)
 {
   HsaIoLinkProperties *links = calloc(count, sizeof(*links));
   if (!links || hsaKmtGetNodeIoLinkProperties(id, count, links) != HSAKMT_STATUS_SUCCESS)
-    give_up("no links of node %" PRIu32, id);
+    give_up("cannot read the links of node %" PRIu32, id);
   for (uint32_t i = 0; i < count; ++i) {
     FILE *file = file_create(NODE "/io_links/%" PRIu32 "/properties", id, i);
     fprintf(file, "type %d\nversion_major 0\nversion_minor 0\n", (int)links[i].IoLinkType);
@@ -155,7 +155,7 @@ static void bank_write(uint32_t id)
 {
   HsaMemoryProperties bank;
   if (hsaKmtGetNodeMemoryProperties(id, 1, &bank) != HSAKMT_STATUS_SUCCESS)
-    give_up("no memory of node %" PRIu32, id);
+    give_up("cannot read the memory properties of node %" PRIu32, id);
   FILE *file = file_create(NODE "/mem_banks/0/properties", id);
   fprintf(file,
           "heap_type %d\nsize_in_bytes %" PRIu64 "\nflags 0\nwidth %" PRIu32
@@ -272,7 +272,7 @@ int main(int count, char **arguments)
   for (uint32_t id = 0; id < system.NumNodes; ++id) {
     HsaNodeProperties node;
     if (hsaKmtGetNodeProperties(id, &node) != HSAKMT_STATUS_SUCCESS)
-      give_up("node %" PRIu32 " has no properties", id);
+      give_up("cannot read the properties of node %" PRIu32, id);
     node_write(id, &node);
     if (node.NumFComputeCores > 0)
       card_write(id, &node);

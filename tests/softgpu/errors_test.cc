@@ -80,7 +80,7 @@ TEST_F(Errors, registers_beyond_the_device)
   packet.workgroup_size_x = packet.grid_size_x = 1024;
   *(uint32_t *)(packet.kernel_object + 48) = 136 / 8 - 1; // COMPUTE_PGM_RSRC1
   expect(&packet, dispatch_header(), HSA_STATUS_ERROR_INVALID_ISA,
-         "16 waves of 136 vector registers; a compute unit has room for 12");
+         "16 waves with 136 vector registers each; a compute unit has room for 12");
 }
 
 TEST_F(Errors, group_segment_beyond_the_device)

@@ -22,19 +22,19 @@ typedef enum reason {
 } reason_t;
 
 static const char *const reasons[REASONS] = {
-    [NO_TYPE] = "the descriptor is of no image of one to three dimensions",
-    [NO_FORMAT] = "the descriptor's data and number format are of no texel that is known here",
-    [NO_LAYOUT] = "images of this shape and format have no such layout",
-    [MIP_LEVELS] = "the image has several levels, or is one of them",
+    [NO_TYPE] = "the descriptor is not that of an image of one to three dimensions",
+    [NO_FORMAT] = "softgpu does not support the descriptor's combination of data and number format",
+    [NO_LAYOUT] = "images of this shape and format do not have this layout",
+    [MIP_LEVELS] = "the image has mip levels or is one",
     [COMPRESSED] = "the image is compressed",
-    [NO_REGISTERS] = "the address is in registers that the wave has not",
-    [NO_ATOMIC] = "atomic operations are on texels of one component of 32 or 64 bits",
-    [NO_STORE] = "nothing is stored as sRGB",
-    [NO_FILTER] = "the sampler filters in a way that is not known here",
-    [NO_VOLUME] = "gfx90a does not filter images of three dimensions linearly",
-    [NO_BORDER] = "border colours of the program's own are not known here",
-    [NO_CLAMP] = "the sampler clamps in a way that is not known here",
-    [NO_WARNING] = "warnings of levels of detail (lwe) are not known here",
+    [NO_REGISTERS] = "the address is in registers that the wave does not have",
+    [NO_ATOMIC] = "image atomics need texels of one component of 32 or 64 bits",
+    [NO_STORE] = "stores to sRGB images are not supported",
+    [NO_FILTER] = "softgpu does not support the sampler's filter",
+    [NO_VOLUME] = "gfx90a has no linear filter for images of three dimensions",
+    [NO_BORDER] = "softgpu does not support custom border colours",
+    [NO_CLAMP] = "softgpu does not support the sampler's clamp mode",
+    [NO_WARNING] = "softgpu does not support level-of-detail warnings (lwe)",
 };
 
 const char *isa_image_reason(uint64_t reason)

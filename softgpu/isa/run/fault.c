@@ -27,10 +27,10 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_KERNARG_MISSING] = "read of kernel arguments that were not supplied",
     [SOFTGPU_FAULT_FOREIGN] = "access to memory that the device was not given",
     [SOFTGPU_FAULT_TRAP] = "trap raised by the kernel",
-    [SOFTGPU_FAULT_GWS] = "global wave sync that cannot be",
-    [SOFTGPU_FAULT_IMAGE] = "image that cannot be used",
-    [SOFTGPU_FAULT_REGISTERS] = "work-group of more registers than there are",
-    [SOFTGPU_FAULT_STORE_UNWRITTEN] = "end of a wave whose scalar store no s_dcache_wb follows",
+    [SOFTGPU_FAULT_GWS] = "global wave sync that cannot complete",
+    [SOFTGPU_FAULT_IMAGE] = "unusable image",
+    [SOFTGPU_FAULT_REGISTERS] = "work-group with more registers than a compute unit has",
+    [SOFTGPU_FAULT_STORE_UNWRITTEN] = "wave ended with no s_dcache_wb after a scalar store",
 };
 
 __attribute__((format(printf, 2, 3))) static void append(softgpu_fault_t *fault, const char *format,
@@ -50,9 +50,9 @@ static void append_neighbour(softgpu_fault_t *fault)
   bool inside = softgpu_memory_find(fault->address, &near);
   if (inside && !softgpu_memory_present(&near, near.base, near.size))
     append(fault,
-           "; the program has unmapped memory of [0x%" PRIx64 ", +%" PRIu64 ") at 0x%" PRIx64
-           ", which is still registered",
-           near.base, near.size, near.base + near.shift);
+           "; the program has unmapped memory at 0x%" PRIx64 " of [0x%" PRIx64 ", +%" PRIu64
+           "), which is still registered",
+           near.base + near.shift, near.base, near.size);
   else if (inside)
     append(fault, "; the allocation [0x%" PRIx64 ", +%" PRIu64 ") ends %" PRIu64 " bytes after it",
            near.base, near.size, near.base + near.size - fault->address);
@@ -84,16 +84,16 @@ static void append_owner(softgpu_fault_t *fault, uint32_t node)
 static void append_other(softgpu_fault_t *fault)
 {
   if (fault->other_wave == ISA_SHADOW_MANY)
-    append(fault, ", which several waves used");
+    append(fault, ", used by several waves");
   else
-    append(fault, ", which wave %u used", fault->other_wave);
-  append(fault, " at entry+%u without a barrier between", fault->other_pc_offset);
+    append(fault, ", used by wave %u", fault->other_wave);
+  append(fault, " at entry+%u without a barrier in between", fault->other_pc_offset);
 }
 
 /* Bytes of the kernarg segment, counted from its start. */
 static void append_missing(softgpu_fault_t *fault, const softgpu_dispatch_t *dispatch)
 {
-  append(fault, ", from byte %" PRIu64 " on, where %u to %u are missing at 0x%" PRIx64,
+  append(fault, ", from byte %" PRIu64 " on; bytes %u to %u are missing; address 0x%" PRIx64,
          fault->address - dispatch->kernarg, dispatch->missing_from, dispatch->missing_to,
          fault->address);
 }
@@ -101,7 +101,7 @@ static void append_missing(softgpu_fault_t *fault, const softgpu_dispatch_t *dis
 static void append_sync(softgpu_fault_t *fault, const softgpu_gws_t *gws)
 {
   if (!gws)
-    append(fault, ": the queue was given no resources, as those of cooperative launches are");
+    append(fault, ": the queue has no GWS resources, which queues of cooperative launches get");
   else
     append(fault, ": %" PRIu64 " work-groups, of which %" PRIu64 " can be resident at a time",
            gws->groups, gws->most);
@@ -123,8 +123,8 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
     append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
     break;
   case SOFTGPU_FAULT_TRAP:
-    append(fault, fault->address == 2 ? ", an abort as of a failed assertion"
-                                      : ", whose number means nothing to the runtime");
+    append(fault, fault->address == 2 ? ", an abort, as after a failed assertion"
+                                      : ", whose number the runtime does not know");
     break;
   case SOFTGPU_FAULT_GWS:
     append_sync(fault, wave->dispatch->gws);

@@ -98,7 +98,7 @@ static bool check_geometry(const softgpu_dispatch_t *dispatch, isa_launch_t *lau
   launch->group_waves = ((uint32_t)items - 1) / ISA_LANES + 1;
   const uint32_t most = softgpu_lds_bytes(dispatch->chip);
   if (dispatch->group_bytes > most)
-    return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0, "dispatch: %u bytes of LDS, there are %u",
+    return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0, "dispatch: %u bytes of LDS; the chip has %u",
                   dispatch->group_bytes, most);
   return true;
 }
@@ -111,8 +111,8 @@ static bool check_room(const isa_launch_t *launch, softgpu_fault_t *fault)
   return launch->group_waves <= room ||
          refuse(
              fault, SOFTGPU_FAULT_REGISTERS, launch->dispatch.kernel_object,
-             "dispatch: a work-group of %u waves of %u vector registers; a compute unit has room "
-             "for %u",
+             "dispatch: a work-group of %u waves with %u vector registers each; a compute unit has "
+             "room for %u waves",
              launch->group_waves, launch->limits.rows, room);
 }
 
@@ -219,14 +219,14 @@ static bool check_memory(const descriptor_t *d, isa_launch_t *launch, softgpu_fa
   launch->slice_bytes = ((uint64_t)dispatch->private_bytes * ISA_LANES + 1023) & ~1023ull;
   if (launch->slice_bytes * launch->group_waves > dispatch->scratch_bytes)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->scratch_base,
-                  "dispatch: a work-group needs %llu bytes of scratch memory, the queue has %llu",
+                  "dispatch: a work-group needs %llu bytes of scratch memory; the queue has %llu",
                   (unsigned long long)(launch->slice_bytes * launch->group_waves),
                   (unsigned long long)dispatch->scratch_bytes);
   if (launch->slice_bytes && !scratch_ok(dispatch))
     return refuse(
         fault, SOFTGPU_FAULT_DISPATCH, dispatch->scratch_base,
-        "dispatch: scratch memory at 0x%llx is not live, not the device's to store to, or "
-        "not aligned to 256 bytes",
+        "dispatch: scratch memory at 0x%llx is not live, not writable by the device or not "
+        "aligned to 256 bytes",
         (unsigned long long)dispatch->scratch_base);
   return true;
 }
@@ -238,7 +238,7 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
   launch->dispatch = *dispatch;
   if (dispatch->chip >= SOFTGPU_CHIP_OTHER)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0,
-                  "dispatch: this chip's instructions are not known to the interpreter");
+                  "dispatch: softgpu does not execute this chip's instructions");
   const uint8_t *object = reach(dispatch, dispatch->kernel_object, 64);
   if (!object)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->kernel_object,

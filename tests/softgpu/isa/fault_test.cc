@@ -144,7 +144,7 @@ TEST_F(Fault, ScalarStoreThatIsNotWrittenBack)
   const uint64_t end = without.end() - without.entry() - 4;
   expect_fault(run(without, {out.address(), 3}), without,
                {SOFTGPU_FAULT_STORE_UNWRITTEN, end, 0, 0, 0},
-               {"scalar store no s_dcache_wb follows", "s_endpgm",
+               {"no s_dcache_wb after a scalar store", "s_endpgm",
                 ("stored at entry+" + std::to_string(end - 8)).c_str()});
   EXPECT_EQ(out.as<uint32_t>()[0], 6u) << "is stored all the same";
 }

@@ -126,7 +126,7 @@ TEST_P(Gws, WithoutResourcesIsAFault)
   EXPECT_EQ(result.fault.kind, SOFTGPU_FAULT_GWS);
   EXPECT_NE(std::string(result.fault.text).find("ds_gws_barrier"), std::string::npos)
       << result.fault.text;
-  EXPECT_NE(std::string(result.fault.text).find("the queue was given no resources"),
+  EXPECT_NE(std::string(result.fault.text).find("the queue has no GWS resources"),
             std::string::npos)
       << result.fault.text;
 }

@@ -346,7 +346,7 @@ TEST_P(Images, WhatCannotBeUsedIsRefusedWithWords)
     uint32_t word, bits, flags; // changed in the descriptors, the sampler behind the image
     const char *why;
   } rows[] = {
-      {LOAD, 3, 2u << 28, 0, "of no image"}, // a cube
+      {LOAD, 3, 2u << 28, 0, "not that of an image"}, // a cube
       {LOAD, 1, 63u << 20, 0, "format"},
       {LOAD, 1, 1u << 26, 0, "format"}, // a number format that there is not
       {LOAD, 3, 13u << 20, 0, "layout"},
@@ -354,10 +354,10 @@ TEST_P(Images, WhatCannotBeUsedIsRefusedWithWords)
       {LOAD, 5, 1u << 28, 0, "levels"},
       {LOAD, 6, 1u << 21, 0, "compressed"},
       {ATOMIC_ADD, 1, 14u << 20 ^ 4u << 20, 0, "atomic"},
-      {SAMPLE, 10, 1u << 20, 0, "filters"}, // magnifies otherwise than it minifies
-      {SAMPLE, 8, 1u << 29, 0, "filters"},
+      {SAMPLE, 10, 1u << 20, 0, "filter"}, // magnifies otherwise than it minifies
+      {SAMPLE, 8, 1u << 29, 0, "filter"},
       {SAMPLE, 11, 3u << 30, 0, "border"},
-      {SAMPLE, 8, 4, 0, "clamps"},
+      {SAMPLE, 8, 4, 0, "clamp"},
       {SAMPLE, 0, 0, LWE, "lwe"},
   };
   for (const auto &row : rows) {
@@ -373,7 +373,8 @@ TEST_P(Images, WhatCannotBeUsedIsRefusedWithWords)
   describe(ISA_IMAGE_3D, A32, FLOAT, {4, 4, 4});
   s[2] = 5 << 20;
   EXPECT_TRUE(run(SAMPLE, 1, {0, 0, 0}).empty());
-  EXPECT_NE(std::string(isa_image_reason(fault.address)).find("three dimensions linearly"),
+  EXPECT_NE(std::string(isa_image_reason(fault.address))
+                .find("linear filter for images of three dimensions"),
             std::string::npos);
   describe(ISA_IMAGE_1D, RGBA8, SRGB, {4});
   EXPECT_TRUE(run(STORE, 15, {0}, Values(4)).empty());
@@ -403,9 +404,9 @@ TEST(ImageFaults, TheReportSaysWhy)
   const device::Result result = device::run(dispatch);
   const std::string text = result.fault.text;
   EXPECT_EQ(result.fault.kind, SOFTGPU_FAULT_IMAGE);
-  EXPECT_NE(text.find("image that cannot be used at pc"), std::string::npos) << text;
+  EXPECT_NE(text.find("unusable image at pc"), std::string::npos) << text;
   EXPECT_NE(text.find("image_load v0, v0, s[4:11] dmask:0x1 unorm"), std::string::npos) << text;
-  EXPECT_NE(text.find(": the descriptor is of no image of one to three dimensions"),
+  EXPECT_NE(text.find(": the descriptor is not that of an image of one to three dimensions"),
             std::string::npos)
       << text;
 }

@@ -26,8 +26,7 @@ const Entry reasons[] = {
     {"v_screen_partition_4se_b32", "its table is not published"},
     {"v_cvt_pkaccum_u8_f32", "its rounding is not published, and no compiler emits it"},
     {"v_mqsad_u32_u8", "a result of four registers that no compiler emits"},
-    {"v_mfma_ld_scale_b32",
-     "runs as the prefix of v_mfma_f32_*_f8f6f4 only, which is where LLVM has it"},
+    {"v_mfma_ld_scale_b32", "runs only as the prefix of v_mfma_f32_*_f8f6f4, as in LLVM"},
     {"s_rfe", "returns from a trap handler, and there is none"},
     {"s_cbranch_join", "needs the fork stack, which compilers do not use"},
     {"s_cbranch_g_fork", "needs the fork stack, which compilers do not use"},
@@ -55,25 +54,25 @@ const Entry notes[] = {
     {"v_div_fmas", "derived from what the division sequence needs, not from the manual"},
     {"v_fma_mix", "f16 results are rounded to f32 first"},
     {"v_trig_preop", "2 / pi to 1216 bits"},
-    {"v_cvt_sr", "noise is added below the last place kept"},
-    {"v_cvt_scalef32_sr", "noise is added below the last place kept"},
+    {"v_cvt_sr", "noise is added below the last place that is kept"},
+    {"v_cvt_scalef32_sr", "noise is added below the last place that is kept"},
     {"v_cvt_scalef32",
-     "too large numbers as OCP's formats have them, the largest where FP16_OVFL or the "
-     "format says so; a NaN for 6 and 4 bits is the largest number"},
-    {"v_permlane16_swap", "what an inactive lane has counts with FI; else BOUND_CTRL gives 0"},
-    {"v_permlane32_swap", "what an inactive lane has counts with FI; else BOUND_CTRL gives 0"},
+     "numbers that are too large become what OCP's formats say, or the largest number where "
+     "FP16_OVFL or the format says so; in 6 and 4 bits a NaN is the largest number"},
+    {"v_permlane16_swap", "FI takes the value of an inactive lane; otherwise BOUND_CTRL gives 0"},
+    {"v_permlane32_swap", "FI takes the value of an inactive lane; otherwise BOUND_CTRL gives 0"},
     {"ds_read_b64_tr", "an inactive lane's elements are 0"},
     {"ds_read_b96_tr", "an inactive lane's elements are 0"},
     {"v_cvt_pk_u8_f32", "truncates"},
     {"image_sample",
-     "coordinates have 8 bits behind the point; texels are summed in f64 and rounded to f32"},
-    {"image_load_mip_pck", "the texel's dwords as they are; the base level"},
-    {"image_load_pck", "the texel's dwords as they are"},
-    {"image_store_mip_pck", "the texel's dwords as they are; the base level"},
-    {"image_store_pck", "the texel's dwords as they are"},
+     "coordinates have 8 fractional bits; texels are summed in f64 and rounded to f32"},
+    {"image_load_mip_pck", "the texel's dwords unchanged; the base level"},
+    {"image_load_pck", "the texel's dwords unchanged"},
+    {"image_store_mip_pck", "the texel's dwords unchanged; the base level"},
+    {"image_store_pck", "the texel's dwords unchanged"},
     {"image_load_mip", "the base level"},
     {"image_store_mip", "the base level"},
-    {"image_get_resinfo", "layers stand where the next dimension would, else there is 0"},
+    {"image_get_resinfo", "layers stand in the place of the next dimension, otherwise 0"},
 };
 
 const char *find(const Entry *entries, size_t count, unsigned op)
@@ -99,75 +98,76 @@ const char preamble[] = R"(# Instructions of softgpu
 
 Written by a test from the engine's own tables (`tests/softgpu/isa/status_test.cc` says how); do not edit.
 
-- **exact**: the bits that AMD's ISA documents define, as softgpu's author reads them. No hardware was asked.
-- **<= 1 ulp**: computed in higher precision and rounded to nearest. The hardware's own results are within one unit in
-  the last place as well, by the documents, and may differ from these.
+- **exact**: the bits that AMD's ISA documents define, as softgpu's author reads them. Nothing was compared with hardware.
+- **<= 1 ulp**: computed in higher precision and rounded to nearest. By the documents the hardware's results are also
+  within one unit in the last place; they may differ from these.
 - **decided**: the documents leave the arithmetic to the hardware; a note says what softgpu does.
-- A note says what the documents leave open, and what softgpu does there.
 - **unsupported**: a kernel that reaches one stops with an illegal-instruction fault that names it.
+- A note says what the documents leave open, and what softgpu does there.
 
 What each claim was checked against:
 
-- every mnemonic, in at least 10,000 cases of special values and random ones with random operands and modifiers: the
-  engine, in each of its builds, against a reference engine that was written apart from it and computes in integers. **Both
-  are by one author**: a document read wrongly is wrong in both, as D16 loads with SRAM-ECC, reads beyond LDS and offsets
-  of buffers near 2^32 once were;
+- every mnemonic: each build of the engine against a reference engine that was written separately and computes in
+  integers, in at least 10,000 cases of special and random values with random operands and modifiers. **Both engines have
+  the same author**: where a document was misread, both are wrong, as they once were for D16 loads with SRAM-ECC, reads
+  beyond LDS and buffer offsets near 2^32;
 - the vector and scalar ALU, memory and LDS: models in the tests, by the same author;
 - memory, LDS and scalar instructions, comparisons, carries and arithmetic under MODE: a third model, written from LLVM's and
-  AMD's documents by somebody who had read neither engine; `tests/softgpu/oracle/oracle_test.cc` lists what the engines do
-  otherwise;
-- `<= 1 ulp` functions: the C library in higher precision; divisions and square roots of clang's sequences: correctly
+  AMD's documents by somebody who had read neither engine; `tests/softgpu/oracle/oracle_test.cc` lists where the engines
+  differ from it;
+- `<= 1 ulp` functions: the C library in higher precision; divisions and square roots by clang's sequences: correctly
   rounded quotients and roots;
-- encodings, operands and texts: LLVM 19's assembler and disassembler, for every opcode of gfx90a and gfx942; what gfx950
-  has beyond them: LLVM 22's assembler. gfx950's matrices of 8, 6 and 4 bits, small formats and v_cvt_scalef32: models by
-  OCP's definitions, summed in double; which k of a matrix a lane holds: Triton's notes, from hardware;
-- sparse matrices: dense products of integers; where k lies: AMD's matrix instruction calculator (gfx942) and what AMD
-  published of probes of both chips (fpsan), single products of another probe of gfx950; nobody's of gfx950's i8, which
-  are as its fp8 here;
-- typed buffers and images: element by element, values worked out by hand; places of texels: AMD's address library, in
-  every layout and size of texel that it has; arrays, textures and surfaces: Debian's HIP; barriers of whole grids and
-  semaphores: kernels whose result shows who came too early;
-- whole kernels: results computed on the CPU, of kernels that clang and AMD's libraries were compiled to.
+- encodings, operands and texts: LLVM 19's assembler and disassembler, for every opcode of gfx90a and gfx942; LLVM 22's
+  assembler for what gfx950 adds. gfx950's matrices of 8, 6 and 4 bits, small formats and v_cvt_scalef32: models by OCP's
+  definitions, summed in double; which k of a matrix a lane holds: Triton's notes, taken from hardware;
+- sparse matrices: dense products of integers; where k lies: AMD's matrix instruction calculator (gfx942), what AMD
+  published of probes of both chips (fpsan), and single products of another probe of gfx950. Nothing covers gfx950's i8,
+  which here are like its fp8;
+- typed buffers and images: element by element against values worked out by hand; positions of texels: AMD's address
+  library, in every layout and texel size that it has; arrays, textures and surfaces: Debian's HIP; barriers of whole grids
+  and semaphores: kernels whose results show which waves arrived too early;
+- whole kernels: results computed on the CPU, of kernels compiled by clang and kernels of AMD's libraries.
 
-What nobody can know without hardware, and softgpu therefore decides:
+What cannot be known without hardware, and softgpu therefore decides:
 
 - the bits of the `<= 1 ulp` functions, and which of their results are denormal;
-- denormal sources of v_sqrt_f32, v_rsq_f32, v_log_f32 and v_exp_f32: "denormals are flushed", the documents say, whatever
-  the mode; of v_rcp_f32 LLVM says so. Here each is a zero of the same sign, so that the root of a negative one is -0 and no
-  NaN, and its logarithm and reciprocal root are negative infinity. Those of f16 and f64 are taken as they are;
-- which NaN comes out: here the first NaN operand, quieted, else the positive one without payload;
+- denormal sources of v_sqrt_f32, v_rsq_f32, v_log_f32 and v_exp_f32: the documents say "denormals are flushed", in any
+  mode; LLVM says so of v_rcp_f32. Here each is a zero of the same sign: its root is -0 if it is negative, not NaN, and its
+  logarithm and reciprocal root are negative infinity. Denormals of f16 and f64 are not flushed;
+- which NaN is the result: here the first NaN operand, quieted, or else the positive NaN without payload;
 - the order in which matrix instructions and dot products add, and where they round in between; what equal or falling
-  indices of a sparse matrix mean: here each says what its element is multiplied by;
-- omod and clamp of results that are denormal or overflow before them: here rounding comes first (f16: last).
-  That -0 becomes +0 under omod, and not under clamp alone, is in AMD's and LLVM's words;
-- v_div_scale and v_div_fmas in the corners; here every quotient of clang's sequences is correctly rounded;
-- the NaNs of float atomics: of two, the one in memory wins; denormals of the 16-bit ones, which are kept here;
-- what is beyond LDS: reads give 0 and writes are dropped, by the documents, also with flat instructions. That each dword
-  of a larger access counts for itself, atomics as a whole, and that LDS ends with its last unit of 512 bytes is decided
-  here. `SOFTGPU_CHECK_LDS=refuse` makes it a fault at the exact end;
-- what is beyond a buffer: each dword of a load or a store counts for itself, with saturating arithmetic (AMDGPUUsage),
-  atomics as a whole. The register's and the instruction's offset make one sum of 32 bits before that, which wraps: so
-  LLVM's code for these chips has it, and AMD's own simulator after gfx950;
-- typed buffers: stores round to nearest even, but cut USCALED and SSCALED off, and saturate, integers as well, of which
-  D16 has 16 bits; a NaN is 0 in fixed point; what an element has not is 0, and what a store has not stays, but in formats
-  that are no whole bytes; combinations of formats that the documents do not list are faults. Not with lds;
-- images: a texel that is out of range reads as 0, before the descriptor selects 0, 1 and components, and is not
-  written; a store writes the whole texel, what dmask does not name as 0, each component where a load would find it, and
-  nothing when dmask is 0; `_pck` moves the texel's dwords as they are. An array that the instruction does not declare
-  (da) is its first layer. Not there, and a fault that says so: mip levels beyond the base, cubes, samples, compression,
-  sRGB stores, formats other than those of buffers and 5_6_5, 1_5_5_5, 5_5_5_1, 4_4_4_4 and sRGB;
-- image_sample: coordinates are rounded to 8 bits behind the point, or cut off where the sampler says so; so are weights.
-  Texels that count nothing are not read; the others, as f32, are multiplied by their weights and summed in f64 from x
-  on, and rounded to f32. Integers are not blended. NaN is 0; half borders, border colours of the program's own,
-  comparisons, filters that differ and anisotropy are faults that say so, and so are linear filters of three dimensions,
-  which MI200 has not (HIP refuses them from 5.3 on). Layouts are those of AMD's address library, for
-  the GB_ADDR_CONFIG that the runtime is told;
-- global wave sync: what is counted is 32 bits wide, waves at a semaphore go on in the order in which they came, and with
-  no lane active lane 0 says how many;
-- architectural registers go on beyond ACCUM_OFFSET, to the end of what is allocated, at most 256, where they are the
-  same as accumulation registers: no document says so; AMD's attention kernels for gfx942 need it;
-- HW_ID has wave, SIMD, CU and shader engine, XCC_ID (gfx942) the die; all other fields and registers but MODE, STATUS and
-  SH_MEM_BASES read as 0;
+  indices of a sparse matrix mean: here each index says what its element is multiplied by;
+- omod and clamp of results that were denormal or overflowed before them: here rounding comes first (for f16: last). AMD and
+  LLVM both say that -0 becomes +0 under omod, but not under clamp alone;
+- corner cases of v_div_scale and v_div_fmas; here every quotient of clang's sequences is correctly rounded;
+- the NaNs of float atomics: of two, the one in memory wins; denormals of 16-bit float atomics, which are kept here;
+- accesses beyond LDS: by the documents reads give 0 and writes are dropped, also for flat instructions. Decided here: each
+  dword of a larger access counts for itself, an atomic counts as a whole, and LDS ends with its last unit of 512 bytes.
+  `SOFTGPU_CHECK_LDS=refuse` makes such accesses a fault, at the exact end;
+- accesses beyond a buffer: each dword of a load or a store counts for itself, with saturating arithmetic (AMDGPUUsage); an
+  atomic counts as a whole. Before that the register's offset and the instruction's are added in 32 bits, and the sum wraps:
+  LLVM's code for these chips does so, and AMD's own simulator, which follows gfx950;
+- typed buffers: stores round to nearest even, but truncate USCALED and SSCALED, and saturate. So do integers, which have 16
+  bits with D16. A NaN is 0 in fixed point. A load gives 0 for components that the element does not have, and a store
+  leaves those that it does not name, except in formats that are not whole bytes. Combinations of formats that the
+  documents do not list are faults. The lds bit is not supported;
+- images: a texel out of range reads as 0, before the descriptor selects 0, 1 and components, and is not written. A store
+  writes the whole texel: components that dmask does not name become 0, each of the others goes where a load would find it,
+  and nothing is written when dmask is 0. `_pck` moves the texel's dwords unchanged. If the instruction does not declare an
+  array (da), it accesses the first layer. Not supported, with a fault that says so: mip levels beyond the base, cubes,
+  samples, compression, sRGB stores, formats other than those of buffers and 5_6_5, 1_5_5_5, 5_5_5_1, 4_4_4_4 and sRGB;
+- image_sample: coordinates are rounded to 8 fractional bits, or truncated where the sampler says so; so are weights. Texels
+  of weight 0 are not read; the others, as f32, are multiplied by their weights, summed in f64 from x on, and rounded to
+  f32. Integers are not blended. A NaN coordinate is 0. Not supported, with a fault that says so: half borders, custom
+  border colours, comparisons, different filters for minification and magnification, anisotropy, and linear filters of
+  three dimensions, which MI200 does not have (HIP refuses them from 5.3 on). Layouts are those of AMD's address library,
+  for the GB_ADDR_CONFIG that the runtime is given;
+- global wave sync: counters are 32 bits wide, waves at a semaphore go on in the order of their arrival, and with no active
+  lane, lane 0 gives the count;
+- architectural registers go on beyond ACCUM_OFFSET, up to the end of the allocation and at most to 256, where they are the
+  same as accumulation registers. No document says so; AMD's attention kernels for gfx942 need it;
+- HW_ID holds wave, SIMD, CU and shader engine, XCC_ID (gfx942) the die; all other fields, and all registers other than
+  MODE, STATUS and SH_MEM_BASES, read as 0;
 - which waves of different work-groups see whose stores first; time, caches, and conflicts of LDS banks.
 
 )";
