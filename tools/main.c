@@ -90,7 +90,7 @@ int main(int argc, char **argv)
       continue;
     for (int a = 2; a < argc && strcmp(argv[a], "--"); ++a)
       if (!strcmp(argv[a], "--help") || !strcmp(argv[a], "-h")) {
-        fputs(tool_commands[i]->help(), stdout);
+        fputs(tool_commands[i]->help, stdout);
         return finish(TOOL_OK);
       }
     if (!tool_commands[i]->runs_program) /* a file that may not grow is an error like any other */

@@ -113,42 +113,37 @@ static int run(int argc, char **argv)
   return check_file(&request);
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal check FILE --kernel NAME --blob BLOB [OPTIONS]\n\n"
-         "Explains the file BLOB, a prepacked kernarg segment, byte by byte: which\n"
-         "argument of the kernel each range belongs to and its value, padding, what the\n"
-         "launch will write (hidden arguments), and what is missing or in excess. Then\n"
-         "says whether a launch accepts it. FILE can be anything that 'rawhal inspect'\n"
-         "reads; - is standard input. If several objects in FILE have the kernel, they\n"
-         "must agree on its layout.\n\n"
-         "options:\n"
-         "  --kernel NAME         the kernel's exact name or symbol\n"
-         "  --blob BLOB           the file to explain\n"
-         "  --target ID           only objects that run on ID, such as gfx90a or\n"
-         "                        gfx90a:xnack-\n"
-         "  --object NUMBER       only this object of FILE, as numbered by 'rawhal\n"
-         "                        inspect'\n"
-         "  --kernarg-size BYTES  size of the kernarg segment, for a kernel whose file\n"
-         "                        does not state it\n"
-         "  --clamp               ignore the part of BLOB beyond the segment\n"
-         "                        (RAWHAL_KERNARG_CLAMP)\n"
-         "  --keep-hidden         keep hidden arguments that BLOB covers completely\n"
-         "                        instead of writing the launch's\n"
-         "                        (RAWHAL_KERNARG_KEEP_HIDDEN)\n"
-         "  --help                show this text\n\n"
-         "exit status:\n"
-         "  0   a launch accepts BLOB\n"
-         "  1   a launch refuses BLOB; standard error says why\n"
-         "  2   the command line is wrong\n"
-         "  3   FILE or BLOB cannot be read, or the kernel cannot be launched; standard\n"
-         "      error says why\n";
-}
-
 const tool_command_t check_command = {
     .name = "check",
     .summary = "explain a prepacked kernarg blob byte by byte",
-    .help = help,
+    .help = "usage: rawhal check FILE --kernel NAME --blob BLOB [OPTIONS]\n\n"
+            "Explains the file BLOB, a prepacked kernarg segment, byte by byte: which\n"
+            "argument of the kernel each range belongs to and its value, padding, what the\n"
+            "launch will write (hidden arguments), and what is missing or in excess. Then\n"
+            "says whether a launch accepts it. FILE can be anything that 'rawhal inspect'\n"
+            "reads; - is standard input. If several objects in FILE have the kernel, they\n"
+            "must agree on its layout.\n\n"
+            "options:\n"
+            "  --kernel NAME         the kernel's exact name or symbol\n"
+            "  --blob BLOB           the file to explain\n"
+            "  --target ID           only objects that run on ID, such as gfx90a or\n"
+            "                        gfx90a:xnack-\n"
+            "  --object NUMBER       only this object of FILE, as numbered by 'rawhal\n"
+            "                        inspect'\n"
+            "  --kernarg-size BYTES  size of the kernarg segment, for a kernel whose file\n"
+            "                        does not state it\n"
+            "  --clamp               ignore the part of BLOB beyond the segment\n"
+            "                        (RAWHAL_KERNARG_CLAMP)\n"
+            "  --keep-hidden         keep hidden arguments that BLOB covers completely\n"
+            "                        instead of writing the launch's\n"
+            "                        (RAWHAL_KERNARG_KEEP_HIDDEN)\n"
+            "  --help                show this text\n\n"
+            "exit status:\n"
+            "  0   a launch accepts BLOB\n"
+            "  1   a launch refuses BLOB; standard error says why\n"
+            "  2   the command line is wrong\n"
+            "  3   FILE or BLOB cannot be read, or the kernel cannot be launched; standard\n"
+            "      error says why\n",
     .run = run,
     .options = options,
 };

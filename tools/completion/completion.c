@@ -290,28 +290,23 @@ static int run(int argc, char **argv)
   return tool_usage("completion", "'%s' is not one of bash, zsh and fish", *argv);
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal completion SHELL\n\n"
-         "Prints a script that makes SHELL (bash, zsh or fish) complete rawhal's commands,\n"
-         "options, values and files. An installed rawhal has put the scripts where shells\n"
-         "look for them. Without installation, for one user:\n\n"
-         "  bash   rawhal completion bash \\\n"
-         "           >~/.local/share/bash-completion/completions/rawhal\n"
-         "  zsh    rawhal completion zsh >FOLDER/_rawhal, in a FOLDER of $fpath\n"
-         "  fish   rawhal completion fish >~/.config/fish/completions/rawhal.fish\n\n"
-         "options:\n"
-         "  --help    show this text\n\n"
-         "exit status:\n"
-         "  0   success\n"
-         "  2   the command line is wrong\n"
-         "  3   the output cannot be written\n";
-}
-
 const tool_command_t completion_command = {
     .name = "completion",
     .summary = "print shell completions",
-    .help = help,
+    .help = "usage: rawhal completion SHELL\n\n"
+            "Prints a script that makes SHELL (bash, zsh or fish) complete rawhal's commands,\n"
+            "options, values and files. An installed rawhal has put the scripts where shells\n"
+            "look for them. Without installation, for one user:\n\n"
+            "  bash   rawhal completion bash \\\n"
+            "           >~/.local/share/bash-completion/completions/rawhal\n"
+            "  zsh    rawhal completion zsh >FOLDER/_rawhal, in a FOLDER of $fpath\n"
+            "  fish   rawhal completion fish >~/.config/fish/completions/rawhal.fish\n\n"
+            "options:\n"
+            "  --help    show this text\n\n"
+            "exit status:\n"
+            "  0   success\n"
+            "  2   the command line is wrong\n"
+            "  3   the output cannot be written\n",
     .run = run,
     .options = no_options,
     .first_words = "bash zsh fish",

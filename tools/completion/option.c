@@ -62,7 +62,7 @@ static const char *find_line(const char *help, const char *name)
 /* It follows the value, or is on the line below. */
 static void find_text(const tool_command_t *command, completion_option_t *option)
 {
-  const char *at = find_line(command->help(), option->name);
+  const char *at = find_line(command->help, option->name);
   const char *end = at ? at + strcspn(at, "\n") : NULL;
   if (!at)
     return;

@@ -244,31 +244,26 @@ static int run(int argc, char **argv)
   return status;
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal coverage FILE [OPTIONS]\n\n"
-         "Lists the instructions in FILE that softgpu, the GPU in software, cannot\n"
-         "execute: by mnemonic, with their number and the place of the first. Runs\n"
-         "nothing. Code is decoded from its first byte to its last, so data between\n"
-         "functions appears as unknown instructions. Objects for processors that softgpu\n"
-         "does not execute are only counted. A FILE of - is standard input.\n\n"
-         "options:\n"
-         "  --json           print one JSON document (schema \"rawhal-coverage-1\") instead\n"
-         "                   of text\n"
-         "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
-         "  --help           show this text\n\n"
-         "exit status:\n"
-         "  0   softgpu executes every instruction\n"
-         "  1   it does not; standard output lists those it cannot execute\n"
-         "  2   the command line is wrong\n"
-         "  3   FILE cannot be read, or has no object for a processor that softgpu\n"
-         "      executes; standard error says why\n";
-}
-
 const tool_command_t coverage_command = {
     .name = "coverage",
     .summary = "list the instructions that softgpu cannot execute",
-    .help = help,
+    .help = "usage: rawhal coverage FILE [OPTIONS]\n\n"
+            "Lists the instructions in FILE that softgpu, the GPU in software, cannot\n"
+            "execute: by mnemonic, with their number and the place of the first. Runs\n"
+            "nothing. Code is decoded from its first byte to its last, so data between\n"
+            "functions appears as unknown instructions. Objects for processors that softgpu\n"
+            "does not execute are only counted. A FILE of - is standard input.\n\n"
+            "options:\n"
+            "  --json           print one JSON document (schema \"rawhal-coverage-1\") instead\n"
+            "                   of text\n"
+            "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+            "  --help           show this text\n\n"
+            "exit status:\n"
+            "  0   softgpu executes every instruction\n"
+            "  1   it does not; standard output lists those it cannot execute\n"
+            "  2   the command line is wrong\n"
+            "  3   FILE cannot be read, or has no object for a processor that softgpu\n"
+            "      executes; standard error says why\n",
     .run = run,
     .options = options,
 };

@@ -205,28 +205,23 @@ static int run(int argc, char **argv)
   return TOOL_OK;
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal devices [--device KIND] [--json]\n\n"
-         "Lists the devices available to programs in this environment, with their location\n"
-         "in the machine and the devices whose memory each can access. Without a GPU, the\n"
-         "device is softgpu, a GPU in software.\n\n"
-         "options:\n"
-         "  --device KIND    softgpu or hsa (hardware); default: hardware if present\n"
-         "  --json           print one JSON document (schema \"rawhal-devices-1\") instead\n"
-         "                   of text, with more about each device\n"
-         "  --help           show this text\n\n"
-         "exit status:\n"
-         "  0   success\n"
-         "  2   the command line is wrong\n"
-         "  3   there is no runtime or no device, or an environment variable is not valid;\n"
-         "      standard error says why\n";
-}
-
 const tool_command_t devices_command = {
     .name = "devices",
     .summary = "list devices and their location",
-    .help = help,
+    .help = "usage: rawhal devices [--device KIND] [--json]\n\n"
+            "Lists the devices available to programs in this environment, with their location\n"
+            "in the machine and the devices whose memory each can access. Without a GPU, the\n"
+            "device is softgpu, a GPU in software.\n\n"
+            "options:\n"
+            "  --device KIND    softgpu or hsa (hardware); default: hardware if present\n"
+            "  --json           print one JSON document (schema \"rawhal-devices-1\") instead\n"
+            "                   of text, with more about each device\n"
+            "  --help           show this text\n\n"
+            "exit status:\n"
+            "  0   success\n"
+            "  2   the command line is wrong\n"
+            "  3   there is no runtime or no device, or an environment variable is not valid;\n"
+            "      standard error says why\n",
     .run = run,
     .options = options,
 };

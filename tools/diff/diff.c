@@ -176,46 +176,41 @@ static int run(int argc, char **argv)
   return compare(&request);
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal diff A B [OPTIONS]\n\n"
-         "Compares the ABI of the kernels in two files, as far as callers and launches\n"
-         "depend on it: kernels removed and added, the offset, size, kind and type of each\n"
-         "argument, the segment, hidden arguments, the required and the largest\n"
-         "work-group, the wavefront size. Also lists changes of resources (registers, LDS,\n"
-         "scratch) and notes (names, hints), which do not change the ABI. Swapped\n"
-         "arguments are detected by their names; if they have none and look alike, a note\n"
-         "says that a swap cannot be detected. A and B can be anything that 'rawhal\n"
-         "inspect' reads; one of them can be - for standard input. Kernels are compared by\n"
-         "target. Two files with one target each are compared even if the targets differ.\n\n"
-         "options:\n"
-         "  --demangle         print C++ names of kernels as in the source, which is the\n"
-         "                     default on a terminal; --no-demangle: never. JSON always\n"
-         "                     has the mangled names\n"
-         "  --html             write one HTML page instead of text, with both segments of\n"
-         "                     each changed kernel as maps of bytes\n"
-         "  --json             print one JSON document (schema \"rawhal-diff-1\") instead of\n"
-         "                     text\n"
-         "  --kernel NAME      only the kernel with this exact name or symbol\n"
-         "  -o, --output FILE  write the page of --html to FILE, not to standard output\n"
-         "  --target ID        only objects that run on ID, such as gfx90a or\n"
-         "                     gfx90a:xnack-\n"
-         "  --resources        exit with 1 if resources changed, even if the ABIs are\n"
-         "                     equal\n"
-         "  --help             show this text\n\n"
-         "exit status:\n"
-         "  0   the ABIs are equal\n"
-         "  1   the ABIs differ\n"
-         "  2   the command line is wrong\n"
-         "  3   a file cannot be read, or neither has the kernel or the target; standard\n"
-         "      error says why, and so do \"status\", \"message\" and \"offset\" of the\n"
-         "      document of --json\n";
-}
-
 const tool_command_t diff_command = {
     .name = "diff",
     .summary = "compare the kernel ABI of two files",
-    .help = help,
+    .help = "usage: rawhal diff A B [OPTIONS]\n\n"
+            "Compares the ABI of the kernels in two files, as far as callers and launches\n"
+            "depend on it: kernels removed and added, the offset, size, kind and type of each\n"
+            "argument, the segment, hidden arguments, the required and the largest\n"
+            "work-group, the wavefront size. Also lists changes of resources (registers, LDS,\n"
+            "scratch) and notes (names, hints), which do not change the ABI. Swapped\n"
+            "arguments are detected by their names; if they have none and look alike, a note\n"
+            "says that a swap cannot be detected. A and B can be anything that 'rawhal\n"
+            "inspect' reads; one of them can be - for standard input. Kernels are compared by\n"
+            "target. Two files with one target each are compared even if the targets differ.\n\n"
+            "options:\n"
+            "  --demangle         print C++ names of kernels as in the source, which is the\n"
+            "                     default on a terminal; --no-demangle: never. JSON always\n"
+            "                     has the mangled names\n"
+            "  --html             write one HTML page instead of text, with both segments of\n"
+            "                     each changed kernel as maps of bytes\n"
+            "  --json             print one JSON document (schema \"rawhal-diff-1\") instead of\n"
+            "                     text\n"
+            "  --kernel NAME      only the kernel with this exact name or symbol\n"
+            "  -o, --output FILE  write the page of --html to FILE, not to standard output\n"
+            "  --target ID        only objects that run on ID, such as gfx90a or\n"
+            "                     gfx90a:xnack-\n"
+            "  --resources        exit with 1 if resources changed, even if the ABIs are\n"
+            "                     equal\n"
+            "  --help             show this text\n\n"
+            "exit status:\n"
+            "  0   the ABIs are equal\n"
+            "  1   the ABIs differ\n"
+            "  2   the command line is wrong\n"
+            "  3   a file cannot be read, or neither has the kernel or the target; standard\n"
+            "      error says why, and so do \"status\", \"message\" and \"offset\" of the\n"
+            "      document of --json\n",
     .run = run,
     .options = options,
 };

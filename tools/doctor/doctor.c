@@ -158,32 +158,27 @@ static int run(int argc, char **argv)
   return tool_fail("doctor", &error);
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal doctor [--device KIND] [--timeout SECONDS] [--json]\n\n"
-         "Checks what works on this machine, and says how to fix what does not: the driver\n"
-         "and access to it, the HSA runtime, devices, softgpu, the library of 'rawhal\n"
-         "exec', llvm-objdump, shared memory, process limits, and environment variables\n"
-         "that affect programs. Each check runs in its own process, so that a driver or\n"
-         "runtime that hangs or crashes is reported like any other problem.\n\n"
-         "options:\n"
-         "  --device KIND      the kind of device to check for: softgpu or hsa (hardware);\n"
-         "                     default: hardware if present\n"
-         "  --timeout SECONDS  time limit of each check; default: 20\n"
-         "  --json             print one JSON document (schema \"rawhal-doctor-1\")\n"
-         "  --help             show this text\n\n"
-         "Each line begins with ok, note (worth knowing) or problem.\n\n"
-         "exit status:\n"
-         "  0   there is no problem\n"
-         "  1   there is a problem\n"
-         "  2   the command line is wrong\n"
-         "  3   the checks could not be run; standard error says why\n";
-}
-
 const tool_command_t doctor_command = {
     .name = "doctor",
     .summary = "check what works here, and how to fix the rest",
-    .help = help,
+    .help = "usage: rawhal doctor [--device KIND] [--timeout SECONDS] [--json]\n\n"
+            "Checks what works on this machine, and says how to fix what does not: the driver\n"
+            "and access to it, the HSA runtime, devices, softgpu, the library of 'rawhal\n"
+            "exec', llvm-objdump, shared memory, process limits, and environment variables\n"
+            "that affect programs. Each check runs in its own process, so that a driver or\n"
+            "runtime that hangs or crashes is reported like any other problem.\n\n"
+            "options:\n"
+            "  --device KIND      the kind of device to check for: softgpu or hsa (hardware);\n"
+            "                     default: hardware if present\n"
+            "  --timeout SECONDS  time limit of each check; default: 20\n"
+            "  --json             print one JSON document (schema \"rawhal-doctor-1\")\n"
+            "  --help             show this text\n\n"
+            "Each line begins with ok, note (worth knowing) or problem.\n\n"
+            "exit status:\n"
+            "  0   there is no problem\n"
+            "  1   there is a problem\n"
+            "  2   the command line is wrong\n"
+            "  3   the checks could not be run; standard error says why\n",
     .run = run,
     .options = options,
 };

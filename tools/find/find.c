@@ -227,34 +227,29 @@ static int run(int argc, char **argv)
   return look(find, argv + 1, argc - 1);
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal find KERNEL PATH... [OPTIONS]\n\n"
-         "Lists the code objects that contain KERNEL, one per line: the file, the number\n"
-         "of the object, its target and the signature of the kernel's arguments. Kernels\n"
-         "with equal signatures accept the same blobs. KERNEL is the name or the symbol\n"
-         "(NAME.kd) of a kernel, or a pattern with *, ? and [...] as in the shell. A PATH\n"
-         "is a file, - for standard input, or a folder, which is searched recursively;\n"
-         "files without code objects are skipped there.\n\n"
-         "options:\n"
-         "  --demangle   print C++ names of kernels as in the source, which is the default\n"
-         "               on a terminal; --no-demangle: never. JSON always has the mangled\n"
-         "               names\n"
-         "  --json       print one JSON document (schema \"rawhal-find-1\") instead of text\n"
-         "  --target ID  only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
-         "  --help       show this text\n\n"
-         "exit status:\n"
-         "  0   the kernel was found\n"
-         "  1   the kernel was not found\n"
-         "  2   the command line is wrong\n"
-         "  3   a file or folder cannot be read; standard error says why, and the others\n"
-         "      are searched\n";
-}
-
 const tool_command_t find_command = {
     .name = "find",
     .summary = "list the code objects that contain a kernel",
-    .help = help,
+    .help = "usage: rawhal find KERNEL PATH... [OPTIONS]\n\n"
+            "Lists the code objects that contain KERNEL, one per line: the file, the number\n"
+            "of the object, its target and the signature of the kernel's arguments. Kernels\n"
+            "with equal signatures accept the same blobs. KERNEL is the name or the symbol\n"
+            "(NAME.kd) of a kernel, or a pattern with *, ? and [...] as in the shell. A PATH\n"
+            "is a file, - for standard input, or a folder, which is searched recursively;\n"
+            "files without code objects are skipped there.\n\n"
+            "options:\n"
+            "  --demangle   print C++ names of kernels as in the source, which is the default\n"
+            "               on a terminal; --no-demangle: never. JSON always has the mangled\n"
+            "               names\n"
+            "  --json       print one JSON document (schema \"rawhal-find-1\") instead of text\n"
+            "  --target ID  only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+            "  --help       show this text\n\n"
+            "exit status:\n"
+            "  0   the kernel was found\n"
+            "  1   the kernel was not found\n"
+            "  2   the command line is wrong\n"
+            "  3   a file or folder cannot be read; standard error says why, and the others\n"
+            "      are searched\n",
     .run = run,
     .options = options,
 };

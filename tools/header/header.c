@@ -155,35 +155,30 @@ static int run(int argc, char **argv)
   return header_files(&wanted, argv, (size_t)argc);
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal header FILE... [OPTIONS]\n\n"
-         "Writes a self-contained header for C11 and C++11. For each kernel in FILE it has\n"
-         "a packed struct kernarg_KERNEL with the visible arguments, assertions of their\n"
-         "offsets and the size, and macros with the name, the size and the signatures.\n"
-         "Kernels with equal structs share one. FILE can be anything that 'rawhal inspect'\n"
-         "reads; - is standard input. If several objects of one FILE have a kernel, they\n"
-         "must agree on its visible arguments. If several FILEs do and disagree, those of\n"
-         "the N-th FILE are named kernarg_KERNEL_N, and a comment says so.\n\n"
-         "Arguments have the type that the metadata states; pointers are uint64_t device\n"
-         "addresses. Arguments without a type are unions rawhal_value16/32/64, or arrays\n"
-         "of unsigned char.\n\n"
-         "options:\n"
-         "  --kernel NAME    only the kernel with this exact name or symbol\n"
-         "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
-         "  --object NUMBER  only this object of each FILE, as numbered by 'rawhal\n"
-         "                   inspect'\n"
-         "  --help           show this text\n\n"
-         "exit status:\n"
-         "  0   the header is on standard output\n"
-         "  2   the command line is wrong\n"
-         "  3   a FILE cannot be read, or its objects disagree; standard error says why\n";
-}
-
 const tool_command_t header_command = {
     .name = "header",
     .summary = "write a C header with kernel arguments as structs",
-    .help = help,
+    .help = "usage: rawhal header FILE... [OPTIONS]\n\n"
+            "Writes a self-contained header for C11 and C++11. For each kernel in FILE it has\n"
+            "a packed struct kernarg_KERNEL with the visible arguments, assertions of their\n"
+            "offsets and the size, and macros with the name, the size and the signatures.\n"
+            "Kernels with equal structs share one. FILE can be anything that 'rawhal inspect'\n"
+            "reads; - is standard input. If several objects of one FILE have a kernel, they\n"
+            "must agree on its visible arguments. If several FILEs do and disagree, those of\n"
+            "the N-th FILE are named kernarg_KERNEL_N, and a comment says so.\n\n"
+            "Arguments have the type that the metadata states; pointers are uint64_t device\n"
+            "addresses. Arguments without a type are unions rawhal_value16/32/64, or arrays\n"
+            "of unsigned char.\n\n"
+            "options:\n"
+            "  --kernel NAME    only the kernel with this exact name or symbol\n"
+            "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+            "  --object NUMBER  only this object of each FILE, as numbered by 'rawhal\n"
+            "                   inspect'\n"
+            "  --help           show this text\n\n"
+            "exit status:\n"
+            "  0   the header is on standard output\n"
+            "  2   the command line is wrong\n"
+            "  3   a FILE cannot be read, or its objects disagree; standard error says why\n",
     .run = run,
     .options = options,
 };

@@ -184,42 +184,37 @@ static int run(int argc, char **argv)
   return status == RAWHAL_OK ? TOOL_OK : tool_fail("limits", &error);
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal limits [--index N] [--memory SIZE] [--json]\n"
-         "       rawhal limits set REGION TENANT NAME=VALUE... [--on DEVICE]\n"
-         "                         [--memory SIZE]\n"
-         "       rawhal limits suspend|resume|release REGION TENANT [--on DEVICE]\n\n"
-         "Shows the limits of programs that are started from this environment, and where\n"
-         "each value comes from: RAWHAL_* variables, variables that HAMi's device plugins\n"
-         "set, and the file that RAWHAL_LIMITS_FILE names. The strictest value applies.\n"
-         "Also lists variables that other limiters read and rawhal ignores.\n\n"
-         "With REGION, a file that must be writable, changes a running tenant:\n\n"
-         "  set       sets memory, gpu-share (or share), dispatch-rate (or rate), burst,\n"
-         "            charging, or device-share, which is that of all tenants together\n"
-         "  suspend   admits nothing until 'resume'; what is running continues\n"
-         "  release   undoes 'set' and 'suspend': the limits of the tenant's processes\n"
-         "            apply again\n\n"
-         "options:\n"
-         "  --index N        the number of the device whose variables apply, as in\n"
-         "                   RAWHAL_MEMORY_LIMIT_1; default: 0\n"
-         "  --memory SIZE    memory of the device, such as 64G, for values in percent\n"
-         "  --on DEVICE      change the tenant on this device of the region only, as named\n"
-         "                   by 'rawhal top'\n"
-         "  --json           print one JSON document (schema \"rawhal-limits-1\") instead of\n"
-         "                   text\n"
-         "  --help           show this text\n\n"
-         "exit status:\n"
-         "  0   success\n"
-         "  2   the command line is wrong\n"
-         "  3   a variable is not valid, or the region or the tenant does not exist or is\n"
-         "      not writable; standard error says which\n";
-}
-
 const tool_command_t limits_command = {
     .name = "limits",
     .summary = "show the limits of this environment, or change a running tenant",
-    .help = help,
+    .help = "usage: rawhal limits [--index N] [--memory SIZE] [--json]\n"
+            "       rawhal limits set REGION TENANT NAME=VALUE... [--on DEVICE]\n"
+            "                         [--memory SIZE]\n"
+            "       rawhal limits suspend|resume|release REGION TENANT [--on DEVICE]\n\n"
+            "Shows the limits of programs that are started from this environment, and where\n"
+            "each value comes from: RAWHAL_* variables, variables that HAMi's device plugins\n"
+            "set, and the file that RAWHAL_LIMITS_FILE names. The strictest value applies.\n"
+            "Also lists variables that other limiters read and rawhal ignores.\n\n"
+            "With REGION, a file that must be writable, changes a running tenant:\n\n"
+            "  set       sets memory, gpu-share (or share), dispatch-rate (or rate), burst,\n"
+            "            charging, or device-share, which is that of all tenants together\n"
+            "  suspend   admits nothing until 'resume'; what is running continues\n"
+            "  release   undoes 'set' and 'suspend': the limits of the tenant's processes\n"
+            "            apply again\n\n"
+            "options:\n"
+            "  --index N        the number of the device whose variables apply, as in\n"
+            "                   RAWHAL_MEMORY_LIMIT_1; default: 0\n"
+            "  --memory SIZE    memory of the device, such as 64G, for values in percent\n"
+            "  --on DEVICE      change the tenant on this device of the region only, as named\n"
+            "                   by 'rawhal top'\n"
+            "  --json           print one JSON document (schema \"rawhal-limits-1\") instead of\n"
+            "                   text\n"
+            "  --help           show this text\n\n"
+            "exit status:\n"
+            "  0   success\n"
+            "  2   the command line is wrong\n"
+            "  3   a variable is not valid, or the region or the tenant does not exist or is\n"
+            "      not writable; standard error says which\n",
     .run = run,
     .options = options,
     .more_options = limits_control_options,

@@ -171,40 +171,35 @@ static int run(int argc, char **argv)
   return replay_file(&words.request, words.kernel, words.list);
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal replay FILE [--kernel N|NAME] [OPTIONS]\n"
-         "       rawhal replay FILE --list [--json]\n\n"
-         "Launches a dispatch of a recording again, with the recorded code object, grid,\n"
-         "arguments, and contents of buffers and variables. Pointers into recorded buffers\n"
-         "are relocated, including those in arguments by value and in buffers. Hidden\n"
-         "arguments are as recorded. Then compares buffers and variables with what was\n"
-         "recorded after the dispatch, and shows the first byte that differs. Says what is\n"
-         "missing from the recording and what had to be guessed.\n\n"
-         "options:\n"
-         "  --kernel N|NAME    the number of the dispatch, or the first dispatch of this\n"
-         "                     kernel; required if there are several\n"
-         "  --list             list the contents of FILE, and whether it is complete\n"
-         "  --json             print one JSON document (schema \"rawhal-replay-1\", of\n"
-         "                     --list \"rawhal-recording-1\") instead of text\n"
-         "  --device KIND      softgpu or hsa (hardware); default: hardware if present\n"
-         "  --timeout SECONDS  stop a kernel that runs longer; default: 60; 0: never\n"
-         "  --demangle         print C++ names of kernels as in the source, which is the\n"
-         "                     default on a terminal; --no-demangle: never. JSON always\n"
-         "                     has the mangled names\n"
-         "  --help             show this text\n\n"
-         "exit status:\n"
-         "  0   the dispatch produced the recorded bytes\n"
-         "  1   the dispatch produced other bytes\n"
-         "  2   the command line is wrong\n"
-         "  3   FILE cannot be read, or the dispatch cannot be replayed or compared;\n"
-         "      standard error says why\n";
-}
-
 const tool_command_t replay_command = {
     .name = "replay",
     .summary = "launch a recorded dispatch, and compare the results",
-    .help = help,
+    .help = "usage: rawhal replay FILE [--kernel N|NAME] [OPTIONS]\n"
+            "       rawhal replay FILE --list [--json]\n\n"
+            "Launches a dispatch of a recording again, with the recorded code object, grid,\n"
+            "arguments, and contents of buffers and variables. Pointers into recorded buffers\n"
+            "are relocated, including those in arguments by value and in buffers. Hidden\n"
+            "arguments are as recorded. Then compares buffers and variables with what was\n"
+            "recorded after the dispatch, and shows the first byte that differs. Says what is\n"
+            "missing from the recording and what had to be guessed.\n\n"
+            "options:\n"
+            "  --kernel N|NAME    the number of the dispatch, or the first dispatch of this\n"
+            "                     kernel; required if there are several\n"
+            "  --list             list the contents of FILE, and whether it is complete\n"
+            "  --json             print one JSON document (schema \"rawhal-replay-1\", of\n"
+            "                     --list \"rawhal-recording-1\") instead of text\n"
+            "  --device KIND      softgpu or hsa (hardware); default: hardware if present\n"
+            "  --timeout SECONDS  stop a kernel that runs longer; default: 60; 0: never\n"
+            "  --demangle         print C++ names of kernels as in the source, which is the\n"
+            "                     default on a terminal; --no-demangle: never. JSON always\n"
+            "                     has the mangled names\n"
+            "  --help             show this text\n\n"
+            "exit status:\n"
+            "  0   the dispatch produced the recorded bytes\n"
+            "  1   the dispatch produced other bytes\n"
+            "  2   the command line is wrong\n"
+            "  3   FILE cannot be read, or the dispatch cannot be replayed or compared;\n"
+            "      standard error says why\n",
     .run = run,
     .options = options,
 };

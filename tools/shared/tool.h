@@ -17,7 +17,7 @@ enum {
 typedef struct tool_command {
   const char *name;
   const char *summary;
-  const char *(*help)(void); /* the whole --help text */
+  const char *help; /* the whole --help text */
   int (*run)(int argc, char **argv);
   /* For completions: what it takes besides --help. */
   const tool_option_t *options, *more_options; /* the second may be NULL */

@@ -369,36 +369,31 @@ static int run(int argc, char **argv)
   return result == TOOL_OK ? show(path, form, once, request.tenant) : result;
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal top [REGION] [OPTIONS]\n\n"
-         "Shows who uses the devices of REGION, a file shared by processes with common\n"
-         "limits: the limits and the use of the last 1, 10 and 60 seconds, waits, refusals\n"
-         "and memory, by device, tenant and process. Default: the region that the\n"
-         "environment names. Only reads, takes no lock, and also shows the files of dead\n"
-         "processes.\n\n"
-         "On a terminal, refreshes the table every second until interrupted, with as many\n"
-         "columns as fit; a dumb terminal gets a new table below the last.\n\n"
-         "options:\n"
-         "  --region REGION  same as REGION\n"
-         "  --tenant NAME    only this tenant, with its devices and processes\n"
-         "  --once           show the table once; default unless standard output is a\n"
-         "                   terminal\n"
-         "  --json           print one JSON document (schema \"rawhal-top-1\") instead, once\n"
-         "  --prometheus     print metrics in the text format of Prometheus instead, once\n"
-         "  --log            print one line per refusal: those that the region remembers,\n"
-         "                   then new ones until interrupted; with --once only the former\n"
-         "  --help           show this text\n\n"
-         "exit status:\n"
-         "  0   success\n"
-         "  2   the command line is wrong\n"
-         "  3   the file cannot be read or is not a region; standard error says why\n";
-}
-
 const tool_command_t top_command = {
     .name = "top",
     .summary = "show who uses the devices of a region",
-    .help = help,
+    .help = "usage: rawhal top [REGION] [OPTIONS]\n\n"
+            "Shows who uses the devices of REGION, a file shared by processes with common\n"
+            "limits: the limits and the use of the last 1, 10 and 60 seconds, waits, refusals\n"
+            "and memory, by device, tenant and process. Default: the region that the\n"
+            "environment names. Only reads, takes no lock, and also shows the files of dead\n"
+            "processes.\n\n"
+            "On a terminal, refreshes the table every second until interrupted, with as many\n"
+            "columns as fit; a dumb terminal gets a new table below the last.\n\n"
+            "options:\n"
+            "  --region REGION  same as REGION\n"
+            "  --tenant NAME    only this tenant, with its devices and processes\n"
+            "  --once           show the table once; default unless standard output is a\n"
+            "                   terminal\n"
+            "  --json           print one JSON document (schema \"rawhal-top-1\") instead, once\n"
+            "  --prometheus     print metrics in the text format of Prometheus instead, once\n"
+            "  --log            print one line per refusal: those that the region remembers,\n"
+            "                   then new ones until interrupted; with --once only the former\n"
+            "  --help           show this text\n\n"
+            "exit status:\n"
+            "  0   success\n"
+            "  2   the command line is wrong\n"
+            "  3   the file cannot be read or is not a region; standard error says why\n",
     .run = run,
     .options = options,
 };

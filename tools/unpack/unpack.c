@@ -154,31 +154,26 @@ static int run(int argc, char **argv)
   return unpack_files(&unpack, argv, argc);
 }
 
-static const char *help(void)
-{
-  return "usage: rawhal unpack FILE... [OPTIONS]\n\n"
-         "Extracts the code objects of FILE, as listed by 'rawhal inspect', from any\n"
-         "container and compression, byte for byte to files named FILE-NUMBER-TARGET.co.\n"
-         "Prints their names. Extracts damaged code objects as well, but nothing that is\n"
-         "not an AMDGPU code object. A FILE of - is standard input, whose objects are\n"
-         "named stdin-NUMBER-TARGET.co.\n\n"
-         "options:\n"
-         "  --force          replace existing files\n"
-         "  --object N       only the object with this number\n"
-         "  --output FOLDER  write to FOLDER, not to the current folder\n"
-         "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
-         "  --help           show this text\n\n"
-         "exit status:\n"
-         "  0   success\n"
-         "  2   the command line is wrong\n"
-         "  3   a FILE cannot be read or has no such object, or a file cannot be written;\n"
-         "      standard error says why\n";
-}
-
 const tool_command_t unpack_command = {
     .name = "unpack",
     .summary = "extract the code objects of a file",
-    .help = help,
+    .help = "usage: rawhal unpack FILE... [OPTIONS]\n\n"
+            "Extracts the code objects of FILE, as listed by 'rawhal inspect', from any\n"
+            "container and compression, byte for byte to files named FILE-NUMBER-TARGET.co.\n"
+            "Prints their names. Extracts damaged code objects as well, but nothing that is\n"
+            "not an AMDGPU code object. A FILE of - is standard input, whose objects are\n"
+            "named stdin-NUMBER-TARGET.co.\n\n"
+            "options:\n"
+            "  --force          replace existing files\n"
+            "  --object N       only the object with this number\n"
+            "  --output FOLDER  write to FOLDER, not to the current folder\n"
+            "  --target ID      only objects that run on ID, such as gfx90a or gfx90a:xnack-\n"
+            "  --help           show this text\n\n"
+            "exit status:\n"
+            "  0   success\n"
+            "  2   the command line is wrong\n"
+            "  3   a FILE cannot be read or has no such object, or a file cannot be written;\n"
+            "      standard error says why\n",
     .run = run,
     .options = options,
 };
