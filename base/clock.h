@@ -29,6 +29,15 @@ static inline void clock_nap(uint64_t ns)
   (void)nanosleep(&time, NULL);
 }
 
+/* Until `wake`, which is of this clock, is signalled, or so late, which is ETIMEDOUT; UINT64_MAX:
+ * never. */
+static inline int clock_wait(pthread_cond_t *wake, pthread_mutex_t *lock, uint64_t until)
+{
+  const struct timespec time = clock_timespec(until);
+  return until == UINT64_MAX ? pthread_cond_wait(wake, lock)
+                             : pthread_cond_timedwait(wake, lock, &time);
+}
+
 /* `value`, or the nearer of the two. */
 static inline uint64_t clock_clamp(uint64_t value, uint64_t least, uint64_t most)
 {

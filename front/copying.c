@@ -59,7 +59,7 @@ static void open_gates(engine_t *engine, bool *ready)
   }
 }
 
-/* When to look again; 0: when something is asked for. */
+/* When to look again; UINT64_MAX: when something is asked for. */
 static uint64_t next_look(engine_t *engine, bool ready)
 {
   uint64_t now = clock_now(), retry = limit_retry_at(engine->turns.lease);
@@ -77,7 +77,7 @@ static uint64_t next_look(engine_t *engine, bool ready)
       : awaited ? clock_clamp(engine->flying->turn.grant.estimate_ns, awaited_least, awaited_most)
                 : alone_nap;
   pthread_mutex_unlock(&engine->harvest);
-  return left ? now + left : 0;
+  return left ? now + left : UINT64_MAX;
 }
 
 static void *serve(void *context)
@@ -89,14 +89,9 @@ static void *serve(void *context)
     if (copies_harvest(engine))
       service_tell();
     open_gates(engine, &ready);
-    uint64_t until = next_look(engine, ready);
-    engine->idle = until == 0;
-    if (until) {
-      const struct timespec time = clock_timespec(until);
-      (void)pthread_cond_timedwait(&engine->wake, &engine->lock, &time);
-    } else {
-      (void)pthread_cond_wait(&engine->wake, &engine->lock);
-    }
+    const uint64_t until = next_look(engine, ready);
+    engine->idle = until == UINT64_MAX;
+    (void)clock_wait(&engine->wake, &engine->lock, until);
   }
   pthread_mutex_unlock(&engine->lock);
   return NULL;

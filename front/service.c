@@ -33,7 +33,7 @@ static uint64_t held_until(proxy_t *proxy, uint64_t now)
   return paid > ends ? clock_clamp(paid, now, now + paced_most) : ends;
 }
 
-/* When to look again; 0: when something is rung. The caller holds the lock. */
+/* When to look again; UINT64_MAX: when something is rung. The caller holds the lock. */
 static uint64_t next_look(proxy_t *proxy, uint64_t now)
 {
   bool in_flight = proxy_in_flight(proxy) != 0;
@@ -42,7 +42,7 @@ static uint64_t next_look(proxy_t *proxy, uint64_t now)
   if (proxy->held)
     return in_flight ? held_until(proxy, now) : now + nothing_known;
   if (!in_flight)
-    return proxy_is_read(proxy) ? 0 : now + alone_least;
+    return proxy_is_read(proxy) ? UINT64_MAX : now + alone_least;
   bool awaited = limit_is_shared(proxy->gate.lease) || proxies_hold(proxy);
   return now +
          clock_clamp(flight_left(proxy, now), awaited ? shared_least : alone_least, loose_most);
@@ -50,15 +50,10 @@ static uint64_t next_look(proxy_t *proxy, uint64_t now)
 
 static void sleep_until(proxy_t *proxy, uint64_t until)
 {
-  proxy->idle = until == 0;
+  proxy->idle = until == UINT64_MAX;
   atomic_store(&proxy->blind, proxy->held && !proxy_in_flight(proxy));
   proxy->planned = proxy->held;
-  if (until) {
-    struct timespec time = clock_timespec(until);
-    (void)pthread_cond_timedwait(&proxy->wake, &proxy->lock, &time);
-  } else {
-    (void)pthread_cond_wait(&proxy->wake, &proxy->lock);
-  }
+  (void)clock_wait(&proxy->wake, &proxy->lock, until);
   proxy->idle = false;
 }
 

@@ -35,13 +35,11 @@ static void leave(queue_room_t *room, const room_waiter_t *me)
 /* Is the thread the first of those that wait? Sleeps until it is, or until the deadline. */
 static bool turn_comes(queue_room_t *room, const room_waiter_t *me, uint64_t deadline)
 {
-  const struct timespec until = clock_timespec(deadline);
   int late = 0;
   WITHOUT_CANCELLATION(); /* `me` is on the stack */
   pthread_mutex_lock(&room->lock);
   while (room->first != me && late != ETIMEDOUT)
-    late = deadline == RAWHAL_FOREVER ? pthread_cond_wait(&room->moved, &room->lock)
-                                      : pthread_cond_timedwait(&room->moved, &room->lock, &until);
+    late = clock_wait(&room->moved, &room->lock, deadline);
   bool first = room->first == me;
   pthread_mutex_unlock(&room->lock);
   return first;

@@ -42,12 +42,9 @@ void queue_slot_leave(rawhal_queue_t *queue, queue_slot_t *slot)
 /* Sleeps until the thread that sleeps on the slot no longer does, or the deadline. */
 static void slot_follow(rawhal_queue_t *queue, const queue_slot_t *slot, uint64_t deadline)
 {
-  const struct timespec until = clock_timespec(deadline);
   pthread_mutex_lock(&queue->sleep_lock);
-  if (slot->slept_on && deadline == RAWHAL_FOREVER)
-    pthread_cond_wait(&queue->woken, &queue->sleep_lock);
-  else if (slot->slept_on)
-    pthread_cond_timedwait(&queue->woken, &queue->sleep_lock, &until);
+  if (slot->slept_on)
+    (void)clock_wait(&queue->woken, &queue->sleep_lock, deadline);
   pthread_mutex_unlock(&queue->sleep_lock);
 }
 
