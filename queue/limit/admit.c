@@ -9,9 +9,7 @@
 #include "queue/limit/complete.h"
 #include "queue/limit/denial.h"
 #include "queue/limit/lease.h"
-#include "queue/limit/member.h"
 #include "queue/limit/waiting.h"
-#include "queue/limit/weight.h"
 
 #include "base/error.h"
 
@@ -32,6 +30,14 @@ static rawhal_status_t fail_none(rawhal_limiter_t *limiter, rawhal_limit_t limit
   limiter_deny(limiter, limit, RAWHAL_UNLIMITED, 0, 0);
   return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "%s is 0, which admits nothing",
                      rawhal_limit_info(limit)->name);
+}
+
+/* What of a batch is capped. */
+static flight_t caps_flight(const limit_cost_t *cost)
+{
+  return (flight_t){{[FLIGHT_DISPATCHES] = cost->launches,
+                     [FLIGHT_WORKGROUPS] = cost->workgroups,
+                     [FLIGHT_KERNARG_BYTES] = cost->kernarg_bytes}};
 }
 
 rawhal_status_t caps_check(limit_lease_t *lease, const limit_cost_t *cost, rawhal_error_t *error)
@@ -57,6 +63,20 @@ rawhal_status_t limit_refuse_grid(limit_lease_t *lease, uint64_t workgroups, raw
 {
   return fail_cap(lease->limiter, RAWHAL_LIMIT_GRID_WORKGROUPS, "work-groups of a dispatch",
                   workgroups, 0, error);
+}
+
+/* Adds to one kind, unless there are then more than the cap allows, which may change: it is read
+ * after what is in flight, or others might have filled a lower one meanwhile. */
+static bool flight_reserve(flight_sum_t *sum, flight_kind_t kind, uint64_t amount,
+                           const _Atomic uint64_t *cap)
+{
+  uint64_t ended = atomic_load(&sum->ended[kind]), added = atomic_load(&sum->added[kind]);
+  do {
+    uint64_t allowed = atomic_load(cap);
+    if (amount > allowed || added - ended > allowed - amount)
+      return false;
+  } while (!atomic_compare_exchange_weak(&sum->added[kind], &added, added + amount));
+  return true;
 }
 
 const char *caps_reserve(rawhal_limiter_t *limiter, const flight_t *flight)
@@ -95,7 +115,9 @@ static inline uint64_t running_for(const _Atomic uint64_t *since, uint64_t now)
   return at && at < now ? now - at : 0;
 }
 
-bool limiter_seems_stalled(const rawhal_limiter_t *limiter, uint64_t now)
+/* Has this process had something in flight for so long that more may be admitted while it runs?
+ * Unless it has finished, which is known only when it is reaped. */
+static bool limiter_seems_stalled(const rawhal_limiter_t *limiter, uint64_t now)
 {
   return running_for(&limiter->me->hot.running_since, now) >= LIMIT_STALL_NS;
 }
@@ -367,6 +389,8 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
       .probe = probe};
   const flight_t capped = caps_flight(cost);
   *refusal = (refusal_t){LEVEL_NONE, 0, NULL, false};
+  if (!locked && limiter_seems_stalled(limiter, now))
+    return false;
   if (cost->largest_grid > limiter_cap(limiter, RAWHAL_LIMIT_GRID_WORKGROUPS))
     return levels_refuse(refusal, LEVEL_PROCESS, 0, "work-groups of a dispatch");
   const char *full = caps_reserve(limiter, &capped);
@@ -403,7 +427,7 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
   if (probe)
     begin_probe(lease, cost);
   else
-    lease_refill(lease, now, cost, mine.flight.of[FLIGHT_NS], &peers);
+    lease_refill(lease, now, &capped, mine.flight.of[FLIGHT_NS], &peers);
   return true;
 }
 
@@ -424,8 +448,7 @@ static bool attempt_as_it_is(limit_lease_t *lease, const limit_cost_t *cost, lim
   refusal_t refusal;
   uint64_t now = limiter_now(limiter);
   caps_make_room(limiter, lease, cost);
-  if (limiter_seems_stalled(limiter, now) ||
-      !lease_attempt(lease, cost, now, false, grant, &refusal))
+  if (!lease_attempt(lease, cost, now, false, grant, &refusal))
     return false;
   if (node_load(&limiter->me->hot.wait_until))
     publish_wait(limiter, 0, NULL, 0);
@@ -454,7 +477,7 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
                                  limit_grant_t *grant, rawhal_error_t *error)
 {
   *grant = (limit_grant_t){0};
-  rawhal_status_t status = limiter_check(lease->limiter, error);
+  rawhal_status_t status = region_check(&lease->limiter->region, error);
   if (status == RAWHAL_OK) /* what is never admitted is refused without a lock, too */
     status = caps_check(lease, cost, error);
   if (status != RAWHAL_OK)

@@ -31,25 +31,6 @@ static const cap_t caps[CAPS] = {
 RAWHAL_CHECKED rawhal_status_t caps_check(limit_lease_t *lease, const limit_cost_t *cost,
                                           rawhal_error_t *error);
 
-/* What of a batch is capped. */
-static inline flight_t caps_flight(const limit_cost_t *cost)
-{
-  return (flight_t){{[FLIGHT_DISPATCHES] = cost->launches,
-                     [FLIGHT_WORKGROUPS] = cost->workgroups,
-                     [FLIGHT_KERNARG_BYTES] = cost->kernarg_bytes}};
-}
-
-/* All that a grant has in flight. */
-static inline flight_t caps_granted(const limit_grant_t *grant)
-{
-  return (flight_t){{[FLIGHT_SUBMISSIONS] = grant->submissions,
-                     [FLIGHT_DISPATCHES] = grant->launches,
-                     [FLIGHT_WORKGROUPS] = grant->workgroups,
-                     [FLIGHT_KERNARG_BYTES] = grant->kernarg_bytes,
-                     [FLIGHT_NS] = grant->estimate_ns,
-                     [FLIGHT_PROBES] = grant->probe}};
-}
-
 /* Counts what is capped in flight of the process, and answers NULL; or counts nothing, and answers
  * what there would be too much of. Needs no lock: flight_undo() takes it back. */
 const char *caps_reserve(rawhal_limiter_t *limiter, const flight_t *flight);
@@ -101,10 +82,6 @@ typedef struct portion {
 bool lease_take(limit_lease_t *lease, uint64_t now, const portion_t *mine, refusal_t *refusal,
                 peers_t *peers);
 void lease_give_back(limit_lease_t *lease, const flight_t *flight);
-
-/* Has this process had something in flight for so long that more may be admitted while it runs?
- * Unless it has finished, which is known only when it is reaped. */
-bool limiter_seems_stalled(const rawhal_limiter_t *limiter, uint64_t now);
 
 /* Takes all of a batch and fills the lease, or takes nothing and says who refused. Without the
  * lock, kernels never measured are refused where a level has a share: their first run is what

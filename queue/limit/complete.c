@@ -13,7 +13,6 @@
 #include "queue/limit/lease.h"
 #include "queue/limit/overlap.h"
 #include "queue/limit/usage.h"
-#include "queue/limit/weight.h"
 
 #include <string.h>
 
@@ -67,6 +66,20 @@ void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now)
 }
 
 /* ---- Paying ---- */
+
+/* The caller holds the limiter's lock. */
+static void flight_end_kind(flight_sum_t *sum, flight_kind_t kind, uint64_t amount)
+{
+  uint64_t before = atomic_load_explicit(&sum->ended[kind], memory_order_relaxed);
+  atomic_store_explicit(&sum->ended[kind], before + amount, memory_order_release);
+}
+
+static void flight_end(flight_sum_t *sum, const flight_t *ended)
+{
+  for (int kind = 0; kind < FLIGHT_KINDS; ++kind)
+    if (ended->of[kind])
+      flight_end_kind(sum, (flight_kind_t)kind, ended->of[kind]);
+}
 
 static bool is_fair(const region_tenant_t *tenant)
 {
@@ -146,6 +159,16 @@ static void charge_usage(const account_t *account, const charge_t *charge)
   atomic_fetch_add_explicit(&member->counters[COUNTER_BUSY_NS], charge->busy, memory_order_relaxed);
 }
 
+/* What counts of device time that is given back: no more than when it was charged, whatever the
+ * weight was then. */
+static uint64_t back_for_weight(uint64_t ns, const region_member_t *member)
+{
+  const uint64_t most = atomic_load_explicit(&member->weight_most, memory_order_relaxed);
+  const uint64_t now = limit_for_weight(ns, member);
+  const uint64_t least = most ? ns * 100 / most : now;
+  return least < now ? least : now;
+}
+
 /* Gives back what another member has paid too much: its device, and where time is divided its
  * tenant and itself. */
 static void refund(rawhal_limiter_t *limiter, const overlap_t *paid)
@@ -171,8 +194,7 @@ static void refund(rawhal_limiter_t *limiter, const overlap_t *paid)
   if (payers < PAYERS)
     return;
   limit_signal_node(limiter->clock, &tenant->node); /* it may go sooner than it thought */
-  atomic_fetch_add_explicit(&member->hot.refund, limit_back_for_weight(ns, member),
-                            memory_order_relaxed);
+  atomic_fetch_add_explicit(&member->hot.refund, back_for_weight(ns, member), memory_order_relaxed);
 }
 
 static void add_charge(charge_t *sum, const charge_t *piece)
@@ -192,11 +214,7 @@ static charge_t charge_piece(rawhal_limiter_t *limiter, const account_t *account
   /* Before its clock is known the device's times cannot be compared with ours. */
   if (limiter->region.fd >= 0 && limiter->clock_offset_at) {
     overlaps_t *found = &limiter->overlaps;
-    uint64_t sequence = overlaps_publish(limiter->device, limiter->me, piece);
-    overlaps_collect(limiter->region.data, limiter->device_index, limiter->slot, sequence, piece,
-                     found);
-    if (found->count)
-      part = overlaps_divide(found);
+    part = overlaps_part(limiter->region.data, limiter->device_index, limiter->slot, piece, found);
     for (uint32_t i = 0; i < found->count; ++i)
       refund(limiter, &found->items[i]);
   }
@@ -261,6 +279,24 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
 }
 
 /* ---- What has ended ---- */
+
+/* All that a grant has in flight. */
+static flight_t caps_granted(const limit_grant_t *grant)
+{
+  return (flight_t){{[FLIGHT_SUBMISSIONS] = grant->submissions,
+                     [FLIGHT_DISPATCHES] = grant->launches,
+                     [FLIGHT_WORKGROUPS] = grant->workgroups,
+                     [FLIGHT_KERNARG_BYTES] = grant->kernarg_bytes,
+                     [FLIGHT_NS] = grant->estimate_ns,
+                     [FLIGHT_PROBES] = grant->probe}};
+}
+
+void lease_runs_since(limit_lease_t *lease, uint64_t at)
+{
+  uint64_t since = atomic_load(&lease->busy_since);
+  while (since < at && !atomic_compare_exchange_weak(&lease->busy_since, &since, at))
+    ;
+}
 
 /* The least delay between the end of a dispatch and our seeing it is taken for none. It may grow by
  * 100 ppm, in case the clocks drift. What was paid before the device's clock was known was reckoned
@@ -374,8 +410,10 @@ static uint64_t ran(limit_lease_t *lease, uint64_t now, uint64_t start, uint64_t
   return host < now ? host : now;
 }
 
-void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
-                            uint64_t until)
+/* Charges the time up to `until` in which a lease had something in flight and that is not charged
+ * yet. */
+static void charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
+                           uint64_t until)
 {
   uint64_t since = node_load(&lease->busy_since);
   if (since == 0 || until <= since)
@@ -475,7 +513,7 @@ void limit_end(limit_lease_t *lease, const limit_grant_t *grant, uint64_t at)
   at = at < now ? at : now;
   add_completed(&all, grant, since && at > since ? at - since : 0);
   limiter->pending_estimate_ns += grant->estimate_ns;
-  limiter_charge_running(limiter, lease, now, at);
+  charge_running(limiter, lease, now, at);
   ended(lease, &all, now);
   pthread_mutex_unlock(&limiter->lock);
 }
@@ -498,4 +536,18 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
   }
   limiter_charge(limiter, now);
   pthread_mutex_unlock(&limiter->lock);
+}
+
+void limiter_end_all(rawhal_limiter_t *limiter, limit_lease_t *lease)
+{
+  limiter_return_credit(limiter, lease);
+  uint64_t now = limiter_now(limiter);
+  if (lease_in_flight(lease))
+    charge_running(limiter, lease, now, now);
+  for (int kind = 0; kind < FLIGHT_KINDS; ++kind)
+    flight_end_kind(&limiter->flight, (flight_kind_t)kind,
+                    flight_now(&lease->flight, (flight_kind_t)kind));
+  limiter_charge(limiter, now);
+  limiter_publish_open(limiter, now);
+  limiter_signal(limiter);
 }

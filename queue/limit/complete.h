@@ -12,10 +12,9 @@ static inline bool limiter_owes(const rawhal_limiter_t *limiter)
 
 /* Charges what has finished. The caller holds the lock. */
 void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
-/* Charges the time up to `until` in which a lease had something in flight and that is not charged
- * yet. */
-void limiter_charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
-                            uint64_t until);
+/* Of a lease that goes: its time is charged, and nothing of it is in flight any more. The caller
+ * holds the lock. */
+void limiter_end_all(rawhal_limiter_t *limiter, limit_lease_t *lease);
 /* Charges what a member that is dead or leaves had running. The caller is the member itself, or the
  * only one that may reclaim it. */
 void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
@@ -26,4 +25,7 @@ void limit_signal_node(const limit_clock_t *clock, region_node_t *node);
 /* Tells others what is in flight here, and since when something has been running. The caller holds
  * the lock. */
 void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now);
+/* The lease's oldest runs since `at`, or since it is known to have begun. */
+void lease_runs_since(limit_lease_t *lease, uint64_t at);
+
 #endif

@@ -51,32 +51,4 @@ static inline void flight_undo(flight_sum_t *sum, const flight_t *added)
       atomic_fetch_sub(&sum->added[kind], added->of[kind]);
 }
 
-/* The caller holds the limiter's lock. */
-static inline void flight_end_kind(flight_sum_t *sum, flight_kind_t kind, uint64_t amount)
-{
-  uint64_t before = atomic_load_explicit(&sum->ended[kind], memory_order_relaxed);
-  atomic_store_explicit(&sum->ended[kind], before + amount, memory_order_release);
-}
-
-static inline void flight_end(flight_sum_t *sum, const flight_t *ended)
-{
-  for (int kind = 0; kind < FLIGHT_KINDS; ++kind)
-    if (ended->of[kind])
-      flight_end_kind(sum, (flight_kind_t)kind, ended->of[kind]);
-}
-
-/* Adds to one kind, unless there are then more than the cap allows, which may change: it is read
- * after what is in flight, or others might have filled a lower one meanwhile. */
-static inline bool flight_reserve(flight_sum_t *sum, flight_kind_t kind, uint64_t amount,
-                                  const _Atomic uint64_t *cap)
-{
-  uint64_t ended = atomic_load(&sum->ended[kind]), added = atomic_load(&sum->added[kind]);
-  do {
-    uint64_t allowed = atomic_load(cap);
-    if (amount > allowed || added - ended > allowed - amount)
-      return false;
-  } while (!atomic_compare_exchange_weak(&sum->added[kind], &added, added + amount));
-  return true;
-}
-
 #endif

@@ -47,7 +47,7 @@ static uint64_t least_of(uint64_t a, uint64_t b)
  * `ns`: device time that it may hold. `members`: processes of the tenant. `room`: submissions that
  * may still go in flight. */
 static bool lease_wants(const limit_lease_t *lease, uint64_t ns, uint32_t members, uint64_t room,
-                        const limit_cost_t *last, uint64_t last_ns, credit_t *more)
+                        const flight_t *last, uint64_t last_ns, credit_t *more)
 {
   const rawhal_limiter_t *limiter = lease->limiter;
   const uint64_t have = atomic_load_explicit(&lease->credit, memory_order_relaxed);
@@ -55,7 +55,6 @@ static bool lease_wants(const limit_lease_t *lease, uint64_t ns, uint32_t member
   const uint64_t rate = node_load(&limiter->tenant->node.rate) / (1000000000u / LIMIT_LEASE_NS);
   const uint64_t slots = credit_amount(have, CREDIT_LAUNCHES) + room / (2ull * members);
   const uint64_t launches = least_of(least_of(LIMIT_LEASE_LAUNCHES, rate), slots);
-  const flight_t used = caps_flight(last);
   credit_t wanted = {{[CREDIT_NS] = ns}};
   credit_t uses = {{[CREDIT_NS] = last_ns / 2}}; /* twice is enough */
   for (int i = 0; i < CAPS; ++i) {
@@ -70,7 +69,7 @@ static bool lease_wants(const limit_lease_t *lease, uint64_t ns, uint32_t member
       continue;
     wanted.of[cap->credit] = least_of(launch ? launches : credit_most(cap->credit),
                                       credit_amount(have, cap->credit) + left / cap->unit);
-    uses.of[cap->credit] = used.of[cap->kind] / cap->unit;
+    uses.of[cap->credit] = last->of[cap->kind] / cap->unit;
   }
   for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind) {
     const uint64_t amount = credit_amount(have, kind);
@@ -123,7 +122,7 @@ static void levels_room(const limit_lease_t *lease, const peers_t *peers, uint64
   }
 }
 
-void lease_refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last, uint64_t last_ns,
+void lease_refill(limit_lease_t *lease, uint64_t now, const flight_t *last, uint64_t last_ns,
                   peers_t *peers)
 {
   rawhal_limiter_t *limiter = lease->limiter;
@@ -214,16 +213,7 @@ void limit_lease_destroy(limit_lease_t *lease)
       break;
     }
   pthread_mutex_unlock(&limiter->leases_lock);
-  limiter_return_credit(limiter, lease);
-  uint64_t now = limiter_now(limiter);
-  if (lease_in_flight(lease))
-    limiter_charge_running(limiter, lease, now, now);
-  for (int kind = 0; kind < FLIGHT_KINDS; ++kind)
-    flight_end_kind(&limiter->flight, (flight_kind_t)kind,
-                    flight_now(&lease->flight, (flight_kind_t)kind));
-  limiter_charge(limiter, now);
-  limiter_publish_open(limiter, now);
-  limiter_signal(limiter);
+  limiter_end_all(limiter, lease);
   pthread_mutex_unlock(&limiter->lock);
   allocate_free(&limiter->allocator, lease);
 }

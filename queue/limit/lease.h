@@ -10,9 +10,9 @@ void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
 /* A lease gives back what it has not spent. */
 void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
 
-/* Fills it for batches to come, when they are short and none waits. The last, which was admitted
- * now, was estimated to take `last_ns`. */
-void lease_refill(limit_lease_t *lease, uint64_t now, const limit_cost_t *last, uint64_t last_ns,
+/* Fills it for batches to come, when they are short and none waits. `last`: what is capped
+ * of the one that was admitted now, which was estimated to take `last_ns`. */
+void lease_refill(limit_lease_t *lease, uint64_t now, const flight_t *last, uint64_t last_ns,
                   peers_t *peers);
 
 #endif

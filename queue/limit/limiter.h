@@ -114,12 +114,4 @@ static inline uint64_t lease_in_flight(const limit_lease_t *lease)
   return launches - credit_amount(credit, CREDIT_LAUNCHES);
 }
 
-/* The lease's oldest runs since `at`, or since it is known to have begun. */
-static inline void lease_runs_since(limit_lease_t *lease, uint64_t at)
-{
-  uint64_t since = atomic_load(&lease->busy_since);
-  while (since < at && !atomic_compare_exchange_weak(&lease->busy_since, &since, at))
-    ;
-}
-
 #endif

@@ -379,11 +379,3 @@ void rawhal_limiter_close(rawhal_limiter_t *limiter)
     limiter_leave(limiter);
   destroy(limiter);
 }
-
-rawhal_status_t limiter_check(const rawhal_limiter_t *limiter, rawhal_error_t *error)
-{
-  if (region_forked(&limiter->region))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "this limiter belongs to the process this one was forked from");
-  return RAWHAL_OK;
-}

@@ -10,8 +10,4 @@ RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config,
                                             const allocator_t *allocator,
                                             rawhal_limiter_t **limiter, rawhal_error_t *error);
 
-/* INVALID_ARGUMENT in a child of the process that opened it. */
-RAWHAL_CHECKED rawhal_status_t limiter_check(const rawhal_limiter_t *limiter,
-                                             rawhal_error_t *error);
-
 #endif

@@ -2,7 +2,6 @@
 #include "queue/limit/memory.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/denial.h"
-#include "queue/limit/member.h"
 #include "queue/limit/node.h"
 
 #include "base/error.h"
@@ -27,7 +26,7 @@ static rawhal_status_t deny(rawhal_limiter_t *limiter, ledger_answer_t answer, l
 rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t class,
                                      uint64_t bytes, rawhal_error_t *error)
 {
-  rawhal_status_t status = limiter_check(limiter, error);
+  rawhal_status_t status = region_check(&limiter->region, error);
   if (status != RAWHAL_OK)
     return status;
   uint64_t units = ledger_units(bytes);

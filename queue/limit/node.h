@@ -118,13 +118,6 @@ typedef struct node_flight {
   uint64_t running; /* ns that have been running and are not charged yet */
 } node_flight_t;
 
-static inline void node_flight_add(node_flight_t *sum, const node_flight_t *more)
-{
-  sum->submissions += more->submissions;
-  sum->ns += more->ns;
-  sum->running += more->running;
-}
-
 /* Up to when the level has paid, with what is running counted as far as it has run. */
 static inline uint64_t node_paid(const region_node_t *node, uint64_t now, uint64_t running)
 {

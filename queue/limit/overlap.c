@@ -45,7 +45,7 @@ static void merge(region_member_t *me, const region_interval_t *old)
   atomic_store(&me->merged_count, count + 1);
 }
 
-uint64_t overlaps_publish(region_device_t *device, region_member_t *me, interval_t piece)
+static uint64_t publish(region_device_t *device, region_member_t *me, interval_t piece)
 {
   uint64_t sequence = atomic_fetch_add(&device->interval_sequence, 1) + 1;
   uint64_t count = atomic_load_explicit(&me->interval_count, memory_order_relaxed);
@@ -95,8 +95,8 @@ static bool collect(const region_interval_t *ring, uint32_t size, uint64_t count
   return true;
 }
 
-void overlaps_collect(const region_data_t *data, uint32_t device, uint32_t me, uint64_t sequence,
-                      interval_t piece, overlaps_t *found)
+static void collect_all(const region_data_t *data, uint32_t device, uint32_t me, uint64_t sequence,
+                        interval_t piece, overlaps_t *found)
 {
   uint32_t count = region_member_count(data);
   found->count = 0;
@@ -157,7 +157,7 @@ static double divide_span(overlap_t *const running[], uint32_t count, double len
   return length * mean_part(running, count, count, 1);
 }
 
-uint64_t overlaps_divide(overlaps_t *found)
+static uint64_t divide(overlaps_t *found)
 {
   uint64_t cuts[2 * OVERLAPS + 2] = {found->piece.start, found->piece.end};
   uint32_t cut_count = 2, next = 0, count = 0;
@@ -182,4 +182,12 @@ uint64_t overlaps_divide(overlaps_t *found)
       mine += divide_span(running, count, (double)(cuts[cut + 1] - cuts[cut]));
   }
   return (uint64_t)(mine + 0.5);
+}
+
+uint64_t overlaps_part(region_data_t *data, uint32_t device, uint32_t me, interval_t piece,
+                       overlaps_t *found)
+{
+  const uint64_t sequence = publish(&data->devices[device], &data->members[me], piece);
+  collect_all(data, device, me, sequence, piece, found);
+  return found->count ? divide(found) : piece.end - piece.start;
 }

@@ -17,7 +17,7 @@ typedef struct overlap {
   uint32_t slot;
   interval_t time;
   double density;
-  uint64_t refund; /* what its member has paid too much: see overlaps_divide() */
+  uint64_t refund; /* what its member has paid too much: see overlaps_part() */
 } overlap_t;
 
 typedef struct overlaps {
@@ -26,15 +26,10 @@ typedef struct overlaps {
   interval_t piece;
 } overlaps_t;
 
-/* Publishes a time of `me`, in the device's ns. Returns its number, of all that are published. */
-uint64_t overlaps_publish(region_device_t *device, region_member_t *me, interval_t piece);
-
-/* Those of other members on the device that are numbered below `sequence`. */
-void overlaps_collect(const region_data_t *data, uint32_t device, uint32_t me, uint64_t sequence,
-                      interval_t piece, overlaps_t *found);
-
-/* An instant that n processes covered costs each 1/n. Returns our part of the piece; those who had
- * paid more for it get the difference back. */
-uint64_t overlaps_divide(overlaps_t *found);
+/* Publishes a time of the member `me`, in the device's ns, and finds those of other members on the
+ * device that were published before. An instant that n processes covered costs each 1/n. Returns
+ * our part of the piece; those who had paid more for it get the difference back. */
+uint64_t overlaps_part(region_data_t *data, uint32_t device, uint32_t me, interval_t piece,
+                       overlaps_t *found);
 
 #endif

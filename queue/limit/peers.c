@@ -1,7 +1,5 @@
 #include "queue/limit/peers.h"
 
-#include "queue/limit/weight.h"
-
 #include <string.h>
 
 /* ---- One member ---- */
@@ -19,6 +17,14 @@ typedef struct contender {
 static uint64_t more_of(uint64_t a, uint64_t b)
 {
   return a > b ? a : b;
+}
+
+/* What was charged less what was given back of it; both only grow. */
+static uint64_t net(const _Atomic uint64_t *charged, const _Atomic uint64_t *refund)
+{
+  uint64_t paid = atomic_load_explicit(charged, memory_order_relaxed);
+  uint64_t back = atomic_load_explicit(refund, memory_order_relaxed);
+  return paid > back ? paid - back : 0;
 }
 
 /* What it was charged, and what it has in flight. */
@@ -41,7 +47,7 @@ static contender_t contender_of(const region_member_t *member, uint64_t now)
   uint64_t waits = node_load(&hot->waits), began = waits & WAITS_SINCE;
   contender_t who = {.member = member,
                      .flight = {.submissions = load_submissions(load), .ns = load_ns(load)},
-                     .charged = limit_net(&hot->served, &hot->refund),
+                     .charged = net(&hot->served, &hot->refund),
                      .priority = node_load(&member->priority) & WAITS_PRIORITY,
                      .waits = lasts(&hot->wait_until, now, LIMIT_NAP_NS + LIMIT_LATE_NS)};
   if (since && since < now && now - since <= NODE_MAX_DEBT_NS) /* else damage */
@@ -85,8 +91,8 @@ static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *te
                             peers_t *peers)
 {
   const region_data_t *data = limiter->region.data;
-  const uint64_t mine = limit_net(&limiter->tenant->served, &limiter->tenant->refund) +
-                        tenants->ns[limiter->tenant_index];
+  const uint64_t mine =
+      net(&limiter->tenant->served, &limiter->tenant->refund) + tenants->ns[limiter->tenant_index];
   for (uint32_t i = 0; i < REGION_TENANTS; ++i) {
     const region_tenant_t *other = &data->tenants[i];
     if (i == limiter->tenant_index)
@@ -95,7 +101,7 @@ static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *te
                        atomic_load(&other->device) == limiter->device_index;
     if (!there && !tenants->contends[i])
       continue;
-    const uint64_t theirs = limit_net(&other->served, &other->refund);
+    const uint64_t theirs = net(&other->served, &other->refund);
     if (there)
       peers->most_tenant_served = more_of(peers->most_tenant_served, theirs);
     if (!tenants->contends[i])

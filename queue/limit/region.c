@@ -554,3 +554,11 @@ void region_copy_name(char to[64], const char from[64])
     if ((unsigned char)*c < 0x20 || *c == 0x7f)
       *c = '?';
 }
+
+rawhal_status_t region_check(const region_t *region, rawhal_error_t *error)
+{
+  if (region_forked(region))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "this limiter belongs to the process this one was forked from");
+  return RAWHAL_OK;
+}

@@ -315,5 +315,7 @@ void region_copy_name(char to[64], const char from[64]);
 
 /* True in a child of the process that opened the region, however it was made. */
 bool region_forked(const region_t *region);
+/* INVALID_ARGUMENT in a child of the process that opened it. */
+RAWHAL_CHECKED rawhal_status_t region_check(const region_t *region, rawhal_error_t *error);
 
 #endif

@@ -4,7 +4,6 @@
 #include "queue/limit/complete.h"
 #include "queue/limit/config.h"
 #include "queue/limit/lease.h"
-#include "queue/limit/member.h"
 #include "queue/limit/node.h"
 #include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
@@ -94,7 +93,7 @@ rawhal_status_t rawhal_limiter_set(rawhal_limiter_t *limiter, rawhal_limit_t lim
   if (status == RAWHAL_OK)
     status = limit_check_bound(&limiter->bounds[limit], limit, value, error);
   if (status == RAWHAL_OK)
-    status = limiter_check(limiter, error);
+    status = region_check(&limiter->region, error);
   if (status != RAWHAL_OK)
     return status;
   status = change(limiter, limit, value, error);

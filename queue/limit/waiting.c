@@ -203,7 +203,9 @@ rawhal_status_t admit_in_turn(limit_lease_t *lease, const limit_cost_t *cost, ui
 static void take_ahead(limit_lease_t *lease, const limit_grant_t *grant, uint64_t now)
 {
   rawhal_limiter_t *limiter = lease->limiter;
-  const flight_t flight = caps_granted(grant);
+  const flight_t flight = {{[FLIGHT_SUBMISSIONS] = 1,
+                            [FLIGHT_DISPATCHES] = grant->launches,
+                            [FLIGHT_NS] = grant->estimate_ns}};
   if (lease_in_flight(lease) == 0)
     lease_runs_since(lease, now);
   flight_add(&lease->flight, &flight);

@@ -108,8 +108,7 @@ bool shim_attempt(limit_lease_t *lease, const shim_cost_t *asked, shim_grant_t *
   for (uint32_t i = 0; i < asked->launches; ++i)
     limit_cost_add(&cost, &shape, estimate_find(lease->estimates, shape.key));
   uint64_t now = limiter_now(lease->limiter);
-  bool taken = !limiter_seems_stalled(lease->limiter, now) &&
-               lease_attempt(lease, &cost, now, false, &grant, &refusal);
+  bool taken = lease_attempt(lease, &cost, now, false, &grant, &refusal);
   if (taken)
     memcpy(result, &grant, sizeof(grant));
   return taken;
