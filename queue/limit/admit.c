@@ -175,12 +175,12 @@ static uint64_t levels_stall_allowance(const limit_lease_t *lease, const peers_t
 static node_flight_t flight_but(const level_t *at, const flight_t *mine, uint64_t now,
                                 bool contended)
 {
-  node_flight_t flight = {.submissions = flight_now(at->ours, FLIGHT_SUBMISSIONS) -
-                                         mine->of[FLIGHT_SUBMISSIONS],
-                          .ns = flight_now(at->ours, FLIGHT_NS) - mine->of[FLIGHT_NS]};
-  if (flight.submissions)
-    flight.running = running_for(at->since, now);
-  node_flight_add(&flight, at->others);
+  const uint64_t ours = flight_now(at->ours, FLIGHT_SUBMISSIONS) - mine->of[FLIGHT_SUBMISSIONS];
+  node_flight_t flight = *at->others;
+  flight.submissions += ours;
+  flight.ns += flight_now(at->ours, FLIGHT_NS) - mine->of[FLIGHT_NS];
+  if (ours)
+    flight.running += running_for(at->since, now);
   if (contended && flight.running <= 4 * flight.ns + LIMIT_TURN_NS)
     flight.running = 0;
   return flight;
@@ -299,14 +299,40 @@ static bool take_time(limit_lease_t *lease, uint64_t now, const portion_t *mine,
   return false;
 }
 
-/* Takes a portion from all levels, or nothing. */
+bool lease_take_launches(limit_lease_t *lease, uint64_t now, uint64_t launches, uint64_t *retry)
+{
+  region_node_t *node = &lease->limiter->tenant->node;
+  uint64_t rate = node_load(&node->rate), burst = node_burst(node);
+  uint64_t seen = node_load(&node->rate_tat), next;
+  *retry = 0;
+  if (rate == RAWHAL_UNLIMITED)
+    return true;
+  if (rate == 0 || (seen > now + burst && seen - now <= NODE_MAX_DEBT_NS)) {
+    *retry = rate ? seen - burst : now + NODE_MAX_DEBT_NS;
+    return false;
+  }
+  if (launches == 0)
+    return true;
+  unsigned __int128 exact = (unsigned __int128)launches * 1000000000u / rate;
+  uint64_t cost = exact < NODE_MAX_DEBT_NS ? (uint64_t)exact : NODE_MAX_DEBT_NS;
+  do {
+    uint64_t tat = seen > now && seen - now > NODE_MAX_DEBT_NS ? now : seen;
+    if (tat > now + burst) {
+      *retry = tat - burst;
+      return false;
+    }
+    next = (tat > now ? tat : now) + cost;
+  } while (!atomic_compare_exchange_weak_explicit(&node->rate_tat, &seen, next,
+                                                  memory_order_relaxed, memory_order_relaxed));
+  return true;
+}
+
 bool lease_take(limit_lease_t *lease, uint64_t now, const portion_t *mine, refusal_t *refusal,
                 peers_t *peers)
 {
-  region_node_t *tenant = &lease->limiter->tenant->node;
   const bool taken = take_time(lease, now, mine, refusal, peers);
   uint64_t retry;
-  if (node_rate_take(tenant, now, taken ? mine->launches : 0, &retry))
+  if (lease_take_launches(lease, now, taken ? mine->launches : 0, &retry))
     return taken;
   if (taken)
     lease_give_back(lease, &mine->flight);

@@ -81,6 +81,9 @@ typedef struct portion {
 /* Takes a portion from all levels, or nothing. */
 bool lease_take(limit_lease_t *lease, uint64_t now, const portion_t *mine, refusal_t *refusal,
                 peers_t *peers);
+/* Pays for dispatches of the tenant's rate, by a clock as a level's, in advance; 0 of them: it only
+ * asks. */
+bool lease_take_launches(limit_lease_t *lease, uint64_t now, uint64_t launches, uint64_t *retry);
 void lease_give_back(limit_lease_t *lease, const flight_t *flight);
 
 /* Takes all of a batch and fills the lease, or takes nothing and says who refused. Without the

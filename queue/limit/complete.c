@@ -526,7 +526,7 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
   add_completed(&all, grant, 0);
   limiter->pending_estimate_ns += grant->estimate_ns;
   settle(lease, &all.flight);
-  node_rate_return(&limiter->tenant->node, node_load(&lease->rate), grant->launches);
+  lease_return_launches(lease, grant->launches);
   if (lease_in_flight(lease) == 0)
     limiter_return_credit(limiter, lease);
   uint64_t now = limiter_now(limiter);

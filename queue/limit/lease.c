@@ -21,6 +21,19 @@ static flight_t credit_flight(const credit_t *credit)
   return flight;
 }
 
+void lease_return_launches(limit_lease_t *lease, uint64_t launches)
+{
+  region_node_t *node = &lease->limiter->tenant->node;
+  const uint64_t rate = node_load(&lease->rate);
+  if (rate == RAWHAL_UNLIMITED || rate == 0 || launches == 0)
+    return;
+  uint64_t cost = launches * 1000000000u / rate, seen = node_load(&node->rate_tat), next;
+  do
+    next = seen > cost ? seen - cost : 0;
+  while (!atomic_compare_exchange_weak_explicit(&node->rate_tat, &seen, next, memory_order_relaxed,
+                                                memory_order_relaxed));
+}
+
 void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease)
 {
   const uint64_t word = atomic_exchange(&lease->credit, 0);
@@ -34,7 +47,7 @@ void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease)
   flight.of[FLIGHT_NS] = credit.of[CREDIT_NS];
   flight_undo(&lease->flight, &flight);
   flight_undo(&limiter->flight, &flight);
-  node_rate_return(&limiter->tenant->node, node_load(&lease->rate), credit.of[CREDIT_LAUNCHES]);
+  lease_return_launches(lease, credit.of[CREDIT_LAUNCHES]);
 }
 
 static uint64_t least_of(uint64_t a, uint64_t b)
@@ -144,7 +157,7 @@ void lease_refill(limit_lease_t *lease, uint64_t now, const flight_t *last, uint
   if (lease_take(lease, now, &portion, &none, peers)) {
     if (lease_fill(lease, &more))
       return;
-    node_rate_return(&limiter->tenant->node, node_load(&lease->rate), launches);
+    lease_return_launches(lease, launches);
     lease_give_back(lease, &portion.flight);
   }
   flight_undo(&limiter->flight, &capped);

@@ -7,6 +7,9 @@
 /* Tells a lease which caps there are. The caller holds leases_lock. */
 void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
 
+/* Gives back what dispatches have paid of the tenant's rate. */
+void lease_return_launches(limit_lease_t *lease, uint64_t launches);
+
 /* A lease gives back what it has not spent. */
 void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
 

@@ -162,46 +162,4 @@ static inline bool node_admits(const region_node_t *node, uint64_t now, const no
   return false;
 }
 
-/* The same for dispatches a second, which are paid when they are admitted; 0 of them: it only
- * asks. */
-static inline bool node_rate_take(region_node_t *node, uint64_t now, uint64_t launches,
-                                  uint64_t *retry)
-{
-  uint64_t rate = node_load(&node->rate), burst = node_burst(node);
-  uint64_t seen = node_load(&node->rate_tat), next;
-  *retry = 0;
-  if (rate == RAWHAL_UNLIMITED)
-    return true;
-  if (rate == 0 || (seen > now + burst && seen - now <= NODE_MAX_DEBT_NS)) {
-    *retry = rate ? seen - burst : now + NODE_MAX_DEBT_NS;
-    return false;
-  }
-  if (launches == 0)
-    return true;
-  unsigned __int128 exact = (unsigned __int128)launches * 1000000000u / rate;
-  uint64_t cost = exact < NODE_MAX_DEBT_NS ? (uint64_t)exact : NODE_MAX_DEBT_NS;
-  do {
-    uint64_t tat = seen > now && seen - now > NODE_MAX_DEBT_NS ? now : seen;
-    if (tat > now + burst) {
-      *retry = tat - burst;
-      return false;
-    }
-    next = (tat > now ? tat : now) + cost;
-  } while (!atomic_compare_exchange_weak_explicit(&node->rate_tat, &seen, next,
-                                                  memory_order_relaxed, memory_order_relaxed));
-  return true;
-}
-
-/* Gives back what was paid for at `rate`. */
-static inline void node_rate_return(region_node_t *node, uint64_t rate, uint64_t launches)
-{
-  if (rate == RAWHAL_UNLIMITED || rate == 0 || launches == 0)
-    return;
-  uint64_t cost = launches * 1000000000u / rate, seen = node_load(&node->rate_tat), next;
-  do
-    next = seen > cost ? seen - cost : 0;
-  while (!atomic_compare_exchange_weak_explicit(&node->rate_tat, &seen, next, memory_order_relaxed,
-                                                memory_order_relaxed));
-}
-
 #endif

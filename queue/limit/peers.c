@@ -115,10 +115,17 @@ static void compare_tenants(const rawhal_limiter_t *limiter, const tenants_t *te
 
 /* ---- All of them ---- */
 
+static void add_flight(node_flight_t *sum, const node_flight_t *more)
+{
+  sum->submissions += more->submissions;
+  sum->ns += more->ns;
+  sum->running += more->running;
+}
+
 /* Another process of the tenant. */
 static void look_at_mate(const contender_t *other, const contender_t *me, peers_t *peers)
 {
-  node_flight_add(&peers->tenant, &other->flight);
+  add_flight(&peers->tenant, &other->flight);
   ++peers->tenant_members;
   peers->most_served = more_of(peers->most_served, other->charged);
   if (!other->at_tenant)
@@ -155,7 +162,7 @@ void peers_read(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine, pe
     /* A process that was stopped holds back its own tenant only, however long. */
     if (!mate && other.flight.running > LIMIT_STALE_NS)
       continue;
-    node_flight_add(&peers->device, &other.flight);
+    add_flight(&peers->device, &other.flight);
     if (tenant < REGION_TENANTS) {
       tenants.ns[tenant] += more_of(other.flight.ns, other.flight.running);
       tenants.contends[tenant] |= other.at_device;

@@ -24,13 +24,6 @@ typedef struct peers {
 /* `mine`: ns we have in flight, without what is to be admitted. The caller holds the lock. */
 void peers_read(const rawhal_limiter_t *limiter, uint64_t now, uint64_t mine, peers_t *peers);
 
-static inline void node_flight_add(node_flight_t *sum, const node_flight_t *more)
-{
-  sum->submissions += more->submissions;
-  sum->ns += more->ns;
-  sum->running += more->running;
-}
-
 /* What device time counts in turns: a weight of 100 is one. */
 static inline uint64_t limit_for_weight(uint64_t ns, const region_member_t *member)
 {

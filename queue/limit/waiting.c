@@ -245,7 +245,7 @@ bool limit_admit_ahead(limit_lease_t *lease, const limit_shape_t *shape, limit_g
   limiter_charge(limiter, now);
   bool suspended = atomic_load_explicit(&limiter->tenant->suspended, memory_order_acquire) != 0;
   bool admitted = !suspended && is_paid(lease, now, &retry) &&
-                  node_rate_take(&limiter->tenant->node, now, shape->launches, &retry);
+                  lease_take_launches(lease, now, shape->launches, &retry);
   if (suspended)
     retry = now + LIMIT_SUSPENDED_NS;
   if (admitted) {
