@@ -33,7 +33,7 @@ void limiter_signal(rawhal_limiter_t *limiter)
 }
 
 /* Since when something in flight can have been running; 0: nothing is. */
-static uint64_t limiter_busy_since(const rawhal_limiter_t *limiter)
+static uint64_t busy_since(const rawhal_limiter_t *limiter)
 {
   uint64_t since = 0;
   for (const limit_lease_t *lease = limiter->leases; lease; lease = lease->next) {
@@ -47,14 +47,16 @@ static uint64_t limiter_busy_since(const rawhal_limiter_t *limiter)
 /* The same, less what of that time is charged already. */
 static uint64_t running_since(const rawhal_limiter_t *limiter, uint64_t now)
 {
-  uint64_t since = limiter_busy_since(limiter);
+  uint64_t since = busy_since(limiter);
   if (since == 0 || since > now)
     return since ? now : 0;
   uint64_t paid = interval_set_since(&limiter->paid, since - (uint64_t)limiter->clock_offset);
   return paid < now - since ? since + paid : now;
 }
 
-void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now)
+/* Tells others what is in flight here, and since when something has been running; and those who
+ * wait. */
+static void tell(rawhal_limiter_t *limiter, uint64_t now)
 {
   uint64_t since = running_since(limiter, now), published;
   do {
@@ -63,6 +65,7 @@ void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now)
     since = running_since(limiter, now);
   } while (since != published);
   limiter_publish_load(limiter);
+  limiter_signal(limiter);
 }
 
 /* ---- Paying ---- */
@@ -107,7 +110,6 @@ typedef struct account {
   region_member_t *member;
   region_tenant_t *tenant; /* NULL: there is none */
   payer_t payers[PAYERS];
-  bool limited; /* any of them: otherwise no clock runs */
 } account_t;
 
 static account_t account_of(region_device_t *device, region_tenant_t *tenant,
@@ -123,9 +125,6 @@ static account_t account_of(region_device_t *device, region_tenant_t *tenant,
   account.payers[THE_PROCESS] =
       (payer_t){&member->node, &member->usage, &member->counters[COUNTER_GPU_NS],
                 &member->counters[COUNTER_REFUND_NS]};
-#pragma GCC unroll 3
-  for (int i = 0; i < PAYERS; ++i)
-    account.limited |= account.payers[i].node && node_is_limited(account.payers[i].node);
   return account;
 }
 
@@ -220,8 +219,7 @@ static charge_t charge_piece(rawhal_limiter_t *limiter, const account_t *account
   }
   uint64_t ns = is_fair(limiter->tenant) ? part : wall;
   charge_t charge = {start, start + wall, wall, part, ns};
-  if (account->limited)
-    charge_clocks(account, now, &charge);
+  charge_clocks(account, now, &charge);
   return charge;
 }
 
@@ -254,9 +252,16 @@ static void learn_part(rawhal_limiter_t *limiter, uint64_t charged, uint64_t wal
   limiter->charged_part = (uint32_t)((7 * (uint64_t)limiter->charged_part + part) / 8);
 }
 
-void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
+/* Is anything that has finished not charged yet? */
+static bool owes(const rawhal_limiter_t *limiter)
 {
-  if (!limiter_owes(limiter))
+  return limiter->pending_count || limiter->pending_estimate_ns;
+}
+
+/* Charges what has finished. Nobody is told yet. */
+static void charge_pending(rawhal_limiter_t *limiter, uint64_t now)
+{
+  if (!owes(limiter))
     return;
   const account_t account = account_of(limiter->device, limiter->tenant, limiter->me);
   charge_t sum = {0};
@@ -274,8 +279,14 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
   limiter->pending_ns = 0;
   limiter->pending_estimate_ns = 0;
   atomic_store_explicit(&limiter->active_at, now, memory_order_relaxed);
-  limiter_publish_open(limiter, now);
-  limiter_signal(limiter);
+}
+
+void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
+{
+  if (!owes(limiter))
+    return;
+  charge_pending(limiter, now);
+  tell(limiter, now);
 }
 
 /* ---- What has ended ---- */
@@ -334,7 +345,7 @@ static void add_pending(rawhal_limiter_t *limiter, uint64_t now, uint64_t start,
     return;
   }
   /* What is in flight began at that time of the device or later. */
-  const uint64_t since = limiter->paid.count < INTERVALS_KEPT ? 0 : limiter_busy_since(limiter);
+  const uint64_t since = limiter->paid.count < INTERVALS_KEPT ? 0 : busy_since(limiter);
   const uint64_t oldest = since ? since - (uint64_t)limiter->clock_offset : INTERVALS_NO_OLDER;
   uint32_t count = interval_set_add(&limiter->paid, (interval_t){start, end}, oldest, pieces);
   for (uint32_t i = 0; i < count; ++i)
@@ -441,7 +452,7 @@ static void ended(limit_lease_t *lease, const completed_t *all, uint64_t now)
   bool last = lease_in_flight(lease) <= all->flight.of[FLIGHT_DISPATCHES];
   bool charged = last || limiter->pending_ns >= LIMIT_CHARGE_NS;
   if (charged)
-    limiter_charge(limiter, now);
+    charge_pending(limiter, now);
   settle(lease, &all->flight);
   if (lease_in_flight(lease) == 0) {
     limiter_return_credit(limiter, lease);
@@ -451,10 +462,8 @@ static void ended(limit_lease_t *lease, const completed_t *all, uint64_t now)
     atomic_store_explicit(&limiter->me->hot.active_until,
                           now + (ns < LIMIT_GRACE_NS ? LIMIT_GRACE_NS : ns), memory_order_relaxed);
   }
-  if (charged) { /* others, and waiting threads, see it when it is no longer in flight */
-    limiter_publish_open(limiter, now);
-    limiter_signal(limiter);
-  }
+  if (charged) /* others, and waiting threads, see it when it is no longer in flight */
+    tell(limiter, now);
 }
 
 /* When it ran, as far as that is known, in the device's ns. */
@@ -530,11 +539,8 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
   if (lease_in_flight(lease) == 0)
     limiter_return_credit(limiter, lease);
   uint64_t now = limiter_now(limiter);
-  if (!limiter_owes(limiter)) { /* its time was never estimated: nothing is charged */
-    limiter_publish_open(limiter, now);
-    limiter_signal(limiter);
-  }
-  limiter_charge(limiter, now);
+  charge_pending(limiter, now);
+  tell(limiter, now);
   pthread_mutex_unlock(&limiter->lock);
 }
 
@@ -547,7 +553,6 @@ void limiter_end_all(rawhal_limiter_t *limiter, limit_lease_t *lease)
   for (int kind = 0; kind < FLIGHT_KINDS; ++kind)
     flight_end_kind(&limiter->flight, (flight_kind_t)kind,
                     flight_now(&lease->flight, (flight_kind_t)kind));
-  limiter_charge(limiter, now);
-  limiter_publish_open(limiter, now);
-  limiter_signal(limiter);
+  charge_pending(limiter, now);
+  tell(limiter, now);
 }

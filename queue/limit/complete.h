@@ -4,12 +4,6 @@
 
 #include "queue/limit/limiter.h"
 
-/* Is anything that has finished not charged yet? */
-static inline bool limiter_owes(const rawhal_limiter_t *limiter)
-{
-  return limiter->pending_count || limiter->pending_estimate_ns;
-}
-
 /* Charges what has finished. The caller holds the lock. */
 void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
 /* Of a lease that goes: its time is charged, and nothing of it is in flight any more. The caller
@@ -22,9 +16,6 @@ void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
 /* Says that chances may have changed, and wakes sleeping threads. */
 void limiter_signal(rawhal_limiter_t *limiter);
 void limit_signal_node(const limit_clock_t *clock, region_node_t *node);
-/* Tells others what is in flight here, and since when something has been running. The caller holds
- * the lock. */
-void limiter_publish_open(rawhal_limiter_t *limiter, uint64_t now);
 /* The lease's oldest runs since `at`, or since it is known to have begun. */
 void lease_runs_since(limit_lease_t *lease, uint64_t at);
 

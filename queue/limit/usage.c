@@ -6,15 +6,11 @@ enum { STAMP_SHIFT = 40 };
 #define NS_MASK    (((uint64_t)1 << STAMP_SHIFT) - 1)
 #define STAMP_MASK 0xffffffu
 
-static uint64_t stamp_of(uint64_t at)
+/* Of the half second `number`, since the clock began. */
+static void change(region_usage_t *usage, uint64_t number, uint64_t add, uint64_t take)
 {
-  return at / REGION_BUCKET_NS & STAMP_MASK;
-}
-
-static void change(region_usage_t *usage, uint64_t at, uint64_t add, uint64_t take)
-{
-  uint64_t stamp = stamp_of(at), next;
-  _Atomic uint64_t *bucket = &usage->buckets[at / REGION_BUCKET_NS % REGION_BUCKETS];
+  uint64_t stamp = number & STAMP_MASK, next;
+  _Atomic uint64_t *bucket = &usage->buckets[number % REGION_BUCKETS];
   uint64_t seen = atomic_load_explicit(bucket, memory_order_relaxed);
   do {
     uint64_t ns = seen >> STAMP_SHIFT == stamp ? seen & NS_MASK : 0;
@@ -28,25 +24,22 @@ static void change(region_usage_t *usage, uint64_t at, uint64_t add, uint64_t ta
 /* Divides `ns` evenly over the half seconds of a time, of which the table holds the last ones. */
 static void spread(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns, bool add)
 {
-  uint64_t length = end > start ? end - start : 1, last = end > start ? end - 1 : start;
-  if (last / REGION_BUCKET_NS == start / REGION_BUCKET_NS) { /* nearly always */
-    change(usage, start, add ? ns : 0, add ? 0 : ns);
-    return;
-  }
-  if (last / REGION_BUCKET_NS - start / REGION_BUCKET_NS >= REGION_BUCKETS) {
-    uint64_t kept = (last / REGION_BUCKET_NS - REGION_BUCKETS + 1) * REGION_BUCKET_NS;
-    ns -= (uint64_t)((unsigned __int128)ns * (kept - start) / length);
-    length = end - kept;
+  uint64_t number = start / REGION_BUCKET_NS;
+  const uint64_t last = end > start ? (end - 1) / REGION_BUCKET_NS : number;
+  if (last - number >= REGION_BUCKETS) {
+    number = last - REGION_BUCKETS + 1;
+    const uint64_t kept = number * REGION_BUCKET_NS;
+    ns -= (uint64_t)((unsigned __int128)ns * (kept - start) / (end - start));
     start = kept;
   }
-  for (uint64_t at = start; at <= last;) {
-    uint64_t next = (at / REGION_BUCKET_NS + 1) * REGION_BUCKET_NS;
-    uint64_t to = next < end ? next : end, left = end > at ? end - at : 1;
-    uint64_t part = to > at ? (uint64_t)((unsigned __int128)ns * (to - at) / left) : ns;
-    change(usage, at, add ? part : 0, add ? 0 : part);
+  for (; number < last; ++number) {
+    const uint64_t next = (number + 1) * REGION_BUCKET_NS;
+    const uint64_t part = (uint64_t)((unsigned __int128)ns * (next - start) / (end - start));
+    change(usage, number, add ? part : 0, add ? 0 : part);
     ns -= part;
-    at = next;
+    start = next;
   }
+  change(usage, number, add ? ns : 0, add ? 0 : ns);
 }
 
 void usage_add(region_usage_t *usage, uint64_t start, uint64_t end, uint64_t ns)
