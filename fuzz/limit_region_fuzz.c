@@ -11,7 +11,7 @@
 #include "fuzz/budget.h"
 #include "queue/gate/gate.h"
 #include "queue/limit/dead.h"
-#include "queue/limit/member.h"
+#include "queue/limit/limiter.h"
 #include "queue/limit/memory.h"
 
 enum { STEP_BYTES = 11, MAX_STEPS = 150, LIMITERS = 3, GRANTS = 8 };

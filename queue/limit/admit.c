@@ -9,11 +9,19 @@
 #include "queue/limit/complete.h"
 #include "queue/limit/denial.h"
 #include "queue/limit/lease.h"
-#include "queue/limit/waiting.h"
 
 #include "base/error.h"
 
 /* ---- Caps ---- */
+
+const cap_t caps[CAPS] = {
+    {RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, FLIGHT_DISPATCHES, "dispatches in flight", CREDIT_LAUNCHES,
+     1},
+    {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, FLIGHT_WORKGROUPS, "work-groups in flight",
+     CREDIT_WORKGROUPS, 1},
+    {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, FLIGHT_KERNARG_BYTES, "kernarg bytes in flight", CREDIT_BLOCKS,
+     CREDIT_BLOCK_BYTES},
+};
 
 static rawhal_status_t fail_cap(rawhal_limiter_t *limiter, rawhal_limit_t limit, const char *what,
                                 uint64_t asked, uint64_t in_flight, rawhal_error_t *error)
@@ -497,6 +505,28 @@ static bool attempt_unlocked(limit_lease_t *lease, const limit_cost_t *cost, lim
     return false;
   }
   return admitted;
+}
+
+/* ---- Admission ---- */
+
+void limiter_count_wait(rawhal_limiter_t *limiter, uint64_t ns)
+{
+  const uint64_t us = ns / 1000;
+  const unsigned bucket = us ? 64u - (unsigned)__builtin_clzll(us) : 0;
+  const unsigned last = REGION_WAIT_BUCKETS - 1;
+  limiter_count(limiter, COUNTER_WAITS, 1);
+  limiter_count(limiter, COUNTER_WAIT_NS, ns);
+  atomic_fetch_add_explicit(&limiter->me->waits[bucket < last ? bucket : last], 1,
+                            memory_order_relaxed);
+}
+
+void lease_admitted(limit_lease_t *lease)
+{
+  if (atomic_load_explicit(&lease->refused_at, memory_order_relaxed) == 0)
+    return;
+  const uint64_t since = atomic_exchange(&lease->refused_at, 0), now = limiter_now(lease->limiter);
+  if (since)
+    limiter_count_wait(lease->limiter, now > since ? now - since : 0);
 }
 
 rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost, uint64_t deadline,

@@ -1,5 +1,6 @@
 /* What a decision asks, as one table each: the caps of what this process has in flight, and the
- * four levels at which device time is limited. Internal to this folder. */
+ * four levels at which device time is limited; taking it, and waiting for it. Internal to this
+ * folder. */
 #ifndef RAWHAL_QUEUE_LIMIT_ADMIT_H
 #define RAWHAL_QUEUE_LIMIT_ADMIT_H
 
@@ -18,14 +19,7 @@ typedef struct cap {
   uint64_t unit;        /* of the flight, in the credit */
 } cap_t;
 
-static const cap_t caps[CAPS] = {
-    {RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, FLIGHT_DISPATCHES, "dispatches in flight", CREDIT_LAUNCHES,
-     1},
-    {RAWHAL_LIMIT_WORKGROUPS_IN_FLIGHT, FLIGHT_WORKGROUPS, "work-groups in flight",
-     CREDIT_WORKGROUPS, 1},
-    {RAWHAL_LIMIT_KERNARG_IN_FLIGHT, FLIGHT_KERNARG_BYTES, "kernarg bytes in flight", CREDIT_BLOCKS,
-     CREDIT_BLOCK_BYTES},
-};
+extern const cap_t caps[CAPS];
 
 /* QUOTA_EXCEEDED: what is asked for would never be admitted. Counted as a refusal for good. */
 RAWHAL_CHECKED rawhal_status_t caps_check(limit_lease_t *lease, const limit_cost_t *cost,
@@ -98,5 +92,21 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
  * runs now, if nothing did. */
 void limiter_publish_load(rawhal_limiter_t *limiter);
 void limiter_publish_start(rawhal_limiter_t *limiter, uint64_t now);
+
+/* ---- Waiting ---- */
+
+/* limit_admit_slow()'s way with the lock, until the deadline. */
+RAWHAL_CHECKED rawhal_status_t admit_in_turn(limit_lease_t *lease, const limit_cost_t *cost,
+                                             uint64_t deadline, limit_grant_t *grant,
+                                             rawhal_error_t *error);
+
+/* Tells others that we wait, and for what; or that no thread here does. */
+void publish_wait(rawhal_limiter_t *limiter, uint64_t now, const refusal_t *refusal,
+                  uint64_t until);
+
+/* A wait is counted when it is over. Who never sleeps here (limit_queue_t) asks again, and waits
+ * from its first refusal on: until it is admitted. */
+void limiter_count_wait(rawhal_limiter_t *limiter, uint64_t ns);
+void lease_admitted(limit_lease_t *lease);
 
 #endif

@@ -12,7 +12,7 @@
 
 typedef enum flight_kind {
   FLIGHT_SUBMISSIONS, /* a batch is one; each launch of a lease's credit may become one */
-  FLIGHT_DISPATCHES,  /* from here on caps: admit.h */
+  FLIGHT_DISPATCHES,  /* from here on caps: admit.c */
   FLIGHT_WORKGROUPS,  /* these two where they are capped, and whenever it costs nothing */
   FLIGHT_KERNARG_BYTES,
   FLIGHT_NS, /* from here on none; estimated, and of a process: not charged yet */

@@ -75,6 +75,12 @@ struct rawhal_limiter {
   estimates_t estimates;
 };
 
+/* Opens a limiter: joins a region. `clock` NULL: the machine's; `allocator` is copied. */
+RAWHAL_CHECKED rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *device,
+                                            const limit_clock_t *clock,
+                                            const allocator_t *allocator,
+                                            rawhal_limiter_t **limiter, rawhal_error_t *error);
+
 static inline uint64_t limiter_now(const rawhal_limiter_t *limiter)
 {
   return limiter->clock->now(limiter->clock->context);

@@ -1,8 +1,7 @@
 /* Admission with the lock: those who wait for their turn, and those who go ahead of it, because
  * others may wait for them that are in flight already. */
-#include "queue/limit/waiting.h"
-
 #include "queue/limit/admit.h"
+
 #include "queue/limit/complete.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/lease.h"
@@ -66,34 +65,11 @@ static void sleep_until(limit_lease_t *lease, const uint32_t events[2], bool at_
   atomic_fetch_sub(&limiter->waiting, 1);
 }
 
-static void count_wait(rawhal_limiter_t *limiter, uint64_t ns)
-{
-  const uint64_t us = ns / 1000;
-  const unsigned bucket = us ? 64u - (unsigned)__builtin_clzll(us) : 0;
-  const unsigned last = REGION_WAIT_BUCKETS - 1;
-  limiter_count(limiter, COUNTER_WAITS, 1);
-  limiter_count(limiter, COUNTER_WAIT_NS, ns);
-  atomic_fetch_add_explicit(&limiter->me->waits[bucket < last ? bucket : last], 1,
-                            memory_order_relaxed);
-}
-
-/* A wait is counted when it is over. Who never sleeps here (limit_queue_t) asks again, and waits
- * from its first refusal on. */
 static void lease_refused(limit_lease_t *lease, uint64_t now)
 {
   uint64_t never = 0;
   if (!lease->queue.sleep)
     (void)atomic_compare_exchange_strong(&lease->refused_at, &never, now);
-}
-
-void lease_admitted(limit_lease_t *lease)
-{
-  const uint64_t since = atomic_load_explicit(&lease->refused_at, memory_order_relaxed)
-                             ? atomic_exchange(&lease->refused_at, 0)
-                             : 0;
-  const uint64_t now = since ? limiter_now(lease->limiter) : 0;
-  if (since)
-    count_wait(lease->limiter, now > since ? now - since : 0);
 }
 
 /* `again`: when to look for dead processes, whatever the clock says. */
@@ -194,7 +170,7 @@ rawhal_status_t admit_in_turn(limit_lease_t *lease, const limit_cost_t *cost, ui
     sleep_until(lease, events, refusal.level == LEVEL_DEVICE, until < deadline ? until : deadline);
   }
   if (counted)
-    count_wait(limiter, limiter_now(limiter) - began);
+    limiter_count_wait(limiter, limiter_now(limiter) - began);
   return status;
 }
 

@@ -59,6 +59,27 @@ TEST_F(Running, OnlyWhatIsPaidOfItsTimeIsTakenOff)
   EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(third, 3)); // the second has run for 90 ms since
 }
 
+// A queue that is busy with short kernels, and whose oldest began late, does not hide the long one of another.
+TEST_F(Running, SinceTheOldestOfAllQueues)
+{
+  rawhal_limiter_t *limiter =
+      Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}, {RAWHAL_LIMIT_BURST, 15 * kMs}});
+  limit_lease_t *first = Lease(limiter), *second = Lease(limiter), *third = Lease(limiter);
+  for (uint64_t kernel : {1, 2, 3})
+    Run(first, kernel, 10000);
+  now_ += kSecond;
+  uint64_t began = now_;
+  shim_grant_t a, b, c;
+  ASSERT_EQ(RAWHAL_OK, Admit(first, 1, &a)) << error_.message;
+  now_ = began + 90 * kMs;
+  ASSERT_EQ(RAWHAL_OK, Admit(second, 2, &b)) << error_.message;
+  ASSERT_EQ(RAWHAL_OK, Admit(second, 2, &c)) << error_.message;
+  now_ = began + 91 * kMs;
+  Complete(second, b, kMs);
+  now_ = began + 190 * kMs;
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(third, 3)); // all of them are paid for but the first's 189 ms
+}
+
 // Seen late, and then its queue ends: all of the time since the first one's end is paid.
 TEST_F(Running, SinceTheEndOfWhatWasSeenLate)
 {

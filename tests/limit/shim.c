@@ -4,7 +4,7 @@
 #include "queue/limit/admit.h"
 #include "queue/limit/complete.h"
 #include "queue/limit/dead.h"
-#include "queue/limit/member.h"
+#include "queue/limit/limiter.h"
 #include "queue/limit/memory.h"
 
 #include <signal.h>
