@@ -19,12 +19,4 @@ static inline queue_grant_t *charge_grant(const rawhal_queue_t *queue, uint64_t 
   return &queue->grants[ticket & (queue->ring.tickets - 1)];
 }
 
-/* A thread that sees the slot's ticket, which is published later, sees this. */
-static inline void charge_keep(rawhal_queue_t *queue, const limit_grant_t *grant, uint64_t ticket)
-{
-  queue_grant_t *kept = charge_grant(queue, ticket);
-  kept->grant = *grant;
-  atomic_store_explicit(&kept->ticket, ticket, memory_order_release);
-}
-
 #endif

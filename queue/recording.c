@@ -238,11 +238,13 @@ static rawhal_status_t submit_recording(rawhal_queue_t *queue, const rawhal_reco
   if (status == RAWHAL_OK && limited)
     status = gate_admit_one(&queue->gate, &recording->shape, recording->lane_bytes, deadline,
                             &grant, error);
-  if (status == RAWHAL_OK)
-    status = limited
-                 ? submit_reserve_admitted(queue, &grant, packets, recording->blocks, deadline,
-                                           &reserved, error)
-                 : submit_reserve(queue, packets, recording->blocks, deadline, &reserved, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = limited ? submit_reserve_admitted(queue, &grant, packets, recording->blocks, deadline,
+                                             &reserved, error)
+                   : submit_reserve(queue, packets, recording->blocks, deadline, &reserved, error);
+  if (status != RAWHAL_OK && limited)
+    limit_cancel(queue->gate.lease, &grant);
   if (status != RAWHAL_OK)
     return status;
   replay(queue, recording, blob, &reserved);

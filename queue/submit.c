@@ -122,15 +122,21 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, 
   return status;
 }
 
+/* A thread that sees the slot's ticket, which is published later, sees this. */
+static void charge_keep(rawhal_queue_t *queue, const limit_grant_t *grant, uint64_t ticket)
+{
+  queue_grant_t *kept = charge_grant(queue, ticket);
+  kept->grant = *grant;
+  atomic_store_explicit(&kept->ticket, ticket, memory_order_release);
+}
+
 rawhal_status_t submit_reserve_admitted(rawhal_queue_t *queue, const limit_grant_t *grant,
                                         uint32_t packets, uint32_t blocks, uint64_t deadline,
                                         ring_reservation_t *reserved, rawhal_error_t *error)
 {
   rawhal_status_t status = submit_reserve(queue, packets, blocks, deadline, reserved, error);
-  if (status == RAWHAL_OK)
+  if (status == RAWHAL_OK && queue->gate.lease)
     charge_keep(queue, grant, reserved->ticket);
-  else
-    limit_cancel(queue->gate.lease, grant);
   return status;
 }
 
@@ -167,11 +173,13 @@ static rawhal_status_t reserve_limited(rawhal_queue_t *queue, const batch_t *bat
 {
   limit_grant_t grant;
   rawhal_status_t status = admit(queue, batch, deadline, &grant, error);
-  return status == RAWHAL_OK
-             ? submit_reserve_admitted(queue, &grant,
-                                       (uint32_t)batch->count + closing_packets(queue), blocks,
-                                       deadline, reserved, error)
-             : status;
+  if (status != RAWHAL_OK)
+    return status;
+  status = submit_reserve_admitted(queue, &grant, (uint32_t)batch->count + closing_packets(queue),
+                                   blocks, deadline, reserved, error);
+  if (status != RAWHAL_OK)
+    limit_cancel(queue->gate.lease, &grant);
+  return status;
 }
 
 rawhal_status_t rawhal_queue_submit_sized(rawhal_queue_t *queue,

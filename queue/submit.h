@@ -35,8 +35,8 @@ RAWHAL_CHECKED rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t pa
                                               uint32_t blocks, uint64_t deadline,
                                               ring_reservation_t *reserved, rawhal_error_t *error);
 
-/* submit_reserve() for what has been admitted, whose grant is kept with the ticket, or given back.
- */
+/* submit_reserve() for what has been admitted, whose grant, if there are limits, is kept with the
+ * ticket. On failure it is the caller's. */
 RAWHAL_CHECKED rawhal_status_t submit_reserve_admitted(rawhal_queue_t *queue,
                                                        const limit_grant_t *grant, uint32_t packets,
                                                        uint32_t blocks, uint64_t deadline,

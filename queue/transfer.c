@@ -174,10 +174,8 @@ static rawhal_status_t place(rawhal_queue_t *queue, const queue_transfer_t *want
                              rawhal_error_t *error)
 {
   pthread_mutex_lock(&engine_lock);
-  rawhal_status_t status = submit_reserve(queue, PACKETS, 0, 0, reserved, error);
+  rawhal_status_t status = submit_reserve_admitted(queue, grant, PACKETS, 0, 0, reserved, error);
   *placed = status == RAWHAL_OK;
-  if (*placed && queue->gate.lease)
-    charge_keep(queue, grant, reserved->ticket);
   if (*placed)
     status = submit(queue, wanted, reserved, error);
   pthread_mutex_unlock(&engine_lock);
