@@ -4,8 +4,10 @@
 usage: kernels.py OUTPUT        (needs llvm-mc-19)
 
 In kernels.s, "//# name chip" begins a kernel; "//# instructions chip" and "//# forms chip" begin lines that are one
-instruction each, the latter for the decoder alone.
+instruction each, the latter for the decoder alone. Of one with {a|b} there are as many as ways to read it, the last
+braces changing fastest; of a kernel with {a|b} as many as alternatives, and all its braces are read alike.
 """
+import itertools
 import os
 import re
 import struct
@@ -35,6 +37,19 @@ def row(kind, name, chip, words):
     return f'{kind}("{name}", "{chip}", {", ".join(f"0x{w:08x}" for w in words)})\n'
 
 
+def alternatives(text):
+    return [part.split("|") if n % 2 else [part] for n, part in enumerate(re.split(r"\{(.*?)\}", text))]
+
+
+def instructions(line):
+    return ["".join(way) for way in itertools.product(*alternatives(line))]
+
+
+def kernels(text):
+    parts = alternatives(text)
+    return ["".join(part[n % len(part)] for part in parts) for n in range(max(map(len, parts)))]
+
+
 def main():
     source = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels.s")).read()
     with open(sys.argv[1], "w") as out:
@@ -42,10 +57,11 @@ def main():
         for head, body in re.findall(r"^//# (.*)\n((?:(?!//#).*\n)*)", source, re.M):
             name, chip = head.split()
             if name not in ("instructions", "forms"):
-                out.write(row("KERNEL", name, chip, assemble(chip, body)))
+                for one_name, one_body in zip(kernels(name), kernels(body), strict=True):
+                    out.write(row("KERNEL", one_name, chip, assemble(chip, one_body)))
                 continue
             lines = [re.sub(r"\s*//.*", "", line).strip() for line in body.split("\n")]
-            lines = [line for line in lines if line]
+            lines = [one for line in lines if line for one in instructions(line)]
             # One run for all of them: a marker between each two.
             words = assemble(chip, "".join(f"{line}\ns_nop 0xabc\n" for line in lines))
             for line in lines:

@@ -507,57 +507,21 @@ self:
   s_endpgm
 
 // Buffers of bytes: the offset is v2, s17 is 12.
-//# raw_store_byte gfx90a
+//# raw_{store_byte|store_short|store_short_d16_hi|store_dword} gfx90a
   s_mov_b32 s17, 12
-  buffer_store_byte v6, v2, s[12:15], s17 offen
-//# raw_store_short gfx90a
+  buffer_{store_byte v6|store_short v6|store_short_d16_hi v6|store_dword v6}, v2, s[12:15], s17 offen
+//# raw_{store_dwordx2|store_dwordx3|store_dwordx4|load_ubyte} gfx90a
   s_mov_b32 s17, 12
-  buffer_store_short v6, v2, s[12:15], s17 offen
-//# raw_store_short_d16_hi gfx90a
+  buffer_{store_dwordx2 v[6:7]|store_dwordx3 v[6:8]|store_dwordx4 v[6:9]|load_ubyte v10}, v2, s[12:15], s17 offen
+//# raw_{load_sshort|load_short_d16|load_short_d16_hi|load_dword} gfx90a
   s_mov_b32 s17, 12
-  buffer_store_short_d16_hi v6, v2, s[12:15], s17 offen
-//# raw_store_dword gfx90a
+  buffer_{load_sshort v10|load_short_d16 v10|load_short_d16_hi v10|load_dword v10}, v2, s[12:15], s17 offen
+//# raw_{load_dwordx2|load_dwordx3|load_dwordx4} gfx90a
   s_mov_b32 s17, 12
-  buffer_store_dword v6, v2, s[12:15], s17 offen
-//# raw_store_dwordx2 gfx90a
+  buffer_{load_dwordx2 v[10:11]|load_dwordx3 v[10:12]|load_dwordx4 v[10:13]}, v2, s[12:15], s17 offen
+//# raw_{atomic_add|atomic_add_x2} gfx90a
   s_mov_b32 s17, 12
-  buffer_store_dwordx2 v[6:7], v2, s[12:15], s17 offen
-//# raw_store_dwordx3 gfx90a
-  s_mov_b32 s17, 12
-  buffer_store_dwordx3 v[6:8], v2, s[12:15], s17 offen
-//# raw_store_dwordx4 gfx90a
-  s_mov_b32 s17, 12
-  buffer_store_dwordx4 v[6:9], v2, s[12:15], s17 offen
-//# raw_load_ubyte gfx90a
-  s_mov_b32 s17, 12
-  buffer_load_ubyte v10, v2, s[12:15], s17 offen
-//# raw_load_sshort gfx90a
-  s_mov_b32 s17, 12
-  buffer_load_sshort v10, v2, s[12:15], s17 offen
-//# raw_load_short_d16 gfx90a
-  s_mov_b32 s17, 12
-  buffer_load_short_d16 v10, v2, s[12:15], s17 offen
-//# raw_load_short_d16_hi gfx90a
-  s_mov_b32 s17, 12
-  buffer_load_short_d16_hi v10, v2, s[12:15], s17 offen
-//# raw_load_dword gfx90a
-  s_mov_b32 s17, 12
-  buffer_load_dword v10, v2, s[12:15], s17 offen
-//# raw_load_dwordx2 gfx90a
-  s_mov_b32 s17, 12
-  buffer_load_dwordx2 v[10:11], v2, s[12:15], s17 offen
-//# raw_load_dwordx3 gfx90a
-  s_mov_b32 s17, 12
-  buffer_load_dwordx3 v[10:12], v2, s[12:15], s17 offen
-//# raw_load_dwordx4 gfx90a
-  s_mov_b32 s17, 12
-  buffer_load_dwordx4 v[10:13], v2, s[12:15], s17 offen
-//# raw_atomic_add gfx90a
-  s_mov_b32 s17, 12
-  buffer_atomic_add v10, v2, s[12:15], s17 offen glc
-//# raw_atomic_add_x2 gfx90a
-  s_mov_b32 s17, 12
-  buffer_atomic_add_x2 v[10:11], v2, s[12:15], s17 offen glc
+  buffer_{atomic_add v10|atomic_add_x2 v[10:11]}, v2, s[12:15], s17 offen glc
 //# raw_load_lds gfx90a
   s_mov_b32 s17, 12
   s_mov_b32 m0, 0
@@ -751,349 +715,76 @@ give:
   s_endpgm
 
 // Typed buffers with the format of the descriptor, each between vmem_begin and vmem_end.
-//# load_format_x gfx90a
-  buffer_load_format_x v10, v2, s[12:15], 0 offen
-//# load_format_xyzw gfx90a
-  buffer_load_format_xyzw v[10:13], v2, s[12:15], 0 offen
-//# load_format_d16_xyz gfx90a
-  buffer_load_format_d16_xyz v[10:11], v2, s[12:15], 0 offen
-//# load_format_d16_hi_x gfx90a
-  buffer_load_format_d16_hi_x v10, v2, s[12:15], 0 offen
-//# store_format_x gfx90a
-  buffer_store_format_x v6, v2, s[12:15], 0 offen
-//# store_format_xyzw gfx90a
-  buffer_store_format_xyzw v[6:9], v2, s[12:15], 0 offen
-//# store_format_d16_xyzw gfx90a
-  buffer_store_format_d16_xyzw v[6:7], v2, s[12:15], 0 offen
-//# store_format_d16_hi_x gfx90a
-  buffer_store_format_d16_hi_x v6, v2, s[12:15], 0 offen
+//# {load_format_x|load_format_xyzw} gfx90a
+  buffer_{load_format_x v10|load_format_xyzw v[10:13]}, v2, s[12:15], 0 offen
+//# {load_format_d16_xyz|load_format_d16_hi_x} gfx90a
+  buffer_{load_format_d16_xyz v[10:11]|load_format_d16_hi_x v10}, v2, s[12:15], 0 offen
+//# {store_format_x|store_format_xyzw} gfx90a
+  buffer_{store_format_x v6|store_format_xyzw v[6:9]}, v2, s[12:15], 0 offen
+//# {store_format_d16_xyzw|store_format_d16_hi_x} gfx90a
+  buffer_{store_format_d16_xyzw v[6:7]|store_format_d16_hi_x v6}, v2, s[12:15], 0 offen
 
 //# instructions gfx90a
-s_add_u32 s20, s16, s18
-s_sub_u32 s20, s16, s18
-s_add_i32 s20, s16, s18
-s_sub_i32 s20, s16, s18
-s_addc_u32 s20, s16, s18
-s_subb_u32 s20, s16, s18
-s_min_i32 s20, s16, s18
-s_min_u32 s20, s16, s18
-s_max_i32 s20, s16, s18
-s_max_u32 s20, s16, s18
-s_cselect_b32 s20, s16, s18
-s_and_b32 s20, s16, s18
-s_or_b32 s20, s16, s18
-s_xor_b32 s20, s16, s18
-s_andn2_b32 s20, s16, s18
-s_orn2_b32 s20, s16, s18
-s_nand_b32 s20, s16, s18
-s_nor_b32 s20, s16, s18
-s_xnor_b32 s20, s16, s18
-s_lshl_b32 s20, s16, s18
-s_lshr_b32 s20, s16, s18
-s_ashr_i32 s20, s16, s18
-s_bfm_b32 s20, s16, s18
-s_mul_i32 s20, s16, s18
-s_mul_hi_u32 s20, s16, s18
-s_mul_hi_i32 s20, s16, s18
-s_bfe_u32 s20, s16, s18
-s_bfe_i32 s20, s16, s18
-s_absdiff_i32 s20, s16, s18
-s_lshl1_add_u32 s20, s16, s18
-s_lshl2_add_u32 s20, s16, s18
-s_lshl3_add_u32 s20, s16, s18
-s_lshl4_add_u32 s20, s16, s18
-s_pack_ll_b32_b16 s20, s16, s18
-s_pack_lh_b32_b16 s20, s16, s18
-s_pack_hh_b32_b16 s20, s16, s18
-s_cselect_b64 s[20:21], s[16:17], s[18:19]
-s_and_b64 s[20:21], s[16:17], s[18:19]
-s_or_b64 s[20:21], s[16:17], s[18:19]
-s_xor_b64 s[20:21], s[16:17], s[18:19]
-s_andn2_b64 s[20:21], s[16:17], s[18:19]
-s_orn2_b64 s[20:21], s[16:17], s[18:19]
-s_nand_b64 s[20:21], s[16:17], s[18:19]
-s_nor_b64 s[20:21], s[16:17], s[18:19]
-s_xnor_b64 s[20:21], s[16:17], s[18:19]
-s_lshl_b64 s[20:21], s[16:17], s18
-s_lshr_b64 s[20:21], s[16:17], s18
-s_ashr_i64 s[20:21], s[16:17], s18
-s_bfe_u64 s[20:21], s[16:17], s18
-s_bfe_i64 s[20:21], s[16:17], s18
+s_{add_u32|sub_u32|add_i32|sub_i32|addc_u32|subb_u32|min_i32|min_u32|max_i32|max_u32|cselect_b32} s20, s16, s18
+s_{and_b32|or_b32|xor_b32|andn2_b32|orn2_b32|nand_b32|nor_b32|xnor_b32|lshl_b32|lshr_b32|ashr_i32} s20, s16, s18
+s_{bfm_b32|mul_i32|mul_hi_u32|mul_hi_i32|bfe_u32|bfe_i32|absdiff_i32|lshl1_add_u32|lshl2_add_u32} s20, s16, s18
+s_{lshl3_add_u32|lshl4_add_u32|pack_ll_b32_b16|pack_lh_b32_b16|pack_hh_b32_b16} s20, s16, s18
+s_{cselect|and|or|xor|andn2|orn2|nand|nor|xnor}_b64 s[20:21], s[16:17], s[18:19]
+s_{lshl_b64|lshr_b64|ashr_i64|bfe_u64|bfe_i64} s[20:21], s[16:17], s18
 s_bfm_b64 s[20:21], s16, s18
-s_mov_b32 s20, s16
-s_cmov_b32 s20, s16
-s_not_b32 s20, s16
-s_wqm_b32 s20, s16
-s_brev_b32 s20, s16
-s_bcnt0_i32_b32 s20, s16
-s_bcnt1_i32_b32 s20, s16
-s_ff0_i32_b32 s20, s16
-s_ff1_i32_b32 s20, s16
-s_flbit_i32_b32 s20, s16
-s_flbit_i32 s20, s16
-s_sext_i32_i8 s20, s16
-s_sext_i32_i16 s20, s16
-s_bitset0_b32 s20, s16
-s_bitset1_b32 s20, s16
-s_quadmask_b32 s20, s16
-s_abs_i32 s20, s16
-s_mov_b64 s[20:21], s[16:17]
-s_cmov_b64 s[20:21], s[16:17]
-s_not_b64 s[20:21], s[16:17]
-s_wqm_b64 s[20:21], s[16:17]
-s_brev_b64 s[20:21], s[16:17]
-s_quadmask_b64 s[20:21], s[16:17]
-s_bcnt0_i32_b64 s20, s[16:17]
-s_bcnt1_i32_b64 s20, s[16:17]
-s_ff0_i32_b64 s20, s[16:17]
-s_ff1_i32_b64 s20, s[16:17]
-s_flbit_i32_b64 s20, s[16:17]
-s_flbit_i32_i64 s20, s[16:17]
-s_bitset0_b64 s[20:21], s16
-s_bitset1_b64 s[20:21], s16
-s_bitreplicate_b64_b32 s[20:21], s16
-s_and_saveexec_b64 s[20:21], s[16:17]
-s_or_saveexec_b64 s[20:21], s[16:17]
-s_xor_saveexec_b64 s[20:21], s[16:17]
-s_andn2_saveexec_b64 s[20:21], s[16:17]
-s_orn2_saveexec_b64 s[20:21], s[16:17]
-s_nand_saveexec_b64 s[20:21], s[16:17]
-s_nor_saveexec_b64 s[20:21], s[16:17]
-s_xnor_saveexec_b64 s[20:21], s[16:17]
-s_andn1_saveexec_b64 s[20:21], s[16:17]
-s_orn1_saveexec_b64 s[20:21], s[16:17]
-s_andn1_wrexec_b64 s[20:21], s[16:17]
-s_andn2_wrexec_b64 s[20:21], s[16:17]
-s_cmp_eq_i32 s16, s18
-s_cmp_eq_u32 s16, s18
-s_cmp_lg_i32 s16, s18
-s_cmp_lg_u32 s16, s18
-s_cmp_gt_i32 s16, s18
-s_cmp_gt_u32 s16, s18
-s_cmp_ge_i32 s16, s18
-s_cmp_ge_u32 s16, s18
-s_cmp_lt_i32 s16, s18
-s_cmp_lt_u32 s16, s18
-s_cmp_le_i32 s16, s18
-s_cmp_le_u32 s16, s18
-s_cmp_eq_u64 s[16:17], s[18:19]
-s_cmp_lg_u64 s[16:17], s[18:19]
-s_bitcmp0_b32 s16, s18
-s_bitcmp1_b32 s16, s18
-s_bitcmp0_b64 s[16:17], s18
-s_bitcmp1_b64 s[16:17], s18
-s_cmpk_eq_i32 s20, 0x8001
-s_cmpk_eq_u32 s20, 0x8001
-s_cmpk_lg_i32 s20, 0x8001
-s_cmpk_lg_u32 s20, 0x8001
-s_cmpk_gt_i32 s20, 0x8001
-s_cmpk_gt_u32 s20, 0x8001
-s_cmpk_ge_i32 s20, 0x8001
-s_cmpk_ge_u32 s20, 0x8001
-s_cmpk_lt_i32 s20, 0x8001
-s_cmpk_lt_u32 s20, 0x8001
-s_cmpk_le_i32 s20, 0x8001
-s_cmpk_le_u32 s20, 0x8001
-s_movk_i32 s20, 0x8001
-s_cmovk_i32 s20, 0x8001
-s_addk_i32 s20, 0x8001
-s_mulk_i32 s20, 0x8001
+s_{mov_b32|cmov_b32|not_b32|wqm_b32|brev_b32|bcnt0_i32_b32|bcnt1_i32_b32|ff0_i32_b32|ff1_i32_b32} s20, s16
+s_{flbit_i32_b32|flbit_i32|sext_i32_i8|sext_i32_i16|bitset0_b32|bitset1_b32|quadmask_b32|abs_i32} s20, s16
+s_{mov|cmov|not|wqm|brev|quadmask}_b64 s[20:21], s[16:17]
+s_{bcnt0_i32_b64|bcnt1_i32_b64|ff0_i32_b64|ff1_i32_b64|flbit_i32_b64|flbit_i32_i64} s20, s[16:17]
+s_{bitset0_b64|bitset1_b64|bitreplicate_b64_b32} s[20:21], s16
+s_{and|or|xor|andn2|orn2|nand|nor|xnor|andn1|orn1}_saveexec_b64 s[20:21], s[16:17]
+s_{andn1|andn2}_wrexec_b64 s[20:21], s[16:17]
+s_cmp_{eq|lg|gt|ge|lt|le}_{i32|u32} s16, s18
+s_cmp_{eq|lg}_u64 s[16:17], s[18:19]
+s_bitcmp{0_b32 s16|1_b32 s16|0_b64 s[16:17]|1_b64 s[16:17]}, s18
+s_cmpk_{eq|lg|gt|ge|lt|le}_{i32|u32} s20, 0x8001
+s_{mov|cmov|add|mul}k_i32 s20, 0x8001
 // operands other than SGPRs
-s_mov_b32 s20, 0x12345678
-s_mov_b32 s20, -16
-s_mov_b32 s20, 64
-s_mov_b32 s20, 0.5
-s_mov_b32 s20, 0.15915494
-s_mov_b64 s[20:21], -1
-s_mov_b64 s[20:21], 1.0
+s_mov_b32 s20, {0x12345678|-16|64|0.5|0.15915494}
+s_mov_b64 s[20:21], {-1|1.0}
 s_and_b64 s[20:21], s[16:17], 0x80000000
 s_ashr_i64 s[20:21], 0x80000000, 4
-s_mov_b32 s20, src_scc
-s_mov_b32 s20, src_execz
-s_mov_b32 s20, src_vccz
-s_mov_b64 s[20:21], src_shared_base
-s_mov_b64 s[20:21], src_private_limit
+s_mov_b32 s20, src_{scc|execz|vccz}
+s_mov_b64 s[20:21], src_{shared_base|private_limit}
 s_getreg_b32 s20, hwreg(HW_REG_MODE, 4, 4)
 s_getreg_b32 s20, hwreg(HW_REG_SH_MEM_BASES, 16, 16)
-global_load_ubyte v10, v[2:3], off offset:-8
-global_load_sbyte v10, v[2:3], off offset:-8
-global_load_ushort v10, v[2:3], off offset:-8
-global_load_sshort v10, v[2:3], off offset:-8
-global_load_ubyte_d16 v10, v[2:3], off offset:-8
-global_load_ubyte_d16_hi v10, v[2:3], off offset:-8
-global_load_sbyte_d16 v10, v[2:3], off offset:-8
-global_load_sbyte_d16_hi v10, v[2:3], off offset:-8
-global_load_short_d16 v10, v[2:3], off offset:-8
-global_load_short_d16_hi v10, v[2:3], off offset:-8
-global_load_dword v10, v[2:3], off offset:-8
-global_load_dwordx2 v[10:11], v[2:3], off offset:-8
-global_load_dwordx3 v[10:12], v[2:3], off offset:-8
-global_load_dwordx4 v[10:13], v[2:3], off offset:-8
-global_store_byte v[2:3], v6, off offset:-8
-global_store_byte_d16_hi v[2:3], v6, off offset:-8
-global_store_short v[2:3], v6, off offset:-8
-global_store_short_d16_hi v[2:3], v6, off offset:-8
-global_store_dword v[2:3], v6, off offset:-8
-global_store_dwordx2 v[2:3], v[6:7], off offset:-8
-global_store_dwordx3 v[2:3], v[6:8], off offset:-8
-global_store_dwordx4 v[2:3], v[6:9], off offset:-8
-flat_load_ubyte v10, v[2:3] offset:8
-flat_load_sbyte v10, v[2:3] offset:8
-flat_load_ushort v10, v[2:3] offset:8
-flat_load_sshort v10, v[2:3] offset:8
-flat_load_ubyte_d16 v10, v[2:3] offset:8
-flat_load_ubyte_d16_hi v10, v[2:3] offset:8
-flat_load_sbyte_d16 v10, v[2:3] offset:8
-flat_load_sbyte_d16_hi v10, v[2:3] offset:8
-flat_load_short_d16 v10, v[2:3] offset:8
-flat_load_short_d16_hi v10, v[2:3] offset:8
-flat_load_dword v10, v[2:3] offset:8
-flat_load_dwordx2 v[10:11], v[2:3] offset:8
-flat_load_dwordx3 v[10:12], v[2:3] offset:8
-flat_load_dwordx4 v[10:13], v[2:3] offset:8
-flat_store_byte v[2:3], v6 offset:8
-flat_store_byte_d16_hi v[2:3], v6 offset:8
-flat_store_short v[2:3], v6 offset:8
-flat_store_short_d16_hi v[2:3], v6 offset:8
-flat_store_dword v[2:3], v6 offset:8
-flat_store_dwordx2 v[2:3], v[6:7] offset:8
-flat_store_dwordx3 v[2:3], v[6:8] offset:8
-flat_store_dwordx4 v[2:3], v[6:9] offset:8
-buffer_load_ubyte v10, v2, s[12:15], 0 offen offset:4
-buffer_load_sbyte v10, v2, s[12:15], 0 offen offset:4
-buffer_load_ushort v10, v2, s[12:15], 0 offen offset:4
-buffer_load_sshort v10, v2, s[12:15], 0 offen offset:4
-buffer_load_ubyte_d16 v10, v2, s[12:15], 0 offen offset:4
-buffer_load_ubyte_d16_hi v10, v2, s[12:15], 0 offen offset:4
-buffer_load_sbyte_d16 v10, v2, s[12:15], 0 offen offset:4
-buffer_load_sbyte_d16_hi v10, v2, s[12:15], 0 offen offset:4
-buffer_load_short_d16 v10, v2, s[12:15], 0 offen offset:4
-buffer_load_short_d16_hi v10, v2, s[12:15], 0 offen offset:4
-buffer_load_dword v10, v2, s[12:15], 0 offen offset:4
-buffer_load_dwordx2 v[10:11], v2, s[12:15], 0 offen offset:4
-buffer_load_dwordx3 v[10:12], v2, s[12:15], 0 offen offset:4
-buffer_load_dwordx4 v[10:13], v2, s[12:15], 0 offen offset:4
-buffer_load_ubyte v2, s[12:15], 0 offen offset:4 lds
-buffer_load_sbyte v2, s[12:15], 0 offen offset:4 lds
-buffer_load_ushort v2, s[12:15], 0 offen offset:4 lds
-buffer_load_sshort v2, s[12:15], 0 offen offset:4 lds
-buffer_load_dword v2, s[12:15], 0 offen offset:4 lds
-buffer_store_byte v6, v2, s[12:15], 0 offen offset:4
-buffer_store_byte_d16_hi v6, v2, s[12:15], 0 offen offset:4
-buffer_store_short v6, v2, s[12:15], 0 offen offset:4
-buffer_store_short_d16_hi v6, v2, s[12:15], 0 offen offset:4
-buffer_store_dword v6, v2, s[12:15], 0 offen offset:4
-buffer_store_dwordx2 v[6:7], v2, s[12:15], 0 offen offset:4
-buffer_store_dwordx3 v[6:8], v2, s[12:15], 0 offen offset:4
-buffer_store_dwordx4 v[6:9], v2, s[12:15], 0 offen offset:4
-global_atomic_swap v10, v[2:3], v6, off glc
-global_atomic_swap_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_cmpswap v10, v[2:3], v[6:7], off glc
-global_atomic_cmpswap_x2 v[10:11], v[2:3], v[6:9], off glc
-global_atomic_add v10, v[2:3], v6, off glc
-global_atomic_add_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_sub v10, v[2:3], v6, off glc
-global_atomic_sub_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_smin v10, v[2:3], v6, off glc
-global_atomic_smin_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_umin v10, v[2:3], v6, off glc
-global_atomic_umin_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_smax v10, v[2:3], v6, off glc
-global_atomic_smax_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_umax v10, v[2:3], v6, off glc
-global_atomic_umax_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_and v10, v[2:3], v6, off glc
-global_atomic_and_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_or v10, v[2:3], v6, off glc
-global_atomic_or_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_xor v10, v[2:3], v6, off glc
-global_atomic_xor_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_inc v10, v[2:3], v6, off glc
-global_atomic_inc_x2 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_dec v10, v[2:3], v6, off glc
-global_atomic_dec_x2 v[10:11], v[2:3], v[6:7], off glc
-flat_atomic_swap v10, v[2:3], v6 glc
-flat_atomic_swap_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_cmpswap v10, v[2:3], v[6:7] glc
-flat_atomic_cmpswap_x2 v[10:11], v[2:3], v[6:9] glc
-flat_atomic_add v10, v[2:3], v6 glc
-flat_atomic_add_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_sub v10, v[2:3], v6 glc
-flat_atomic_sub_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_smin v10, v[2:3], v6 glc
-flat_atomic_smin_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_umin v10, v[2:3], v6 glc
-flat_atomic_umin_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_smax v10, v[2:3], v6 glc
-flat_atomic_smax_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_umax v10, v[2:3], v6 glc
-flat_atomic_umax_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_and v10, v[2:3], v6 glc
-flat_atomic_and_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_or v10, v[2:3], v6 glc
-flat_atomic_or_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_xor v10, v[2:3], v6 glc
-flat_atomic_xor_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_inc v10, v[2:3], v6 glc
-flat_atomic_inc_x2 v[10:11], v[2:3], v[6:7] glc
-flat_atomic_dec v10, v[2:3], v6 glc
-flat_atomic_dec_x2 v[10:11], v[2:3], v[6:7] glc
-buffer_atomic_swap v10, v2, s[12:15], 0 offen glc
-buffer_atomic_swap_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_cmpswap v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_cmpswap_x2 v[10:13], v2, s[12:15], 0 offen glc
-buffer_atomic_add v10, v2, s[12:15], 0 offen glc
-buffer_atomic_add_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_sub v10, v2, s[12:15], 0 offen glc
-buffer_atomic_sub_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_smin v10, v2, s[12:15], 0 offen glc
-buffer_atomic_smin_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_umin v10, v2, s[12:15], 0 offen glc
-buffer_atomic_umin_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_smax v10, v2, s[12:15], 0 offen glc
-buffer_atomic_smax_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_umax v10, v2, s[12:15], 0 offen glc
-buffer_atomic_umax_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_and v10, v2, s[12:15], 0 offen glc
-buffer_atomic_and_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_or v10, v2, s[12:15], 0 offen glc
-buffer_atomic_or_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_xor v10, v2, s[12:15], 0 offen glc
-buffer_atomic_xor_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_inc v10, v2, s[12:15], 0 offen glc
-buffer_atomic_inc_x2 v[10:11], v2, s[12:15], 0 offen glc
-buffer_atomic_dec v10, v2, s[12:15], 0 offen glc
-buffer_atomic_dec_x2 v[10:11], v2, s[12:15], 0 offen glc
-global_atomic_add v[2:3], v6, off
-global_atomic_add_f32 v[2:3], v6, off
-global_atomic_pk_add_f16 v[2:3], v6, off
-global_atomic_add_f64 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_min_f64 v[10:11], v[2:3], v[6:7], off glc
-global_atomic_max_f64 v[10:11], v[2:3], v[6:7], off glc
+global_load_{ubyte|sbyte|ushort|sshort|ubyte_d16|ubyte_d16_hi|sbyte_d16|sbyte_d16_hi} v10, v[2:3], off offset:-8
+global_load_{short_d16|short_d16_hi|dword} v10, v[2:3], off offset:-8
+global_load_{dwordx2 v[10:11]|dwordx3 v[10:12]|dwordx4 v[10:13]}, v[2:3], off offset:-8
+global_store_{byte|byte_d16_hi|short|short_d16_hi|dword} v[2:3], v6, off offset:-8
+global_store_{dwordx2 v[2:3], v[6:7]|dwordx3 v[2:3], v[6:8]|dwordx4 v[2:3], v[6:9]}, off offset:-8
+flat_load_{ubyte|sbyte|ushort|sshort|ubyte_d16|ubyte_d16_hi|sbyte_d16|sbyte_d16_hi|short_d16} v10, v[2:3] offset:8
+flat_load_{short_d16_hi|dword} v10, v[2:3] offset:8
+flat_load_{dwordx2 v[10:11]|dwordx3 v[10:12]|dwordx4 v[10:13]}, v[2:3] offset:8
+flat_store_{byte|byte_d16_hi|short|short_d16_hi|dword} v[2:3], v6 offset:8
+flat_store_{dwordx2 v[2:3], v[6:7]|dwordx3 v[2:3], v[6:8]|dwordx4 v[2:3], v[6:9]} offset:8
+buffer_load_{ubyte|sbyte|ushort|sshort|ubyte_d16|ubyte_d16_hi|sbyte_d16} v10, v2, s[12:15], 0 offen offset:4
+buffer_load_{sbyte_d16_hi|short_d16|short_d16_hi|dword} v10, v2, s[12:15], 0 offen offset:4
+buffer_load_{dwordx2 v[10:11]|dwordx3 v[10:12]|dwordx4 v[10:13]}, v2, s[12:15], 0 offen offset:4
+buffer_load_{ubyte|sbyte|ushort|sshort|dword} v2, s[12:15], 0 offen offset:4 lds
+buffer_store_{byte|byte_d16_hi|short|short_d16_hi|dword} v6, v2, s[12:15], 0 offen offset:4
+buffer_store_{dwordx2 v[6:7]|dwordx3 v[6:8]|dwordx4 v[6:9]}, v2, s[12:15], 0 offen offset:4
+global_atomic_{swap v10, v[2:3], v6|swap_x2 v[10:11], v[2:3], v[6:7]}, off glc
+global_atomic_{cmpswap v10, v[2:3], v[6:7]|cmpswap_x2 v[10:11], v[2:3], v[6:9]}, off glc
+global_atomic_{add|sub|smin|umin|smax|umax|and|or|xor|inc|dec}{ v10, v[2:3], v6|_x2 v[10:11], v[2:3], v[6:7]}, off glc
+flat_atomic_{swap v10, v[2:3], v6|swap_x2 v[10:11], v[2:3], v[6:7]} glc
+flat_atomic_{cmpswap v10, v[2:3], v[6:7]|cmpswap_x2 v[10:11], v[2:3], v[6:9]} glc
+flat_atomic_{add|sub|smin|umin|smax|umax|and|or|xor|inc|dec}{ v10, v[2:3], v6|_x2 v[10:11], v[2:3], v[6:7]} glc
+buffer_atomic_{swap v10|swap_x2 v[10:11]|cmpswap v[10:11]|cmpswap_x2 v[10:13]}, v2, s[12:15], 0 offen glc
+buffer_atomic_{add|sub|smin|umin|smax|umax|and|or|xor|inc|dec}{ v10, v2|_x2 v[10:11], v2}, s[12:15], 0 offen glc
+global_atomic_{add|add_f32|pk_add_f16} v[2:3], v6, off
+global_atomic_{add_f64|min_f64|max_f64} v[10:11], v[2:3], v[6:7], off glc
 global_load_dword v10, v2, s[12:13] offset:4
 global_store_dword v2, v6, s[12:13] offset:4
-ds_read_u8 v10, v2 offset:4
-ds_read_i8 v10, v2 offset:4
-ds_read_u16 v10, v2 offset:4
-ds_read_i16 v10, v2 offset:4
-ds_read_u8_d16 v10, v2 offset:4
-ds_read_u8_d16_hi v10, v2 offset:4
-ds_read_i8_d16 v10, v2 offset:4
-ds_read_i8_d16_hi v10, v2 offset:4
-ds_read_u16_d16 v10, v2 offset:4
-ds_read_u16_d16_hi v10, v2 offset:4
-ds_read_b32 v10, v2 offset:4
-ds_read_b64 v[10:11], v2 offset:4
-ds_read_b96 v[10:12], v2 offset:4
-ds_read_b128 v[10:13], v2 offset:4
-ds_write_b8 v2, v6 offset:4
-ds_write_b8_d16_hi v2, v6 offset:4
-ds_write_b16 v2, v6 offset:4
-ds_write_b16_d16_hi v2, v6 offset:4
-ds_write_b32 v2, v6 offset:4
-ds_write_b64 v2, v[6:7] offset:4
-ds_write_b96 v2, v[6:8] offset:4
-ds_write_b128 v2, v[6:9] offset:4
+ds_read_{u8|i8|u16|i16|u8_d16|u8_d16_hi|i8_d16|i8_d16_hi|u16_d16|u16_d16_hi|b32} v10, v2 offset:4
+ds_read_{b64 v[10:11]|b96 v[10:12]|b128 v[10:13]}, v2 offset:4
+ds_write_{b8|b8_d16_hi|b16|b16_d16_hi|b32} v2, v6 offset:4
+ds_write_b{64 v2, v[6:7]|96 v2, v[6:8]|128 v2, v[6:9]} offset:4
 ds_read2_b32 v[10:11], v2 offset0:1 offset1:3
 ds_write2_b32 v2, v6, v8 offset0:1 offset1:3
 ds_read2st64_b32 v[10:11], v2 offset0:0 offset1:1
@@ -1112,66 +803,17 @@ ds_wrxchg2_rtn_b64 v[10:13], v2, v[6:7], v[8:9] offset0:0 offset1:1
 ds_mskor_rtn_b64 v[10:11], v2, v[6:7], v[8:9]
 ds_cmpst_rtn_b64 v[10:11], v2, v[6:7], v[8:9]
 ds_cmpst_b64 v2, v[6:7], v[8:9]
-ds_add_rtn_u32 v10, v2, v6
-ds_add_u32 v2, v6
-ds_add_rtn_u64 v[10:11], v2, v[6:7]
-ds_add_u64 v2, v[6:7]
-ds_sub_rtn_u32 v10, v2, v6
-ds_sub_u32 v2, v6
-ds_sub_rtn_u64 v[10:11], v2, v[6:7]
-ds_sub_u64 v2, v[6:7]
-ds_rsub_rtn_u32 v10, v2, v6
-ds_rsub_u32 v2, v6
-ds_rsub_rtn_u64 v[10:11], v2, v[6:7]
-ds_rsub_u64 v2, v[6:7]
-ds_inc_rtn_u32 v10, v2, v6
-ds_inc_u32 v2, v6
-ds_inc_rtn_u64 v[10:11], v2, v[6:7]
-ds_inc_u64 v2, v[6:7]
-ds_dec_rtn_u32 v10, v2, v6
-ds_dec_u32 v2, v6
-ds_dec_rtn_u64 v[10:11], v2, v[6:7]
-ds_dec_u64 v2, v[6:7]
-ds_min_rtn_u32 v10, v2, v6
-ds_min_u32 v2, v6
-ds_min_rtn_u64 v[10:11], v2, v[6:7]
-ds_min_u64 v2, v[6:7]
-ds_max_rtn_u32 v10, v2, v6
-ds_max_u32 v2, v6
-ds_max_rtn_u64 v[10:11], v2, v[6:7]
-ds_max_u64 v2, v[6:7]
-ds_min_rtn_i32 v10, v2, v6
-ds_min_rtn_i64 v[10:11], v2, v[6:7]
-ds_max_rtn_i32 v10, v2, v6
-ds_max_rtn_i64 v[10:11], v2, v[6:7]
-ds_and_rtn_b32 v10, v2, v6
-ds_and_b32 v2, v6
-ds_and_rtn_b64 v[10:11], v2, v[6:7]
-ds_and_b64 v2, v[6:7]
-ds_or_rtn_b32 v10, v2, v6
-ds_or_b32 v2, v6
-ds_or_rtn_b64 v[10:11], v2, v[6:7]
-ds_or_b64 v2, v[6:7]
-ds_xor_rtn_b32 v10, v2, v6
-ds_xor_b32 v2, v6
-ds_xor_rtn_b64 v[10:11], v2, v[6:7]
-ds_xor_b64 v2, v[6:7]
-ds_add_rtn_f32 v10, v2, v6
-ds_min_rtn_f32 v10, v2, v6
-ds_max_rtn_f32 v10, v2, v6
+ds_{add|sub|rsub|inc|dec|min|max}{_rtn_u32 v10, v2, v6|_u32 v2, v6|_rtn_u64 v[10:11], v2, v[6:7]|_u64 v2, v[6:7]}
+ds_{min|max}{_rtn_i32 v10, v2, v6|_rtn_i64 v[10:11], v2, v[6:7]}
+ds_{and|or|xor}{_rtn_b32 v10, v2, v6|_b32 v2, v6|_rtn_b64 v[10:11], v2, v[6:7]|_b64 v2, v[6:7]}
+ds_{add_rtn_f32|min_rtn_f32|max_rtn_f32} v10, v2, v6
 ds_add_f32 v2, v6
 ds_cmpst_rtn_f32 v10, v2, v6, v8
-ds_add_rtn_f64 v[10:11], v2, v[6:7]
-ds_min_rtn_f64 v[10:11], v2, v[6:7]
-ds_max_rtn_f64 v[10:11], v2, v[6:7]
+ds_{add_rtn_f64|min_rtn_f64|max_rtn_f64} v[10:11], v2, v[6:7]
 ds_add_f64 v2, v[6:7]
 ds_cmpst_rtn_f64 v[10:11], v2, v[6:7], v[8:9]
-ds_bpermute_b32 v10, v2, v6
-ds_permute_b32 v10, v2, v6
-ds_swizzle_b32 v10, v6 offset:swizzle(QUAD_PERM,3,2,1,0)
-ds_swizzle_b32 v10, v6 offset:swizzle(REVERSE,8)
-ds_swizzle_b32 v10, v6 offset:swizzle(BROADCAST,4,2)
-ds_swizzle_b32 v10, v6 offset:swizzle(SWAP,16)
+ds_{bpermute|permute}_b32 v10, v2, v6
+ds_swizzle_b32 v10, v6 offset:swizzle({QUAD_PERM,3,2,1,0|REVERSE,8|BROADCAST,4,2|SWAP,16})
 tbuffer_load_format_xyzw v[10:13], v2, s[12:15], 0 format:[BUF_DATA_FORMAT_2_10_10_10,BUF_NUM_FORMAT_SNORM] offen
 tbuffer_load_format_xy v[10:11], v2, s[12:15], 0 format:[BUF_NUM_FORMAT_FLOAT] offen
 tbuffer_load_format_x v10, v2, s[12:15], 0 offen offset:4
@@ -1179,11 +821,7 @@ tbuffer_store_format_xyz v[6:8], v2, s[12:15], 0 format:[BUF_DATA_FORMAT_16_16_1
 tbuffer_load_format_d16_xy v10, v2, s[12:15], 0 format:[BUF_DATA_FORMAT_32_32_32_32,BUF_NUM_FORMAT_SINT] offen
 
 //# instructions gfx942
-global_load_lds_ubyte v[2:3], off offset:4
-global_load_lds_sbyte v[2:3], off offset:4
-global_load_lds_ushort v[2:3], off offset:4
-global_load_lds_sshort v[2:3], off offset:4
-global_load_lds_dword v[2:3], off offset:4
+global_load_lds_{ubyte|sbyte|ushort|sshort|dword} v[2:3], off offset:4
 
 //# forms gfx90a
 // decoded, not executed: one of each encoding and form
