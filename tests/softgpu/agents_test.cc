@@ -49,13 +49,7 @@ TEST_F(Agents, isa_carries_the_target_features)
 }
 
 class WithoutEcc : public Agents {
-  void SetUp() override
-  {
-    if (!functions())
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-    option("sramecc", 0);
-    Agents::SetUp();
-  }
+  void configure() override { option("sramecc", 0); }
 };
 
 TEST_F(WithoutEcc, isa_carries_the_target_features)
@@ -67,13 +61,10 @@ TEST_F(WithoutEcc, isa_carries_the_target_features)
 }
 
 class ThreeAgents : public Agents {
-  void SetUp() override
+  void configure() override
   {
-    if (!functions())
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
     option("gpus", 3);
     option("vram_mib", 64);
-    Agents::SetUp();
   }
 };
 
@@ -87,11 +78,7 @@ TEST_F(ThreeAgents, each_with_its_own_memory)
     gpu = agent;
     hsa_queue_t *made = queue();
     ASSERT_NE(made, nullptr);
-    hsa_signal_t done = signal(1);
-    hsa_barrier_and_packet_t barrier{};
-    barrier.completion_signal = done;
-    submit(made, &barrier, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
-    EXPECT_TRUE(reaches(done, 0));
+    EXPECT_TRUE(reaches(submit_barrier(made), 0));
   }
 }
 
@@ -103,13 +90,7 @@ TEST_F(ThreeAgents, shape_is_fixed_while_open)
 }
 
 class OtherChip : public Agents, public ::testing::WithParamInterface<uint64_t> {
-  void SetUp() override
-  {
-    if (!functions())
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-    option("chip", GetParam());
-    Agents::SetUp();
-  }
+  void configure() override { option("chip", GetParam()); }
 };
 
 TEST_P(OtherChip, is_listed)

@@ -11,9 +11,7 @@ protected:
     Kernel kernel = load("lds_checks-gfx90a-v5.co", name);
     auto *out = (uint32_t *)host_memory(4096);
     hsa_queue_t *q = queue();
-    hsa_signal_t done = signal(1);
-    auto dispatch = packet(kernel, kernargs({(uint64_t)out, argument}), items, items, done);
-    submit(q, &dispatch, dispatch_header());
+    hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)out, argument}), items, items);
     if (reaches_or_fails(q, done))
       return "";
     EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
@@ -73,10 +71,8 @@ TEST_F(Checks, use_of_what_is_beyond_lds_is_told)
   for (bool is_checked : {false, true}) {
     option("check_lds", is_checked);
     hsa_queue_t *q = queue();
-    hsa_signal_t done = signal(1);
     out[0] = 1;
-    auto dispatch = packet(kernel, kernargs({(uint64_t)out, 65536}), 1, 1, done);
-    submit(q, &dispatch, dispatch_header());
+    hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)out, 65536}));
     EXPECT_EQ(reaches_or_fails(q, done), !is_checked);
     if (!is_checked) {
       EXPECT_EQ(out[0], 0u) << "what it stored was dropped, and reads as 0";
@@ -129,9 +125,7 @@ protected:
     hsa_queue_t *q = queue();
     std::string text;
     for (int i = 0; i < 2; ++i) { // what was said is for one dispatch
-      hsa_signal_t done = signal(1);
-      auto dispatch = packet(kernel, arguments, 64, 64, done);
-      submit(q, &dispatch, dispatch_header());
+      hsa_signal_t done = start(q, kernel, arguments, 64, 64);
       if (reaches_or_fails(q, done))
         continue;
       EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);

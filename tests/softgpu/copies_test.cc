@@ -114,25 +114,14 @@ TEST_F(Copies, are_timed_on_the_systems_clock)
 TEST_F(Copies, beyond_live_memory_are_a_memory_fault_of_the_device)
 {
   SKIP_WITHOUT_INTERRUPTS();
-  struct Seen {
-    std::atomic<bool> fault{false};
-    uint64_t address = 0;
-  } seen;
-  ASSERT_EQ(hsa->hsa_amd_register_system_event_handler(
-                [](const hsa_amd_event_t *event, void *data) {
-                  auto *noted = static_cast<Seen *>(data);
-                  noted->address = event->memory_fault.virtual_address;
-                  noted->fault = event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT;
-                  return HSA_STATUS_SUCCESS;
-                },
-                &seen),
-            HSA_STATUS_SUCCESS);
+  MemoryFault seen;
+  notice(&seen);
   hsa_signal_t done = signal(1);
   ASSERT_EQ(hsa->hsa_amd_memory_async_copy(device, gpu, (void *)0x1000, cpu, 64, 0, nullptr, done),
             HSA_STATUS_SUCCESS);
-  for (int i = 0; i < 5000 && !seen.fault; ++i)
+  for (int i = 0; i < 5000 && !seen.is_seen; ++i)
     usleep(1000);
-  EXPECT_TRUE(seen.fault);
+  EXPECT_TRUE(seen.is_seen);
   EXPECT_EQ(seen.address, 0x1000u);
   EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
 }

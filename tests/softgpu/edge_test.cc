@@ -10,9 +10,7 @@ protected:
   void run(const Kernel &kernel, void *arguments)
   {
     hsa_queue_t *q = queue();
-    hsa_signal_t done = signal(1);
-    auto dispatch = packet(kernel, arguments, 64, 64, done);
-    submit(q, &dispatch, dispatch_header());
+    hsa_signal_t done = start(q, kernel, arguments, 64, 64);
     ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
   }
 
@@ -61,13 +59,7 @@ TEST_F(Edge, halves_are_put_together_as_for_sram_ecc)
 }
 
 class EdgeWithoutEcc : public Edge {
-  void SetUp() override
-  {
-    if (!functions())
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-    option("sramecc", 0);
-    Edge::SetUp();
-  }
+  void configure() override { option("sramecc", 0); }
 };
 
 TEST_F(EdgeWithoutEcc, halves_are_loaded_into_each_others_registers)

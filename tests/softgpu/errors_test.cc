@@ -20,13 +20,10 @@ protected:
   void expect(const void *packet, uint32_t header, hsa_status_t status, const char *text)
   {
     hsa_queue_t *q = queue(), *other = queue();
-    hsa_signal_t behind = signal(1), elsewhere = signal(1);
-    hsa_barrier_and_packet_t barrier{};
-    barrier.completion_signal = behind;
     softgpu_counters_t before{}, after{};
     hsa->counters(&before, sizeof(before));
     uint64_t index = submit(q, packet, header);
-    submit(q, &barrier, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+    hsa_signal_t behind = submit_barrier(q);
     EXPECT_EQ(as_of_5_2(queue_error()), status) << text;
 
     std::string why = fault_text(q);
@@ -45,9 +42,7 @@ protected:
     }
     EXPECT_EQ(hsa->hsa_queue_load_read_index_scacquire(q), index);
     EXPECT_EQ(hsa->hsa_signal_load_scacquire(behind), 1);
-    barrier.completion_signal = elsewhere;
-    submit(other, &barrier, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
-    EXPECT_TRUE(reaches(elsewhere, 0));
+    EXPECT_TRUE(reaches(submit_barrier(other), 0));
     EXPECT_EQ(hsa->queue_fault(other, nullptr, 0), 0u);
     EXPECT_FALSE(hsa->queue_fault_info(other, &info, sizeof(info)));
   }

@@ -22,23 +22,12 @@ protected:
     Kernels::TearDown();
   }
 
-  // A barrier packet, the cheapest one that completes.
   hsa_barrier_and_packet_t barrier(hsa_signal_t done)
   {
     hsa_barrier_and_packet_t packet{};
     packet.completion_signal = done;
     return packet;
   }
-
-  hsa_signal_t submit_barrier(hsa_queue_t *to)
-  {
-    hsa_signal_t done = signal(1);
-    auto packet = barrier(done);
-    submit(to, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
-    return done;
-  }
-
-  bool pending(hsa_signal_t done) { return hsa->hsa_signal_load_scacquire(done) == 1; }
 
   uint64_t injected()
   {
@@ -295,9 +284,7 @@ TEST_F(Inject, a_slow_device)
   option("slowdown", 10);
   uint64_t before = injected();
   ASSERT_TRUE(hsa->inject("stall", q, 1, 0)); // shows when it is the packet's turn
-  hsa_signal_t done = signal(1);
-  auto dispatch = packet(kernel, kernargs({(uint64_t)flag}), 1, 1, done);
-  submit(q, &dispatch, dispatch_header());
+  hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)flag}));
   ASSERT_TRUE(injected_since(before));
   std::this_thread::sleep_for(milliseconds(20));
   uint64_t released = 0;

@@ -52,6 +52,14 @@ hsa_kernel_dispatch_packet_t Kernels::packet(const Kernel &kernel, void *kernarg
   return made;
 }
 
+hsa_signal_t Kernels::start(hsa_queue_t *on, const Kernel &kernel, void *kernarg, uint32_t grid,
+                            uint16_t workgroup)
+{
+  auto made = packet(kernel, kernarg, grid, workgroup, signal(1));
+  submit(on, &made, dispatch_header());
+  return made.completion_signal;
+}
+
 void *Kernels::kernargs(std::vector<uint64_t> words)
 {
   void *memory = host_memory(4096);

@@ -17,6 +17,10 @@ protected:
   hsa_kernel_dispatch_packet_t packet(const Kernel &kernel, void *kernarg, uint32_t grid,
                                       uint16_t workgroup, hsa_signal_t done);
 
+  // Its signal, 1 until it is done.
+  hsa_signal_t start(hsa_queue_t *queue, const Kernel &kernel, void *kernarg, uint32_t grid = 1,
+                     uint16_t workgroup = 1);
+
   // A zeroed kernarg segment that starts with the given words.
   void *kernargs(std::vector<uint64_t> words);
 

@@ -100,16 +100,10 @@ TEST_F(Kernels, scratch_too_large_to_keep_is_given_back)
   auto *out = (uint32_t *)host_memory(256);
   hsa_queue_t *q = queue();
   for (int i = 0; i < 3; ++i) {
-    hsa_signal_t done = signal(1);
-    auto dispatch = packet(kernel, kernargs({(uint64_t)out, 3}), 64, 64, done);
-    submit(q, &dispatch, dispatch_header());
+    hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)out, 3}), 64, 64);
     ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
   }
-  hsa_signal_t done = signal(1);
-  hsa_barrier_and_packet_t barrier{};
-  barrier.completion_signal = done;
-  submit(q, &barrier, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
-  ASSERT_TRUE(reaches(done, 0));
+  ASSERT_TRUE(reaches(submit_barrier(q), 0));
   EXPECT_EQ(((amd_queue_t *)q)->scratch_backing_memory_byte_size, 0u);
 }
 
@@ -118,9 +112,7 @@ TEST_F(Kernels, illegal_instruction)
   Kernel kernel = load("illegal-gfx90a-v5.co", "illegal");
   auto *out = (uint32_t *)host_memory(64);
   hsa_queue_t *q = queue();
-  hsa_signal_t done = signal(1);
-  auto dispatch = packet(kernel, kernargs({(uint64_t)out}), 1, 1, done);
-  submit(q, &dispatch, dispatch_header());
+  hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)out}));
   EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
   EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
   softgpu_fault_info_t info{};
@@ -135,9 +127,7 @@ TEST_F(Kernels, an_abort_is_an_exception)
 {
   Kernel kernel = load("fault-gfx90a-v5.co", "fault_trap");
   hsa_queue_t *q = queue();
-  hsa_signal_t done = signal(1);
-  auto dispatch = packet(kernel, kernargs({1}), 1, 1, done);
-  submit(q, &dispatch, dispatch_header());
+  hsa_signal_t done = start(q, kernel, kernargs({1}));
   EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_EXCEPTION);
   EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
   EXPECT_NE(fault_text(q).find("s_trap 0x2"), std::string::npos) << fault_text(q);
@@ -179,10 +169,8 @@ TEST_F(Kernels, runaway_is_stopped_by_the_limit)
   auto *flag = (uint32_t *)host_memory(64);
   *flag = 0;
   hsa_queue_t *q = queue();
-  hsa_signal_t done = signal(1);
   option("timeout_ms", 100);
-  auto dispatch = packet(kernel, kernargs({(uint64_t)flag}), 1, 1, done);
-  submit(q, &dispatch, dispatch_header());
+  hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)flag}));
   EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_EXCEPTION);
   EXPECT_NE(fault_text(q), "");
 }
@@ -193,16 +181,10 @@ TEST_F(Kernels, a_queue_goes_away_while_its_kernel_runs)
   auto *flag = (uint32_t *)host_memory(64);
   *flag = 0;
   hsa_queue_t *q = queue(), *other = queue();
-  hsa_signal_t done = signal(1);
-  auto dispatch = packet(kernel, kernargs({(uint64_t)flag}), 1, 1, done);
-  submit(q, &dispatch, dispatch_header());
+  hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)flag}));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   // Another queue works meanwhile.
-  hsa_signal_t elsewhere = signal(1);
-  hsa_barrier_and_packet_t barrier{};
-  barrier.completion_signal = elsewhere;
-  submit(other, &barrier, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
-  EXPECT_TRUE(reaches(elsewhere, 0));
+  EXPECT_TRUE(reaches(submit_barrier(other), 0));
   queue_destroy(q);
   EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
 }
@@ -213,9 +195,7 @@ TEST_F(Kernels, a_kernel_sees_what_the_host_stores_while_it_runs)
   auto *flag = (uint32_t *)host_memory(64);
   *flag = 0;
   hsa_queue_t *q = queue();
-  hsa_signal_t done = signal(1);
-  auto dispatch = packet(kernel, kernargs({(uint64_t)flag}), 1, 1, done);
-  submit(q, &dispatch, dispatch_header());
+  hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)flag}));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
   __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
@@ -228,9 +208,7 @@ TEST_F(Kernels, memory_is_freed_under_a_running_kernel)
   auto *flag = (uint32_t *)device_memory(4096);
   *flag = 0;
   hsa_queue_t *q = queue();
-  hsa_signal_t done = signal(1);
-  auto dispatch = packet(kernel, kernargs({(uint64_t)flag}), 1, 1, done);
-  submit(q, &dispatch, dispatch_header());
+  hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)flag}));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   release(flag);
   EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);

@@ -24,11 +24,7 @@ TEST_P(Newer, lists_the_chip_as_what_it_is)
   EXPECT_STREQ(name, expected);
   hsa_queue_t *q = queue();
   ASSERT_NE(q, nullptr);
-  hsa_signal_t done = signal(1);
-  hsa_barrier_and_packet_t barrier{};
-  barrier.completion_signal = done;
-  submit(q, &barrier, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
-  EXPECT_TRUE(reaches(done, 0));
+  EXPECT_TRUE(reaches(submit_barrier(q), 0));
 }
 
 // By the runtime's own kernels and copy engines.

@@ -45,13 +45,7 @@ TEST_F(Pools, locked_host_memory_has_two_addresses)
 }
 
 class SmallPool : public Runtime {
-  void SetUp() override
-  {
-    if (!functions())
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-    option("vram_mib", 64);
-    Runtime::SetUp();
-  }
+  void configure() override { option("vram_mib", 64); }
 };
 
 TEST_F(SmallPool, refuses_more_than_there_is_and_takes_back)

@@ -37,9 +37,7 @@ TEST_F(Rest, idle_queues_use_no_processor_time)
   hsa_queue_t *queues[4];
   for (auto &q : queues) {
     q = queue();
-    hsa_signal_t done = signal(1);
-    barrier(q, done);
-    ASSERT_TRUE(reaches(done, 0));
+    ASSERT_TRUE(reaches(submit_barrier(q), 0));
   }
   std::this_thread::sleep_for(milliseconds(50));
   double before = cpu_seconds();
@@ -52,9 +50,7 @@ TEST_F(Rest, a_sleeping_queue_wakes_for_every_doorbell)
   hsa_queue_t *q = queue();
   for (int i = 0; i < 50; ++i) {
     std::this_thread::sleep_for(milliseconds(i % 5)); // asleep, falling asleep, awake
-    hsa_signal_t done = signal(1);
-    barrier(q, done);
-    ASSERT_TRUE(reaches(done, 0)) << i;
+    ASSERT_TRUE(reaches(submit_barrier(q), 0)) << i;
   }
 }
 
@@ -108,13 +104,7 @@ TEST_F(InTurn, on_one_processor)
 }
 
 class Polling : public Rest {
-  void SetUp() override
-  {
-    if (!functions())
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
-    option("userfaultfd", 0);
-    Rest::SetUp();
-  }
+  void configure() override { option("userfaultfd", 0); }
 };
 
 TEST_F(Polling, finds_packets_without_userfaultfd)
@@ -124,9 +114,7 @@ TEST_F(Polling, finds_packets_without_userfaultfd)
   hsa_queue_t *q = queue();
   for (int i = 0; i < 20; ++i) {
     std::this_thread::sleep_for(milliseconds(i % 5));
-    hsa_signal_t done = signal(1);
-    barrier(q, done);
-    ASSERT_TRUE(reaches(done, 0)) << i;
+    ASSERT_TRUE(reaches(submit_barrier(q), 0)) << i;
   }
   hsa->counters(&after, sizeof(after));
   EXPECT_EQ(after.doorbell_wakeups, before.doorbell_wakeups);
@@ -153,9 +141,7 @@ TEST_F(Rest, paused_processors_leave_everything_alone)
 TEST_F(Rest, doorbells_are_plain_memory_while_paused)
 {
   hsa_queue_t *q = queue();
-  hsa_signal_t done = signal(1);
-  barrier(q, done);
-  ASSERT_TRUE(reaches(done, 0));
+  ASSERT_TRUE(reaches(submit_barrier(q), 0));
   std::this_thread::sleep_for(milliseconds(20)); // asleep behind its doorbell
   softgpu_counters_t before{}, after{};
   hsa->counters(&before, sizeof(before));
@@ -170,8 +156,7 @@ TEST_F(Rest, queues_come_and_go_while_paused)
 {
   hsa->pause();
   hsa_queue_t *first = queue(), *second = queue();
-  hsa_signal_t done = signal(1);
-  barrier(second, done);
+  hsa_signal_t done = submit_barrier(second);
   queue_destroy(first);
   EXPECT_EQ(hsa->hsa_queue_load_read_index_scacquire(second), 0u);
   hsa->resume();
@@ -207,18 +192,14 @@ TEST_F(Rest, starts_again_after_shutdown)
     gpus.clear();
     SetUp();
     hsa_queue_t *q = queue();
-    hsa_signal_t done = signal(1);
-    barrier(q, done);
-    EXPECT_TRUE(reaches(done, 0));
+    EXPECT_TRUE(reaches(submit_barrier(q), 0));
   }
 }
 
 TEST_F(Rest, a_forked_child_leaves_without_the_device)
 {
   hsa_queue_t *q = queue();
-  hsa_signal_t done = signal(1);
-  barrier(q, done);
-  ASSERT_TRUE(reaches(done, 0));
+  ASSERT_TRUE(reaches(submit_barrier(q), 0));
   EXPECT_EQ(in_exiting_child([&] {
               softgpu_fault_info_t info;
               if (hsa->queue_fault_info(q, &info, sizeof(info)))
@@ -228,9 +209,7 @@ TEST_F(Rest, a_forked_child_leaves_without_the_device)
             }),
             0);
   // The parent's device is none the worse.
-  hsa_signal_t again = signal(1);
-  barrier(q, again);
-  EXPECT_TRUE(reaches(again, 0));
+  EXPECT_TRUE(reaches(submit_barrier(q), 0));
 }
 
 TEST(exit, without_shutdown_is_clean)

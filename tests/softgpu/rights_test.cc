@@ -14,13 +14,10 @@ protected:
     softgpu_fault_info_t info{};
   };
 
-  void SetUp() override
+  void configure() override
   {
-    if (!functions())
-      GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
     option("gpus", 2);
     option("reference", GetParam());
-    Runtime::SetUp();
   }
 
   Outcome outcome(hsa_queue_t *q, hsa_signal_t done)
@@ -47,10 +44,8 @@ protected:
   {
     gpu = gpus[device];
     hsa_queue_t *q = queue();
-    hsa_signal_t done = signal(1);
-    auto made =
-        packet(load("fault-gfx90a-v5.co", kernel), kernargs(std::move(arguments)), 1, 1, done);
-    submit(q, &made, dispatch_header());
+    hsa_signal_t done =
+        start(q, load("fault-gfx90a-v5.co", kernel), kernargs(std::move(arguments)));
     return outcome(q, done);
   }
 
@@ -128,9 +123,7 @@ TEST_P(Rights, are_lost_while_a_kernel_runs)
   allow(flag, {gpus[0], gpus[1]});
   gpu = gpus[1];
   hsa_queue_t *q = queue();
-  hsa_signal_t done = signal(1);
-  auto made = packet(load("spin-gfx90a-v5.co", "spin"), kernargs({(uint64_t)flag}), 1, 1, done);
-  submit(q, &made, dispatch_header());
+  hsa_signal_t done = start(q, load("spin-gfx90a-v5.co", "spin"), kernargs({(uint64_t)flag}));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(hsa->hsa_signal_load_scacquire(done), 1);
   allow(flag, {gpus[0]});
@@ -181,19 +174,8 @@ TEST_P(Rights, of_arguments_and_code)
 TEST_P(Rights, of_copy_engines)
 {
   SKIP_WITHOUT_INTERRUPTS();
-  struct Seen {
-    std::atomic<bool> fault{false};
-    uint64_t address = 0;
-  } seen;
-  ASSERT_EQ(hsa->hsa_amd_register_system_event_handler(
-                [](const hsa_amd_event_t *event, void *data) {
-                  auto *noted = static_cast<Seen *>(data);
-                  noted->address = event->memory_fault.virtual_address;
-                  noted->fault = event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT;
-                  return HSA_STATUS_SUCCESS;
-                },
-                &seen),
-            HSA_STATUS_SUCCESS);
+  MemoryFault seen;
+  notice(&seen);
   auto *from = word(device_memory(4096));
   hsa_amd_memory_pool_t pool{};
   hsa->hsa_amd_agent_iterate_memory_pools(
@@ -216,14 +198,14 @@ TEST_P(Rights, of_copy_engines)
             HSA_STATUS_SUCCESS);
   EXPECT_TRUE(reaches(done, 0));
   EXPECT_EQ(*word(to), 6u);
-  EXPECT_FALSE(seen.fault);
+  EXPECT_FALSE(seen.is_seen);
   allow(to, {gpus[1]});
   *from = 7;
   ASSERT_EQ(hsa->hsa_amd_memory_async_copy(to, gpus[1], from, gpus[0], 4096, 0, nullptr, never),
             HSA_STATUS_SUCCESS);
-  for (int i = 0; i < 10000 && !seen.fault; ++i)
+  for (int i = 0; i < 10000 && !seen.is_seen; ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_TRUE(seen.fault);
+  EXPECT_TRUE(seen.is_seen);
   EXPECT_EQ(seen.address, (uint64_t)to);
   EXPECT_EQ(*word(to), 6u);
   EXPECT_EQ(hsa->hsa_signal_load_scacquire(never), 1);
@@ -316,10 +298,8 @@ TEST_P(Rights, of_scratch_are_the_devices)
 {
   auto *out = word(host_memory(256));
   hsa_queue_t *q = queue();
-  hsa_signal_t done = signal(1);
-  auto made =
-      packet(load("scratch-gfx90a-v5.co", "scratch"), kernargs({(uint64_t)out, 3}), 64, 64, done);
-  submit(q, &made, dispatch_header());
+  hsa_signal_t done =
+      start(q, load("scratch-gfx90a-v5.co", "scratch"), kernargs({(uint64_t)out, 3}), 64, 64);
   ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
   auto *scratch = (void *)((amd_queue_t *)q)->scratch_backing_memory_location;
   ASSERT_NE(scratch, nullptr);

@@ -178,6 +178,7 @@ void Runtime::SetUp()
   hsa = functions();
   if (!hsa)
     GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
+  configure();
   ASSERT_EQ(hsa->hsa_init(), HSA_STATUS_SUCCESS);
   initialized_ = true;
   std::vector<hsa_agent_t> agents;
@@ -266,6 +267,11 @@ bool Runtime::reaches(hsa_signal_t awaited, hsa_signal_value_t value)
   return reached;
 }
 
+bool Runtime::pending(hsa_signal_t awaited)
+{
+  return hsa->hsa_signal_load_scacquire(awaited) == 1;
+}
+
 hsa_queue_t *Runtime::queue(uint32_t packets)
 {
   hsa_queue_t *made = nullptr;
@@ -328,6 +334,27 @@ uint64_t Runtime::submit(hsa_queue_t *to, const void *packet, uint32_t header)
   uint64_t index = publish(to, packet, header);
   ring(to, index);
   return index;
+}
+
+hsa_signal_t Runtime::submit_barrier(hsa_queue_t *to)
+{
+  hsa_barrier_and_packet_t packet{};
+  packet.completion_signal = signal(1);
+  submit(to, &packet, packet_header(HSA_PACKET_TYPE_BARRIER_AND));
+  return packet.completion_signal;
+}
+
+void Runtime::notice(MemoryFault *fault)
+{
+  ASSERT_EQ(hsa->hsa_amd_register_system_event_handler(
+                [](const hsa_amd_event_t *event, void *data) {
+                  auto *noted = static_cast<MemoryFault *>(data);
+                  noted->address = event->memory_fault.virtual_address;
+                  noted->is_seen = event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+                  return HSA_STATUS_SUCCESS;
+                },
+                fault),
+            HSA_STATUS_SUCCESS);
 }
 
 uint32_t packet_header(hsa_packet_type_t type, bool barrier)

@@ -97,12 +97,12 @@ private:
   std::thread thread_;
 };
 
-// A test between hsa_init() and hsa_shut_down(), with the first GPU and its pools at hand. Derived
-// classes set options before SetUp() of this one.
+// A test between hsa_init() and hsa_shut_down(), with the first GPU and its pools at hand.
 class Runtime : public ::testing::Test {
 protected:
   void SetUp() override;
   void TearDown() override;
+  virtual void configure() {} // sets options before hsa_init()
 
   // What must be set while the device is closed; TearDown() puts the old value back.
   void option(const char *name, uint64_t value);
@@ -114,6 +114,7 @@ protected:
   hsa_signal_t signal(hsa_signal_value_t value);
   // Waits for `value`, at most ten seconds.
   bool reaches(hsa_signal_t signal, hsa_signal_value_t value);
+  bool pending(hsa_signal_t signal); // is at 1
 
   // A queue whose error callback notes the status; destroyed by TearDown().
   hsa_queue_t *queue(uint32_t packets = 64);
@@ -126,6 +127,14 @@ protected:
   uint64_t publish(hsa_queue_t *queue, const void *packet, uint32_t header);
   void ring(hsa_queue_t *queue, uint64_t index);
   uint64_t submit(hsa_queue_t *queue, const void *packet, uint32_t header);
+  // A barrier packet, the cheapest one that completes.
+  hsa_signal_t submit_barrier(hsa_queue_t *queue);
+
+  struct MemoryFault {
+    std::atomic<bool> is_seen{false};
+    uint64_t address = 0;
+  };
+  void notice(MemoryFault *fault); // of the whole runtime
 
   const Functions *hsa = nullptr;
   std::vector<hsa_agent_t> gpus;

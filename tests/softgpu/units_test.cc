@@ -27,10 +27,8 @@ protected:
     const uint32_t n = 64 * 1024;
     auto *a = (float *)host_memory(n * 4);
     std::fill(a, a + n, 1.0f);
-    hsa_signal_t done = signal(1);
-    auto dispatch =
-        packet(kernel, kernargs({(uint64_t)a, (uint64_t)a, (uint64_t)a, n}), n, 64, done);
-    submit(q, &dispatch, dispatch_header());
+    hsa_signal_t done =
+        start(q, kernel, kernargs({(uint64_t)a, (uint64_t)a, (uint64_t)a, n}), n, 64);
     ASSERT_TRUE(reaches(done, 0)) << fault_text(q);
     EXPECT_EQ(std::count(a, a + n, 2.0f), n);
   }

@@ -81,6 +81,20 @@ Fake::Queue Fake::queue(Maker maker)
   return made;
 }
 
+HsaQueueResource Fake::copying(const std::vector<uint32_t> &packet)
+{
+  HsaQueueResource made{};
+  void *ring = memory(1, 4096);
+  HsaEvent *none = nullptr;
+  EXPECT_EQ(call("hsaKmtCreateQueueExt", 1u, 6, 100u, HSA_QUEUE_PRIORITY_NORMAL, 1u, ring,
+                 (HSAuint64)4096, none, &made),
+            0);
+  memcpy(ring, packet.data(), packet.size() * 4);
+  __atomic_store_n(made.Queue_write_ptr_aql, packet.size() * 4, __ATOMIC_RELEASE);
+  __atomic_store_n(made.Queue_DoorBell_aql, packet.size() * 4, __ATOMIC_RELEASE);
+  return made;
+}
+
 hsa_barrier_and_packet_t Fake::barrier(amd_signal_t *completion)
 {
   hsa_barrier_and_packet_t packet{};

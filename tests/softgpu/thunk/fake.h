@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "softgpu/softgpu.h"
 
@@ -47,6 +48,8 @@ protected:
   };
   enum Maker { kPlain, kExt, kV2 };
   Queue queue(Maker maker = kPlain);
+  // A queue of a copy engine with one packet, begun.
+  HsaQueueResource copying(const std::vector<uint32_t> &packet);
   hsa_barrier_and_packet_t barrier(amd_signal_t *completion);
   void put(Queue &queue, uint64_t index, const void *packet); // the header last
   void announce(Queue &queue, uint64_t index);                // as the door has it

@@ -264,17 +264,9 @@ TEST_P(Hostile, CopyEngines)
       {13, low, high},                               // a timestamp
   };
   for (const auto &packet : packets) {
-    HsaQueueResource resource{};
-    void *ring = memory(1, 4096);
-    HsaEvent *none = nullptr;
-    ASSERT_EQ(call("hsaKmtCreateQueueExt", 1u, 6, 100u, HSA_QUEUE_PRIORITY_NORMAL, 1u, ring,
-                   (HSAuint64)4096, none, &resource),
-              0);
     softgpu_counters_t before{}, after{};
     call<void *>("softgpu_counters", &before, sizeof(before));
-    memcpy(ring, packet.data(), packet.size() * 4);
-    __atomic_store_n(resource.Queue_write_ptr_aql, packet.size() * 4, __ATOMIC_RELEASE);
-    __atomic_store_n(resource.Queue_DoorBell_aql, packet.size() * 4, __ATOMIC_RELEASE);
+    const HsaQueueResource resource = copying(packet);
     for (int i = 0; i < 10000 && after.queue_errors <= before.queue_errors; ++i) {
       call<void *>("softgpu_counters", &after, sizeof(after));
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -292,28 +284,9 @@ TEST_P(Hostile, RectanglesEndWithTheirQueue)
   auto *data = (uint8_t *)memory(1, 2 * size);
   const uint64_t from = (uint64_t)data, to = from + size;
   data[0] = 1;
-  const uint32_t packet[] = {1 | 4u << 8 | 7u << 29,
-                             (uint32_t)from,
-                             (uint32_t)(from >> 32),
-                             0,
-                             0,
-                             0,
-                             (uint32_t)to,
-                             (uint32_t)(to >> 32),
-                             0,
-                             0,
-                             0,
-                             0x3fff3fff,
-                             0x7ff};
-  HsaQueueResource resource{};
-  void *ring = memory(1, 4096);
-  HsaEvent *none = nullptr;
-  ASSERT_EQ(call("hsaKmtCreateQueueExt", 1u, 6, 100u, HSA_QUEUE_PRIORITY_NORMAL, 1u, ring,
-                 (HSAuint64)4096, none, &resource),
-            0);
-  memcpy(ring, packet, sizeof(packet));
-  __atomic_store_n(resource.Queue_write_ptr_aql, sizeof(packet), __ATOMIC_RELEASE);
-  __atomic_store_n(resource.Queue_DoorBell_aql, sizeof(packet), __ATOMIC_RELEASE);
+  const HsaQueueResource resource =
+      copying({1 | 4u << 8 | 7u << 29, (uint32_t)from, (uint32_t)(from >> 32), 0, 0, 0,
+               (uint32_t)to, (uint32_t)(to >> 32), 0, 0, 0, 0x3fff3fff, 0x7ff});
   for (int i = 0; i < 10000 && !__atomic_load_n(&data[size], __ATOMIC_ACQUIRE); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(data[size], 1) << "it has not begun";

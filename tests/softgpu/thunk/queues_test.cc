@@ -51,25 +51,17 @@ TEST_P(Fake, copy_engines_take_large_packets)
   const size_t size = 9 << 20;
   auto *from = (uint8_t *)memory(0, size), *to = (uint8_t *)memory(1, size);
   memset(from, 7, size);
-  HsaQueueResource resource{};
-  void *ring = memory(1, 4096);
-  HsaEvent *none = nullptr;
-  ASSERT_EQ(call("hsaKmtCreateQueueExt", 1u, 6, 100u, HSA_QUEUE_PRIORITY_NORMAL, 1u, ring,
-                 (HSAuint64)4096, none, &resource),
-            0);
   const uint64_t source = (uint64_t)from, target = (uint64_t)to;
-  const uint32_t packet[] = {1,
-                             (uint32_t)size - 1,
-                             0,
-                             (uint32_t)source,
-                             (uint32_t)(source >> 32),
-                             (uint32_t)target,
-                             (uint32_t)(target >> 32)};
-  memcpy(ring, packet, sizeof(packet));
-  __atomic_store_n(resource.Queue_write_ptr_aql, sizeof(packet), __ATOMIC_RELEASE);
-  __atomic_store_n(resource.Queue_DoorBell_aql, sizeof(packet), __ATOMIC_RELEASE);
+  const std::vector<uint32_t> packet = {1,
+                                        (uint32_t)size - 1,
+                                        0,
+                                        (uint32_t)source,
+                                        (uint32_t)(source >> 32),
+                                        (uint32_t)target,
+                                        (uint32_t)(target >> 32)};
+  const HsaQueueResource resource = copying(packet);
   for (int i = 0; i < 10000; ++i) {
-    if (__atomic_load_n(resource.Queue_read_ptr_aql, __ATOMIC_ACQUIRE) == sizeof(packet))
+    if (__atomic_load_n(resource.Queue_read_ptr_aql, __ATOMIC_ACQUIRE) == packet.size() * 4)
       break;
     std::this_thread::sleep_for(milliseconds(1));
   }
