@@ -94,15 +94,7 @@ protected:
     }
     dispatch.blob = arguments.blob.data();
     dispatch.blob_size = arguments.blob.size();
-    if (queues.empty() || queue_info(queues.back()).status != RAWHAL_OK)
-      queue();
-    rawhal_ticket_t ticket = 0;
-    rawhal_status_t status =
-        rawhal_queue_submit(queues.back(), &dispatch, 1, RAWHAL_FOREVER, &ticket, &error);
-    if (status == RAWHAL_OK)
-      status =
-          rawhal_queue_wait(queues.back(), ticket, RAWHAL_FOREVER, &error); // timeout_ms ends it
-    return status;
+    return run_to_the_end(dispatch);
   }
 
   // ---- What became of the cases of a test ----

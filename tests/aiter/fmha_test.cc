@@ -14,21 +14,6 @@ class Fmha : public AiterTest {
 protected:
   static constexpr uint32_t dv = 128, heads = 4, kv_heads = 2;
 
-  std::vector<uint16_t> tensor(size_t count)
-  {
-    std::vector<uint16_t> result(count);
-    for (uint16_t &each : result)
-      each = to_bfloat(static_cast<float>(random() % 4001) / 2000 - 1);
-    return result;
-  }
-  static std::vector<double> decoded(const std::vector<uint16_t> &bits)
-  {
-    std::vector<double> result;
-    for (uint16_t each : bits)
-      result.push_back(from_bfloat(each));
-    return result;
-  }
-
   // Sequences; of each [row][head][element].
   struct Problem {
     std::vector<uint32_t> q_start, k_start; // and the end of the last
@@ -43,9 +28,9 @@ protected:
       result = {{0, 35, 36, 176}, {0, 35, 100, 240}, {}, {}, {}};
     else
       result = {{0, 270, 540}, {0, 291, 582}, {}, {}, {}};
-    result.q = tensor(result.rows() * heads * variant.d);
-    result.k = tensor(result.k_start.back() * kv_heads * variant.d);
-    result.v = tensor(result.k_start.back() * kv_heads * dv);
+    result.q = bfloats(random, result.rows() * heads * variant.d);
+    result.k = bfloats(random, result.k_start.back() * kv_heads * variant.d);
+    result.v = bfloats(random, result.k_start.back() * kv_heads * dv);
     return result;
   }
 
@@ -104,7 +89,7 @@ protected:
       return;
     const auto got = download<uint16_t>(out, never.size());
     const auto got_lse = download<float>(lse, rows * heads);
-    const auto q = decoded(data.q), k = decoded(data.k), v = decoded(data.v);
+    const auto q = from_bfloats(data.q), k = from_bfloats(data.k), v = from_bfloats(data.v);
     const double unit = variant.rounding == "rtz" ? 2 * bfloat_unit : bfloat_unit;
     for (uint32_t sequence = 0; sequence < data.count(); ++sequence)
       for (uint32_t row = data.q_start[sequence]; row < data.q_start[sequence + 1]; ++row)

@@ -22,14 +22,6 @@ protected:
       while (std::isnan(from_fp8(each, !is_gfx950())));
     return result;
   }
-  std::vector<float> scales(size_t count, bool exact)
-  {
-    std::vector<float> result(count);
-    for (float &each : result)
-      each = exact ? static_cast<float>(1 << random() % 2)
-                   : 1 + static_cast<float>(random() % 1000) / 1000;
-    return result;
-  }
 
   static std::vector<double> decoded(const std::vector<uint8_t> &codes)
   {
@@ -43,8 +35,9 @@ protected:
   {
     const uint32_t m = shape.rows + 3, n = 256, k = shape.k, blocks = k / 128;
     const auto a = matrix(m * k, shape.exact), b = matrix(n * k, shape.exact);
-    const auto a_scales = scales(blocks * m, shape.exact); // of a block of k, all rows' together
-    const auto b_scales = scales(n / 128 * blocks, shape.exact);
+    const auto a_scales =
+        scales(random, blocks * m, shape.exact); // of a block of k, all rows' together
+    const auto b_scales = scales(random, n / 128 * blocks, shape.exact);
     const std::vector<float> bias(n);
     const std::vector<uint16_t> before(m * n, shape.splits > 1 ? 0 : 0x7fc1);
     rawhal_buffer_t *out = upload(before);

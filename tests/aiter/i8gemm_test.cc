@@ -20,21 +20,14 @@ protected:
       each = static_cast<int8_t>(static_cast<int>(random() % range) - greatest);
     return result;
   }
-  std::vector<float> scales(size_t count, bool exact)
-  {
-    std::vector<float> result(count);
-    for (float &each : result)
-      each = exact ? static_cast<float>(1 << random() % 2)
-                   : 1 + static_cast<float>(random() % 1000) / 1000;
-    return result;
-  }
 
   void expect_product(const rawhal_device_kernel_t *kernel, const Shape &shape)
   {
     const uint32_t m = shape.rows + 3, n = 256, k = shape.k, pitch = k + 128;
     const auto b = matrix(n * k, shape.largest);
     auto a = matrix(m * pitch, shape.largest);
-    const auto row_scales = scales(m, shape.exact), column_scales = scales(n, shape.exact);
+    const auto row_scales = scales(random, m, shape.exact),
+               column_scales = scales(random, n, shape.exact);
     std::vector<float> bias(n);
     for (float &each : bias)
       each = static_cast<float>(static_cast<int>(random() % 9) - 4);

@@ -17,21 +17,6 @@ protected:
     uint32_t count() const { return static_cast<uint32_t>(start.size() - 1); }
   };
 
-  std::vector<uint16_t> tensor(size_t count)
-  {
-    std::vector<uint16_t> result(count);
-    for (uint16_t &each : result)
-      each = to_bfloat(static_cast<float>(random() % 4001) / 2000 - 1);
-    return result;
-  }
-  static std::vector<double> decoded(const std::vector<uint16_t> &bits)
-  {
-    std::vector<double> result;
-    for (uint16_t each : bits)
-      result.push_back(from_bfloat(each));
-    return result;
-  }
-
   Problem problem(uint32_t heads, uint32_t queries, const std::vector<int32_t> &lengths)
   {
     Problem result = {heads, queries, {0}, {}, {}, {}};
@@ -42,8 +27,8 @@ protected:
       result.pages.push_back(static_cast<int32_t>(i));
     std::shuffle(result.pages.begin(), result.pages.end(), random);
     result.pages.resize(used);
-    result.q = tensor(result.count() * queries * heads * d);
-    result.kv = tensor(there * d);
+    result.q = bfloats(random, result.count() * queries * heads * d);
+    result.kv = bfloats(random, there * d);
     return result;
   }
 
@@ -104,8 +89,8 @@ TEST_P(Mla, Decode)
   for (uint32_t splits = 1; kernel && splits <= 3; ++splits) {
     begin(object + ", splits " + std::to_string(splits));
     const Problem data = problem(16, 1, {1, 64, 70, 200, 333});
-    q = decoded(data.q);
-    kv = decoded(data.kv);
+    q = from_bfloats(data.q);
+    kv = from_bfloats(data.kv);
     const uint32_t results = data.count() * splits * data.heads;
     rawhal_buffer_t *out = upload(std::vector<float>(results * dv, NAN));
     rawhal_buffer_t *lse = upload(std::vector<float>(results, NAN));
@@ -137,8 +122,8 @@ TEST_P(Mla, DecodeByLists)
   if (kernel) {
     begin(object);
     const Problem data = problem(8, 2, {2, 75, 200, 130});
-    q = decoded(data.q);
-    kv = decoded(data.kv);
+    q = from_bfloats(data.q);
+    kv = from_bfloats(data.kv);
     // Sequence, where its partial results go, its queries' range, its keys' range, how many follow.
     const std::vector<int32_t> work = {0, -1, 0, 2, 0,   2,   0,   0, 1, -1, 2, 4, 2,   77,  0,  0,
                                        2, 0,  4, 6, 77,  141, 136, 0, 2, 2,  4, 6, 141, 205, 72, 0,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <vector>
 
 // Largest relative error of rounding to nearest.
@@ -24,6 +25,33 @@ inline uint16_t to_bfloat(float value)
   uint32_t bits;
   memcpy(&bits, &value, sizeof(bits));
   return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+// Of magnitudes up to 1.
+inline std::vector<uint16_t> bfloats(std::mt19937 &random, size_t count)
+{
+  std::vector<uint16_t> result(count);
+  for (uint16_t &each : result)
+    each = to_bfloat(static_cast<float>(random() % 4001) / 2000 - 1);
+  return result;
+}
+
+inline std::vector<double> from_bfloats(const std::vector<uint16_t> &bits)
+{
+  std::vector<double> result;
+  for (uint16_t each : bits)
+    result.push_back(from_bfloat(each));
+  return result;
+}
+
+// From 1 to 2; exact: 1 or 2.
+inline std::vector<float> scales(std::mt19937 &random, size_t count, bool exact)
+{
+  std::vector<float> result(count);
+  for (float &each : result)
+    each = exact ? static_cast<float>(1 << random() % 2)
+                 : 1 + static_cast<float>(random() % 1000) / 1000;
+  return result;
 }
 
 inline double from_half(uint16_t bits)

@@ -2,19 +2,18 @@
 #ifndef RAWHAL_TESTS_FRONT_FRONT_TEST_H
 #define RAWHAL_TESTS_FRONT_FRONT_TEST_H
 
+#include "tests/environment.h"
 #include "tests/front/toy_hsa.h"
 #include "tests/tools/process.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <map>
 #include <string>
 
 constexpr size_t mi = 1 << 20;
 
-class FrontTest : public testing::Test {
+class FrontTest : public testing::Test, protected Environment {
 protected:
   void SetUp() override { Set("RAWHAL_FRONT_REPORT", report_ = scratch_ / "report"); }
 
@@ -22,14 +21,6 @@ protected:
   {
     if (loaded_)
       toy_unload();
-    for (const auto &variable : variables_)
-      unsetenv(variable.first.c_str());
-  }
-
-  void Set(const std::string &name, const std::string &value)
-  {
-    variables_[name] = value;
-    setenv(name.c_str(), value.c_str(), 1);
   }
 
   void Load(uint32_t major = 1, uint32_t step = 0, uint32_t bytes = 0)
@@ -61,7 +52,6 @@ protected:
 private:
   Scratch scratch_;
   std::string report_;
-  std::map<std::string, std::string> variables_;
   bool loaded_ = false;
 };
 

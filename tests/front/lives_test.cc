@@ -1,5 +1,6 @@
 // What comes and goes while the process goes on: code objects whose addresses others get, and the runtime itself.
 #include "tests/cancelled.h"
+#include "tests/environment.h"
 #include "tests/hal/device_test.h"
 #include "tests/tools/process.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 #define HSA(name) reinterpret_cast<decltype(&name)>(dlsym(RTLD_DEFAULT, #name))
 
-class FrontLives : public DeviceTest {
+class FrontLives : public DeviceTest, protected Environment {
 protected:
   void SetUp() override
   {
@@ -27,17 +28,7 @@ protected:
     Set("RAWHAL_GPU_SHARE", "90%");
   }
 
-  void TearDown() override
-  {
-    for (const std::string &name : set_)
-      unsetenv(name.c_str());
-  }
-
-  void Set(const std::string &name, const std::string &value)
-  {
-    set_.push_back(name);
-    setenv(name.c_str(), value.c_str(), 1);
-  }
+  void TearDown() override {} // End() does
 
   void Start() { DeviceTest::SetUp(); }
 
@@ -112,7 +103,6 @@ protected:
   }
 
   Scratch scratch_;
-  std::vector<std::string> set_;
   std::vector<hsa_executable_t> loaded_; // by the runtime
 };
 

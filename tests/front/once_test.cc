@@ -1,5 +1,6 @@
 // A program that uses librawhal, by itself and behind the front: it is charged once either way, and
 // what it limits itself holds.
+#include "tests/environment.h"
 #include "tests/hal/device_test.h"
 #include "tests/tools/process.h"
 
@@ -55,7 +56,9 @@ uint64_t HeldScratch()
   return bytes;
 }
 
-class FrontOnce : public DeviceTest, public testing::WithParamInterface<bool> {
+class FrontOnce : public DeviceTest,
+                  protected Environment,
+                  public testing::WithParamInterface<bool> {
 protected:
   const char *softgpu_options() override { return "gpus=1,vram_mib=1024,timeout_ms=8000"; }
 
@@ -74,14 +77,6 @@ protected:
   {
     DeviceTest::TearDown();
     rawhal_limit_config_destroy(limits_);
-    for (const std::string &name : set_)
-      unsetenv(name.c_str());
-  }
-
-  void Set(const std::string &name, const std::string &value)
-  {
-    set_.push_back(name);
-    setenv(name.c_str(), value.c_str(), 1);
   }
 
   void Start(rawhal_status_t expected = RAWHAL_OK)
@@ -164,7 +159,6 @@ protected:
 
   Scratch scratch_;
   std::string region_;
-  std::vector<std::string> set_;
   rawhal_limit_config_t *limits_ = nullptr;
   const rawhal_device_kernel_t *spill_ = nullptr;
   bool open_ = false; // the runtime is, by the program

@@ -3,11 +3,10 @@
 #include "front/tables.h"
 #include "tests/front/toy_later.h"
 #include "tests/front/toy_memory.h"
+#include "tests/toy_hsa_parts.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const char *const *failed);
@@ -35,7 +34,7 @@ static amd_queue_t *queue; /* the toy has one that runs */
 static void (*queue_callback)(hsa_status_t, hsa_queue_t *, void *);
 static void *queue_data;
 static toy_packet_t ran[LOG];
-static size_t ran_count, live_signals, live_queues, doorbells;
+static size_t ran_count, live_queues, doorbells;
 static uint32_t private_asked;
 static uint64_t device_now;
 
@@ -144,13 +143,6 @@ static hsa_status_t pool_free(void *memory)
   return HSA_STATUS_SUCCESS;
 }
 
-static hsa_status_t allow_access(uint32_t count, const hsa_agent_t *agents, const uint32_t *flags,
-                                 const void *memory)
-{
-  (void)count, (void)agents, (void)flags, (void)memory;
-  return HSA_STATUS_SUCCESS;
-}
-
 /* ---- Copies ---- */
 
 static atomic_size_t copies, copies_now, copies_most;
@@ -230,41 +222,6 @@ size_t toy_copies(size_t *at_once)
 }
 
 /* ---- Signals ---- */
-
-static amd_signal_t *signal_of(hsa_signal_t signal)
-{
-  return (amd_signal_t *)(uintptr_t)signal.handle;
-}
-
-static hsa_status_t signal_create(hsa_signal_value_t value, uint32_t consumers,
-                                  const hsa_agent_t *who, hsa_signal_t *signal)
-{
-  (void)consumers, (void)who;
-  amd_signal_t *made = aligned_alloc(64, sizeof(*made));
-  if (!made)
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  memset(made, 0, sizeof(*made));
-  made->kind = AMD_SIGNAL_KIND_USER;
-  made->value = value;
-  signal->handle = (uint64_t)(uintptr_t)made;
-  __atomic_fetch_add(&live_signals, 1, __ATOMIC_RELAXED);
-  return HSA_STATUS_SUCCESS;
-}
-
-static hsa_status_t amd_signal_create(hsa_signal_value_t value, uint32_t consumers,
-                                      const hsa_agent_t *who, uint64_t attributes,
-                                      hsa_signal_t *signal)
-{
-  (void)attributes;
-  return signal_create(value, consumers, who, signal);
-}
-
-static hsa_status_t signal_destroy(hsa_signal_t signal)
-{
-  free(signal_of(signal));
-  __atomic_fetch_sub(&live_signals, 1, __ATOMIC_RELAXED);
-  return HSA_STATUS_SUCCESS;
-}
 
 static hsa_signal_value_t signal_load(hsa_signal_t signal)
 {
@@ -390,20 +347,9 @@ static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
   if (size & (size - 1) || !size || size > MOST_PACKETS)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   size = size < LEAST_PACKETS ? LEAST_PACKETS : size;
-  amd_queue_t *new_queue = aligned_alloc(64, sizeof(*new_queue));
-  uint32_t *packets = aligned_alloc(64, (size_t)size * 64);
-  memset(new_queue, 0, sizeof(*new_queue));
-  memset(packets, 0, (size_t)size * 64);
-  for (uint32_t i = 0; i < size; ++i)
-    packets[i * 16] = HSA_PACKET_TYPE_INVALID;
-  hsa_signal_t doorbell = {0};
-  if (signal_create(0, 0, NULL, &doorbell) != HSA_STATUS_SUCCESS)
+  amd_queue_t *new_queue = ring_create(size);
+  if (!new_queue)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  signal_of(doorbell)->kind = AMD_SIGNAL_KIND_DOORBELL;
-  signal_of(doorbell)->queue_ptr = new_queue;
-  new_queue->hsa_queue.size = size;
-  new_queue->hsa_queue.base_address = packets;
-  new_queue->hsa_queue.doorbell_signal = doorbell;
   new_queue->hsa_queue.id = 7;
   queue = new_queue;
   queue_callback = callback;
@@ -440,9 +386,7 @@ static hsa_status_t queue_destroy(hsa_queue_t *gone)
   if (queue == (amd_queue_t *)(void *)gone)
     queue = NULL;
   pthread_mutex_unlock(&device_lock);
-  signal_destroy(gone->doorbell_signal);
-  free(gone->base_address);
-  free(gone);
+  ring_destroy(gone);
   --live_queues;
   return HSA_STATUS_SUCCESS;
 }
@@ -463,12 +407,6 @@ static void store_write(const hsa_queue_t *of, uint64_t value)
 {
   amd_queue_t *whole = (amd_queue_t *)(uintptr_t)of;
   __atomic_store_n(&whole->write_dispatch_id, value, __ATOMIC_RELEASE);
-}
-
-static hsa_status_t set_profiler_enabled(hsa_queue_t *of, int enable)
-{
-  (void)of, (void)enable;
-  return HSA_STATUS_SUCCESS;
 }
 
 /* ---- Tables ---- */

@@ -45,6 +45,18 @@ protected:
     EXPECT_TRUE(returned_);
   }
 
+  // In a submit() that goes on when the device does.
+  void cancel_submit(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, int delay_us)
+  {
+    rawhal_error_t mine = {};
+    rawhal_status_t status = RAWHAL_RUNTIME;
+    rawhal_ticket_t ticket = 0;
+    cancel([&] { status = rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &mine); },
+           delay_us, [&] { release(); });
+    ASSERT_EQ(status, RAWHAL_OK) << mine.message;
+    ASSERT_OK(wait(on, ticket));
+  }
+
   void expect_usable(rawhal_queue_t *on) { EXPECT_OK(wait(on, submit(on, empty()))); }
 
   void hold_again()
@@ -120,14 +132,7 @@ TEST_F(Cancelled, InASubmitThatWaitsForRoom)
     submit(on, spin);
     while (rawhal_queue_submit(on, &nothing_much, 1, 0, nullptr, &error) == RAWHAL_OK)
       continue;
-    rawhal_error_t mine = {};
-    rawhal_status_t status = RAWHAL_RUNTIME;
-    rawhal_ticket_t ticket = 0;
-    cancel(
-        [&] { status = rawhal_queue_submit(on, &nothing_much, 1, RAWHAL_FOREVER, &ticket, &mine); },
-        i * 10, [&] { release(); });
-    ASSERT_EQ(status, RAWHAL_OK) << mine.message;
-    ASSERT_OK(wait(on, ticket));
+    ASSERT_NO_FATAL_FAILURE(cancel_submit(on, nothing_much, i * 10));
   }
   expect_usable(on);
 }
@@ -226,14 +231,7 @@ TEST_F(CancelledLimited, InASubmitThatIsHeldBack)
   for (int i = 0; i < times; ++i) {
     hold_again();
     submit(on, spin);
-    rawhal_error_t mine = {};
-    rawhal_status_t status = RAWHAL_RUNTIME;
-    rawhal_ticket_t ticket = 0;
-    cancel(
-        [&] { status = rawhal_queue_submit(on, &nothing_much, 1, RAWHAL_FOREVER, &ticket, &mine); },
-        i * 10, [&] { release(); });
-    ASSERT_EQ(status, RAWHAL_OK) << mine.message;
-    ASSERT_OK(wait(on, ticket));
+    ASSERT_NO_FATAL_FAILURE(cancel_submit(on, nothing_much, i * 10));
   }
   expect_usable(on);
 }

@@ -14,13 +14,6 @@ class CopyDeadline : public DeviceTest {
 protected:
   uint64_t copy_timeout_ns() override { return 250 * millisecond; }
 
-  static void call(const char *name)
-  {
-    auto function = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, name));
-    ASSERT_NE(function, nullptr);
-    function();
-  }
-
   // The device may need longer than the deadline to come back on a busy machine.
   static rawhal_status_t when_it_answers(const std::function<rawhal_status_t()> &copy)
   {
@@ -37,14 +30,14 @@ TEST_F(CopyDeadline, ADeviceThatStandsStill)
 {
   rawhal_buffer_t *first = upload<uint32_t>({1, 2, 3, 4}), *second = buffer(16);
   uint32_t data[4] = {5, 6, 7, 8}, seen[4] = {9, 9, 9, 9};
-  call("softgpu_pause");
+  softgpu_call("softgpu_pause");
   EXPECT_EQ(rawhal_buffer_write(first, 0, data, 16, &error), RAWHAL_TIMED_OUT);
   EXPECT_NE(std::string(error.message).find("250 ms"), std::string::npos) << error.message;
   EXPECT_EQ(rawhal_buffer_read(first, 0, seen, 16, &error), RAWHAL_TIMED_OUT);
   EXPECT_EQ(seen[0], 9u);
   EXPECT_EQ(rawhal_buffer_copy(second, 0, first, 0, 16, &error), RAWHAL_TIMED_OUT);
   EXPECT_EQ(rawhal_buffer_fill(first, 0, 3, 16, &error), RAWHAL_TIMED_OUT);
-  call("softgpu_resume");
+  softgpu_call("softgpu_resume");
   ASSERT_OK(when_it_answers([&] { return rawhal_buffer_read(first, 0, seen, 16, &error); }));
   EXPECT_EQ(memcmp(seen, data, 16), 0); // the first write was carried out late, nothing else was
 }
@@ -63,12 +56,12 @@ TEST_F(CopyDeadline, IsSetWithTheRuntimeOnly)
 TEST_F(CopyDeadline, MemoryIsNotFreedUnderATransfer)
 {
   rawhal_buffer_t *first = upload<uint32_t>({1, 2, 3, 4});
-  call("softgpu_pause");
+  softgpu_call("softgpu_pause");
   uint32_t data[4] = {5, 6, 7, 8};
   EXPECT_EQ(rawhal_buffer_write(first, 0, data, 16, &error), RAWHAL_TIMED_OUT);
   std::thread late([] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    call("softgpu_resume");
+    softgpu_call("softgpu_resume");
   });
   buffers.clear();
   rawhal_buffer_free(first); // a fault of the device, if it did not wait

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "tests/assert_ok.h"
+#include "tests/values.h"
 
 constexpr uint64_t millisecond = 1000000;
 
@@ -31,6 +33,14 @@ inline std::vector<char> fixture_bytes(const std::string &name)
 {
   std::ifstream file(RAWHAL_SOURCE_DIR "/tests/fixtures/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// A function of softgpu's own, such as softgpu_pause.
+inline void softgpu_call(const char *name)
+{
+  auto function = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, name));
+  ASSERT_NE(function, nullptr);
+  function();
 }
 
 class DeviceTest : public testing::Test {
@@ -127,11 +137,22 @@ protected:
 
   rawhal_status_t run(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch)
   {
+    return run(on, dispatch, rawhal_deadline_after(20000 * millisecond));
+  }
+  rawhal_status_t run(rawhal_queue_t *on, const rawhal_dispatch_t &dispatch, uint64_t deadline)
+  {
     rawhal_ticket_t ticket = 0;
     rawhal_status_t status = rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error);
     if (status != RAWHAL_OK)
       return status;
-    return rawhal_queue_wait(on, ticket, rawhal_deadline_after(20000 * millisecond), &error);
+    return rawhal_queue_wait(on, ticket, deadline, &error);
+  }
+  // On the last queue, or a new one where that has failed; timeout_ms ends it.
+  rawhal_status_t run_to_the_end(const rawhal_dispatch_t &dispatch)
+  {
+    if (queues.empty() || queue_info(queues.back()).status != RAWHAL_OK)
+      queue();
+    return run(queues.back(), dispatch, RAWHAL_FOREVER);
   }
 
   rawhal_error_t error = {};

@@ -212,7 +212,21 @@ TEST_F(Instance, ObjectsOutliveTheirInstance)
   rawhal_buffer_free(buffer);
 }
 
-using InstanceDeathTest = Instance;
+class InstanceDeathTest : public Instance {
+protected:
+  void expect_refused(const char *variable, const char *value, const char *words)
+  {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+          setenv(variable, value, 1);
+          rawhal_instance_options_t options = {};
+          options.backend = RAWHAL_BACKEND_SOFTGPU;
+          _exit(create(options) == RAWHAL_INVALID_ARGUMENT && said(words) ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "");
+  }
+};
 
 // Runs in a fresh process, which exits with 0 when the message is as expected.
 TEST_F(InstanceDeathTest, ARealThunkLoadedBeforeIsInTheWay)
@@ -250,28 +264,12 @@ TEST_F(InstanceDeathTest, ARuntimeWithAThunkInsideFindsTheOtherLibrary)
 
 TEST_F(InstanceDeathTest, ALibraryThatIsNoSoftgpu)
 {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(
-      {
-        setenv("RAWHAL_SOFTGPU_LIBRARY", "/lib/x86_64-linux-gnu/libz.so.1", 1);
-        rawhal_instance_options_t options = {};
-        options.backend = RAWHAL_BACKEND_SOFTGPU;
-        _exit(create(options) == RAWHAL_INVALID_ARGUMENT && said("not softgpu") ? 0 : 1);
-      },
-      testing::ExitedWithCode(0), "");
+  expect_refused("RAWHAL_SOFTGPU_LIBRARY", "/lib/x86_64-linux-gnu/libz.so.1", "not softgpu");
 }
 
 TEST_F(InstanceDeathTest, GarbageInSoftgpusEnvironment)
 {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(
-      {
-        setenv("SOFTGPU_VRAM_MIB", "plenty", 1);
-        rawhal_instance_options_t options = {};
-        options.backend = RAWHAL_BACKEND_SOFTGPU;
-        _exit(create(options) == RAWHAL_INVALID_ARGUMENT && said("SOFTGPU_VRAM_MIB") ? 0 : 1);
-      },
-      testing::ExitedWithCode(0), "");
+  expect_refused("SOFTGPU_VRAM_MIB", "plenty", "SOFTGPU_VRAM_MIB");
 }
 
 } // namespace

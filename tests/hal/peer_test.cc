@@ -369,13 +369,6 @@ TEST_F(CountedPeers, WhoCopiesIsCharged)
 class PatientPeers : public Peers {
 protected:
   uint64_t copy_timeout_ns() override { return 250 * millisecond; }
-
-  static void call(const char *name)
-  {
-    auto function = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, name));
-    ASSERT_NE(function, nullptr);
-    function();
-  }
 };
 
 // Freeing waits for a transfer that another device was given up with.
@@ -385,11 +378,11 @@ TEST_F(PatientPeers, MemoryIsNotFreedUnderAPeersTransfer)
   ASSERT_OK(rawhal_buffer_fill(source, 0, 3, 4096, &error));
   ASSERT_OK(rawhal_buffer_allocate(second, RAWHAL_MEMORY_DEVICE, 4096, &target, &error));
   ASSERT_OK(rawhal_buffer_allow(target, &first, 1, &error));
-  call("softgpu_pause");
+  softgpu_call("softgpu_pause");
   EXPECT_EQ(rawhal_buffer_copy(target, 0, source, 0, 4096, &error), RAWHAL_TIMED_OUT);
   std::thread late([] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    call("softgpu_resume");
+    softgpu_call("softgpu_resume");
   });
   rawhal_buffer_free(target); // a fault of the first device, if it did not wait
   late.join();

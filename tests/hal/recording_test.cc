@@ -329,23 +329,20 @@ TEST_F(Recording, RefusesWhatASubmissionRefuses)
 
 TEST_F(Recording, AFullRingRefusesAReplayWithoutTrace)
 {
-  auto pause = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "softgpu_pause"));
-  auto resume = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "softgpu_resume"));
-  ASSERT_TRUE(pause && resume);
   rawhal_buffer_t *out = buffer(4096);
   rawhal_queue_options_t sizes = {};
   sizes.packets = 64;
   rawhal_queue_t *on = queue(sizes);
   rawhal_recording_t *recording = record(on, stores(out, 25));
   replay(on, recording); // the next begin at packet 25, so the third would wrap
-  pause();
+  softgpu_call("softgpu_pause");
   rawhal_ticket_t second = 0, third = 0, fourth = 0;
   EXPECT_OK(rawhal_queue_replay(on, recording, 0, &second, &error));
   EXPECT_OK(rawhal_queue_replay(on, recording, 0, &third, &error));
   EXPECT_EQ(rawhal_queue_replay(on, recording, 0, &fourth, &error), RAWHAL_WOULD_BLOCK);
   EXPECT_EQ(fourth, 0u);
   EXPECT_EQ(queue_info(on).last_ticket, third);
-  resume();
+  softgpu_call("softgpu_resume");
   ASSERT_OK(rawhal_queue_wait(on, third, RAWHAL_FOREVER, &error));
   for (int i = 0; i < 50; ++i) // through every place of both rings
     replay(on, recording);

@@ -75,18 +75,26 @@ protected:
     return rawhal_device_kernel_info(kernel)->kernel_object;
   }
 
+  void take_ids()
+  {
+    executable = own(ids);
+    kernel = kernel_of(executable, "write_ids");
+    object = object_of(kernel);
+  }
+
   // Any call that looks after what can go.
   void look() { rawhal_buffer_free(buffer(64)); }
 
   hsa_ven_amd_loader_1_02_pfn_t loader = {};
   const std::vector<char> ids = fixture_bytes("write_ids-gfx90a-v5.co");
+  rawhal_executable_t *executable = nullptr;
+  const rawhal_device_kernel_t *kernel = nullptr;
+  uint64_t object = 0;
 };
 
 TEST_F(Unload, AtOnceWhenNothingRuns)
 {
-  rawhal_executable_t *executable = own(ids);
-  const rawhal_device_kernel_t *kernel = kernel_of(executable, "write_ids");
-  uint64_t object = object_of(kernel);
+  take_ids();
   ASSERT_OK(run(queue(), store(kernel, 3)));
   EXPECT_TRUE(loaded(object));
   rawhal_executable_destroy(executable);
@@ -95,9 +103,7 @@ TEST_F(Unload, AtOnceWhenNothingRuns)
 
 TEST_F(Unload, AfterTheLastDispatchInFlight)
 {
-  rawhal_executable_t *executable = own(ids);
-  const rawhal_device_kernel_t *kernel = kernel_of(executable, "write_ids");
-  uint64_t object = object_of(kernel);
+  take_ids();
   rawhal_queue_t *on = queue();
   submit(on, held());
   rawhal_ticket_t ticket = submit(on, store(kernel, 5));
@@ -113,9 +119,7 @@ TEST_F(Unload, AfterTheLastDispatchInFlight)
 
 TEST_F(Unload, OthersAreNotHeldUp)
 {
-  rawhal_executable_t *executable = own(ids);
-  const rawhal_device_kernel_t *kernel = kernel_of(executable, "write_ids");
-  uint64_t object = object_of(kernel);
+  take_ids();
   rawhal_queue_t *busy = queue(), *on = queue();
   submit(busy, held()); // another kernel's
   ASSERT_OK(run(on, store(kernel, 6)));
@@ -125,9 +129,7 @@ TEST_F(Unload, OthersAreNotHeldUp)
 
 TEST_F(Unload, WithTheQueueThatStillRan)
 {
-  rawhal_executable_t *executable = own(ids);
-  const rawhal_device_kernel_t *kernel = kernel_of(executable, "write_ids");
-  uint64_t object = object_of(kernel);
+  take_ids();
   rawhal_queue_t *on = own_queue();
   submit(on, held());
   submit(on, store(kernel, 5));
@@ -154,9 +156,7 @@ TEST_F(Unload, WithTheQueueThatDied)
 
 TEST_F(Unload, AfterTheLastRecording)
 {
-  rawhal_executable_t *executable = own(ids);
-  const rawhal_device_kernel_t *kernel = kernel_of(executable, "write_ids");
-  uint64_t object = object_of(kernel);
+  take_ids();
   rawhal_queue_t *on = own_queue();
   rawhal_dispatch_t twice[2] = {store(kernel, 7), store(kernel, 7)};
   rawhal_recording_t *recording = nullptr;

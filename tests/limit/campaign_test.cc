@@ -12,6 +12,7 @@
 #include "tests/child.h"
 #include "tests/extended.h"
 #include "tests/limit/region_file.h"
+#include "tests/limit/shared.h"
 
 namespace {
 
@@ -164,9 +165,8 @@ TEST(Campaign, AfterThousandsOfDeathsInThreeTenantsEveryLedgerIsExact)
 {
   const int campaigns = by_length(4, 4, 100), kills = by_length(250, 2000, 5000); // an hour of all
   // The limiters' clock: it stands still but for those who wait.
-  uint64_t *now = static_cast<uint64_t *>(
-      mmap(nullptr, sizeof(*now), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(MAP_FAILED, static_cast<void *>(now));
+  Shared<uint64_t> clock;
+  uint64_t *const now = clock.page;
   *now = 1000000000000;
   int wrong = 0;
   uint64_t longest = 0;
@@ -181,7 +181,6 @@ TEST(Campaign, AfterThousandsOfDeathsInThreeTenantsEveryLedgerIsExact)
   printf("%d campaigns of %d kills, %d with a ledger that was wrong; the longest wait for the dead "
          "was %.3f ms\n",
          campaigns, kills, wrong, static_cast<double>(longest) * 1e-6);
-  munmap(now, sizeof(*now));
 }
 
 } // namespace

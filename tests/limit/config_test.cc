@@ -1,9 +1,10 @@
 // Where limits come from, and which of several sources wins.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <string>
+
+#include "tests/environment.h"
 
 extern "C" {
 #include "queue/limit/config.h"
@@ -13,18 +14,8 @@ namespace {
 
 constexpr uint64_t kGi = 1ull << 30;
 
-class Config : public testing::Test {
+class Config : public testing::Test, protected Environment {
 protected:
-  void TearDown() override
-  {
-    for (const std::string &name : set_)
-      unsetenv(name.c_str());
-  }
-  void Set(const std::string &name, const char *value)
-  {
-    setenv(name.c_str(), value, 1);
-    set_.push_back(name);
-  }
   rawhal_status_t Read(uint32_t index = 0)
   {
     rawhal_limit_device_t device = {0, index, 16 * kGi};
@@ -35,9 +26,6 @@ protected:
 
   rawhal_limit_config_t config_ = {};
   rawhal_error_t error_ = {};
-
-private:
-  std::vector<std::string> set_;
 };
 
 TEST_F(Config, NothingSetLimitsNothing)

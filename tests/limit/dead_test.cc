@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -13,39 +12,18 @@
 #include "tests/cancelled.h"
 #include "tests/child.h"
 #include "tests/limit/region_file.h"
+#include "tests/limit/shared.h"
 #include "tests/values.h"
 
 namespace {
 
 constexpr uint64_t kForever = UINT64_MAX, kBound = 50000000, kMi = 1 << 20;
 
-template <typename T> struct Shared {
-  Shared()
-      : page(static_cast<T *>(
-            mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)))
-  {
-    EXPECT_NE(MAP_FAILED, static_cast<void *>(page));
-  }
-  ~Shared() { munmap(page, sizeof(T)); }
-  T *operator->() { return page; }
-  T *page;
-};
-
 struct Board {
   uint64_t now;
   std::atomic<int> ready;
   std::atomic<pid_t> child;
 };
-
-bool Until(const std::function<bool()> &condition)
-{
-  for (int tries = 0; tries < 30000; ++tries) {
-    if (condition())
-      return true;
-    usleep(1000);
-  }
-  return false;
-}
 
 rawhal_limiter_t *OpenShared(const rawhal_limit_config_t &config, uint64_t *now,
                              bool die_waiting = false)

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/child.h"
+#include "tests/environment.h"
 #include "tests/limit/region_file.h"
 
 extern "C" {
@@ -43,17 +44,12 @@ TEST(Edges, NumbersOfManyDigits)
   EXPECT_EQ(RAWHAL_OK, parse("100%", UINT64_MAX - 1));
 }
 
-class EdgesOfTexts : public testing::Test {
+class EdgesOfTexts : public testing::Test, protected Environment {
 protected:
-  void TearDown() override
-  {
-    for (const char *name : {"RAWHAL_TENANT", "CUDA_DEVICE_MEMORY_SHARED_CACHE"})
-      unsetenv(name);
-  }
   rawhal_status_t Read(const char *variable, size_t size)
   {
     memset(static_cast<void *>(&config), 0, sizeof(config));
-    setenv(variable, std::string(size, 'x').c_str(), 1);
+    Set(variable, std::string(size, 'x'));
     rawhal_limit_device_t device = {0, 0, 1 << 30};
     return rawhal_limit_config_environment(&config, &device, &error);
   }

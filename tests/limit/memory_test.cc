@@ -12,6 +12,7 @@
 #include "tests/child.h"
 #include "tests/extended.h"
 #include "tests/limit/region_file.h"
+#include "tests/limit/shared.h"
 #include "tests/values.h"
 
 namespace {
@@ -190,9 +191,7 @@ TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted)
     word = value;
     syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
   };
-  Board *board = static_cast<Board *>(
-      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(MAP_FAILED, static_cast<void *>(board));
+  Shared<Board> board;
   pid_t children[2];
   for (int me = 0; me < 2; ++me) {
     children[me] = fork_child();
@@ -227,7 +226,6 @@ TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted)
     EXPECT_EQ(0, status);
   }
   EXPECT_EQ(rounds, exact);
-  munmap(board, sizeof(Board));
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 
 #include "tests/child.h"
 #include "tests/limit/region_file.h"
+#include "tests/limit/shared.h"
 #include "tests/values.h"
 
 namespace {
@@ -22,17 +23,6 @@ rawhal_status_t TryOpen(const rawhal_limit_config_t &config, rawhal_error_t *err
   EXPECT_EQ(status == RAWHAL_OK, limiter != nullptr);
   rawhal_limiter_close(limiter);
   return status;
-}
-
-// False after ten seconds.
-template <typename Condition> bool Until(Condition condition)
-{
-  for (int tries = 0; tries < 10000; ++tries) {
-    if (condition())
-      return true;
-    usleep(1000);
-  }
-  return false;
 }
 
 // Its times would be others' future, or past. No privilege is needed to be in one.
@@ -158,9 +148,7 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive)
     std::atomic<pid_t> child;
     std::atomic<int> answer;
   };
-  Board *board = static_cast<Board *>(
-      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(MAP_FAILED, static_cast<void *>(board));
+  Shared<Board> board;
   rawhal_limiter_t *watcher = file.Open();
   pid_t parent = fork_child();
   if (parent == 0) {
@@ -193,7 +181,6 @@ TEST(Region, AForkedChildHasNoLimiterAndDoesNotKeepItsParentAlive)
   EXPECT_EQ(0u, limiter_memory(watcher).used);
   signal_child(board->child, SIGKILL);
   rawhal_limiter_close(watcher);
-  munmap(board, sizeof(Board));
 }
 
 // Two containers have each a process 1. Neither takes the other for dead, or a dead one for alive.
@@ -205,9 +192,7 @@ TEST(Region, WorksAcrossPidNamespaces)
     std::atomic<pid_t> inner;
     std::atomic<int> answer;
   };
-  Board *board = static_cast<Board *>(
-      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(MAP_FAILED, static_cast<void *>(board));
+  Shared<Board> board;
   rawhal_limiter_t *watcher = file.Open();
   ASSERT_EQ(RAWHAL_OK, shim_reserve(watcher, 0, 8192, nullptr));
   pid_t outer = fork_child();
@@ -256,7 +241,6 @@ TEST(Region, WorksAcrossPidNamespaces)
   }
   bool refused = board->answer == kRefused;
   rawhal_limiter_close(watcher);
-  munmap(board, sizeof(Board));
   if (refused)
     GTEST_SKIP() << "no right to make PID namespaces";
 }

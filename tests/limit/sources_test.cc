@@ -17,6 +17,7 @@
 #include <string>
 
 #include "tests/child.h"
+#include "tests/environment.h"
 #include "tests/limit/region_file.h"
 
 namespace {
@@ -24,18 +25,8 @@ namespace {
 constexpr uint64_t kGi = 1ull << 30;
 constexpr uid_t kNobody = 65534;
 
-class Sources : public testing::Test {
+class Sources : public testing::Test, protected Environment {
 protected:
-  void TearDown() override
-  {
-    for (const std::string &name : set_)
-      unsetenv(name.c_str());
-  }
-  void Set(const std::string &name, const std::string &value)
-  {
-    setenv(name.c_str(), value.c_str(), 1);
-    set_.insert(name);
-  }
   void Unset(const std::string &name) { unsetenv(name.c_str()); }
   rawhal_status_t Read(uint32_t index = 0)
   {
@@ -66,9 +57,6 @@ protected:
 
   rawhal_limit_config_t config_ = {};
   rawhal_error_t error_ = {};
-
-private:
-  std::set<std::string> set_;
 };
 
 TEST_F(Sources, NobodyLiftsTheSchedulersLimit)

@@ -2,11 +2,9 @@
 
 #include "queue/create.h"
 #include "queue/fault.h"
+#include "tests/toy_hsa_parts.h"
 
-#include <hsa/amd_hsa_queue.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { PACKET = 64, MOST_PACKETS = 4096, AGENTS = 3, LOG = 4096 };
@@ -26,7 +24,9 @@ static struct {
 
 toy_counts_t toy_counts(void)
 {
-  return counts;
+  toy_counts_t now = counts;
+  now.signals = (int)live_signals;
+  return now;
 }
 
 void toy_step_in(toy_place_t place, void (*function)(void *context), void *context)
@@ -44,40 +44,6 @@ static void arrive(toy_place_t place)
 }
 
 /* ---- Signals ---- */
-
-static amd_signal_t *signal_of(hsa_signal_t signal)
-{
-  return (amd_signal_t *)(uintptr_t)signal.handle;
-}
-
-static hsa_status_t signal_create(hsa_signal_value_t value, uint32_t consumers,
-                                  const hsa_agent_t *who, hsa_signal_t *signal)
-{
-  (void)consumers, (void)who;
-  amd_signal_t *made = aligned_alloc(64, sizeof(*made));
-  if (!made)
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  memset(made, 0, sizeof(*made));
-  made->value = value;
-  signal->handle = (uint64_t)(uintptr_t)made;
-  ++counts.signals;
-  return HSA_STATUS_SUCCESS;
-}
-
-static hsa_status_t device_signal_create(hsa_signal_value_t value, uint32_t consumers,
-                                         const hsa_agent_t *who, uint64_t attributes,
-                                         hsa_signal_t *signal)
-{
-  (void)attributes;
-  return signal_create(value, consumers, who, signal);
-}
-
-static hsa_status_t signal_destroy(hsa_signal_t signal)
-{
-  free(signal_of(signal));
-  --counts.signals;
-  return HSA_STATUS_SUCCESS;
-}
 
 static hsa_signal_value_t signal_exchange(hsa_signal_t signal, hsa_signal_value_t value)
 {
@@ -170,23 +136,9 @@ static hsa_status_t queue_make(hsa_agent_t agent, uint32_t size, hsa_queue_type3
                                uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **made)
 {
   (void)agent, (void)type, (void)callback, (void)data, (void)private_bytes, (void)group_bytes;
-  amd_queue_t *queue = aligned_alloc(64, sizeof(*queue));
-  unsigned char *packets = aligned_alloc(64, (size_t)size * PACKET);
-  hsa_signal_t doorbell;
-  if (!queue || !packets || signal_create(0, 0, NULL, &doorbell) != HSA_STATUS_SUCCESS) {
-    free(queue);
-    free(packets);
+  amd_queue_t *queue = ring_create(size);
+  if (!queue)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  }
-  memset(queue, 0, sizeof(*queue));
-  memset(packets, 0, (size_t)size * PACKET);
-  for (uint32_t i = 0; i < size; ++i)
-    packets[(size_t)i * PACKET] = HSA_PACKET_TYPE_INVALID;
-  signal_of(doorbell)->kind = AMD_SIGNAL_KIND_DOORBELL;
-  signal_of(doorbell)->queue_ptr = queue;
-  queue->hsa_queue.size = size;
-  queue->hsa_queue.base_address = packets;
-  queue->hsa_queue.doorbell_signal = doorbell;
   ++counts.queues;
   *made = &queue->hsa_queue;
   return HSA_STATUS_SUCCESS;
@@ -197,9 +149,7 @@ static hsa_status_t queue_unmake(hsa_queue_t *queue)
   amd_queue_t *whole = (amd_queue_t *)(void *)queue;
   if (rung == whole)
     rung = NULL;
-  signal_destroy(queue->doorbell_signal);
-  free(queue->base_address);
-  free(whole);
+  ring_destroy(queue);
   --counts.queues;
   arrive(TOY_QUEUE_DESTROY);
   return HSA_STATUS_SUCCESS;
@@ -218,12 +168,6 @@ static uint64_t load_read_index(const hsa_queue_t *queue)
   return whole->read_dispatch_id;
 }
 
-static hsa_status_t profile(hsa_queue_t *queue, int enable)
-{
-  (void)queue, (void)enable;
-  return HSA_STATUS_SUCCESS;
-}
-
 static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,
                                   void **memory)
 {
@@ -240,13 +184,6 @@ static hsa_status_t pool_free(void *memory)
 {
   free(memory);
   --counts.pools;
-  return HSA_STATUS_SUCCESS;
-}
-
-static hsa_status_t allow_access(uint32_t count, const hsa_agent_t *agents, const uint32_t *flags,
-                                 const void *memory)
-{
-  (void)count, (void)agents, (void)flags, (void)memory;
   return HSA_STATUS_SUCCESS;
 }
 
@@ -312,12 +249,12 @@ static const hsa_table_t table = {
     .hsa_queue_load_read_index_scacquire = load_read_index,
     .hsa_signal_create = signal_create,
     .hsa_signal_destroy = signal_destroy,
-    .hsa_amd_signal_create = device_signal_create,
+    .hsa_amd_signal_create = amd_signal_create,
     .hsa_signal_store_screlease = signal_store,
     .hsa_signal_exchange_scacq_screl = signal_exchange,
     .hsa_signal_wait_scacquire = signal_wait,
     .hsa_amd_signal_wait_any = signal_wait_any,
-    .hsa_amd_profiling_set_profiler_enabled = profile,
+    .hsa_amd_profiling_set_profiler_enabled = set_profiler_enabled,
     .hsa_amd_memory_pool_allocate = pool_allocate,
     .hsa_amd_memory_pool_free = pool_free,
     .hsa_amd_agents_allow_access = allow_access,

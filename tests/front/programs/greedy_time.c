@@ -208,15 +208,7 @@ static kernargs_t *kernargs;
 
 static void load(const char *path)
 {
-  static char bytes[1 << 16];
-  hsa_code_object_reader_t reader;
-  FILE *file = fopen(path, "rb");
-  const size_t size = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
-  CALL(hsa_code_object_reader_create_from_memory(bytes, size, &reader));
-  CALL(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
-                                 &executable));
-  CALL(hsa_executable_load_agent_code_object(executable, gpu, reader, NULL, NULL));
-  CALL(hsa_executable_freeze(executable, NULL));
+  executable = load_file(path);
   CALL(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, NULL, NULL, UINT32_MAX, UINT32_MAX, &queue));
   ring = queue;
   kernargs = host_memory(4096);
@@ -226,46 +218,13 @@ static void load(const char *path)
 
 static uint64_t kernel(const char *name)
 {
-  hsa_executable_symbol_t symbol;
-  uint64_t object;
-  CALL(hsa_executable_get_symbol_by_name(executable, name, &gpu, &symbol));
-  CALL(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object));
-  return object;
-}
-
-static hsa_signal_t new_signal(void)
-{
-  hsa_signal_t made;
-  CALL(hsa_signal_create(1, 0, NULL, &made));
-  return made;
-}
-
-/* Packets have 64 bytes, of which the first four are written last. */
-static void put(const void *packet, uint32_t first)
-{
-  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
-  char *slot = (char *)ring->base_address + (index & (ring->size - 1)) * 64;
-  memcpy(slot + 4, (const char *)packet + 4, 60);
-  __atomic_store_n((uint32_t *)(void *)slot, first, __ATOMIC_RELEASE);
-  hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
+  return symbol(executable, name, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
 }
 
 static void dispatch(uint64_t object, hsa_signal_t done)
 {
-  enum {
-    FENCES = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE |
-             HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_RELEASE_FENCE_SCOPE
-  };
-  const hsa_kernel_dispatch_packet_t packet = {.workgroup_size_x = 1,
-                                               .workgroup_size_y = 1,
-                                               .workgroup_size_z = 1,
-                                               .grid_size_x = 1,
-                                               .grid_size_y = 1,
-                                               .grid_size_z = 1,
-                                               .kernel_object = object,
-                                               .kernarg_address = kernargs,
-                                               .completion_signal = done};
-  put(&packet, HSA_PACKET_TYPE_KERNEL_DISPATCH | FENCES | 1 << 16);
+  const hsa_kernel_dispatch_packet_t packet = packet_of(object, 1, kernargs, done);
+  put(queue, ring, &packet, HSA_PACKET_TYPE_KERNEL_DISPATCH | FENCES | 1 << 16);
 }
 
 /* False: not in so many seconds. */
@@ -344,7 +303,7 @@ static int late(double waits)
   hsa_barrier_and_packet_t barrier = {.dep_signal = {opens}};
   run(object, own);
   hsa_signal_store_relaxed(own, 1);
-  put(&barrier, HSA_PACKET_TYPE_BARRIER_AND | 1 << HSA_PACKET_HEADER_BARRIER);
+  put(queue, ring, &barrier, HSA_PACKET_TYPE_BARRIER_AND | 1 << HSA_PACKET_HEADER_BARRIER);
   dispatch(object, own);
   const double began = seconds();
   (void)is_done(own, waits);

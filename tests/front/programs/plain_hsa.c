@@ -10,19 +10,15 @@
  * For each a line says whether it ran, was stopped, or had a wrong result; of copies, what the
  * runtime says. */
 #include <fcntl.h>
-#include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ven_amd_loader.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "call.h"
+#include "device.h"
 
 enum { ITEMS = 64, BYTES = ITEMS * sizeof(float), PAGE = 4096 };
 
@@ -32,53 +28,11 @@ typedef struct kernargs {
   uint32_t n;
 } kernargs_t;
 
-static hsa_agent_t gpus[2];
-static unsigned gpu_count;
-static hsa_amd_memory_pool_t device_pools[2], kernarg_pool;
 static unsigned char *file;
 static size_t file_size;
 static int file_descriptor;
 static uint64_t kernel; /* where the code is that was loaded last */
 static float *memory;   /* c, a and b */
-
-/* ---- What there is ---- */
-
-static hsa_status_t visit_pool(hsa_amd_memory_pool_t pool, void *data)
-{
-  hsa_amd_segment_t segment;
-  uint32_t flags = 0;
-  CALL(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment));
-  if (segment != HSA_AMD_SEGMENT_GLOBAL)
-    return HSA_STATUS_SUCCESS;
-  CALL(hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags));
-  hsa_amd_memory_pool_t *device_pool = data;
-  if (device_pool && !device_pool->handle)
-    *device_pool = pool;
-  else if (!device_pool && flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT)
-    kernarg_pool = pool;
-  return HSA_STATUS_SUCCESS;
-}
-
-static hsa_status_t visit_agent(hsa_agent_t agent, void *data)
-{
-  (void)data;
-  hsa_device_type_t type;
-  CALL(hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type));
-  if (type == HSA_DEVICE_TYPE_CPU)
-    return hsa_amd_agent_iterate_memory_pools(agent, visit_pool, NULL);
-  if (type != HSA_DEVICE_TYPE_GPU || gpu_count == 2)
-    return HSA_STATUS_SUCCESS;
-  gpus[gpu_count] = agent;
-  return hsa_amd_agent_iterate_memory_pools(agent, visit_pool, &device_pools[gpu_count++]);
-}
-
-static void *shared(size_t size)
-{
-  void *made;
-  CALL(hsa_amd_memory_pool_allocate(kernarg_pool, size, 0, &made));
-  CALL(hsa_amd_agents_allow_access(1, gpus, NULL, made));
-  return made;
-}
 
 static void *mapped(size_t size)
 {
@@ -109,29 +63,12 @@ static void write_kernargs(void *to)
   memcpy(to, &kernargs, sizeof(kernargs));
 }
 
-/* Packets have 64 bytes, of which the first four are written last. */
-static void put(hsa_queue_t *queue, const void *packet, uint32_t first)
-{
-  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
-  char *slot = (char *)queue->base_address + (index & (queue->size - 1)) * 64;
-  memcpy(slot + 4, (const char *)packet + 4, 60);
-  __atomic_store_n((uint32_t *)(void *)slot, first, __ATOMIC_RELEASE);
-  hsa_signal_store_screlease(queue->doorbell_signal, (hsa_signal_value_t)index);
-}
-
 static hsa_queue_t *new_queue(void)
 {
   hsa_queue_t *queue;
   CALL(hsa_queue_create(gpus[0], 64, HSA_QUEUE_TYPE_MULTI, on_error, NULL, UINT32_MAX, UINT32_MAX,
                         &queue));
   return queue;
-}
-
-static hsa_signal_t new_signal(void)
-{
-  hsa_signal_t made;
-  CALL(hsa_signal_create(1, 0, NULL, &made));
-  return made;
 }
 
 static void wait_for(hsa_signal_t done)
@@ -142,23 +79,10 @@ static void wait_for(hsa_signal_t done)
     continue;
 }
 
-enum {
-  FENCES = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE |
-           HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_RELEASE_FENCE_SCOPE
-};
-
 static void put_dispatch(hsa_queue_t *queue, void *kernargs, hsa_signal_t done)
 {
-  const hsa_kernel_dispatch_packet_t packet = {.workgroup_size_x = ITEMS,
-                                               .workgroup_size_y = 1,
-                                               .workgroup_size_z = 1,
-                                               .grid_size_x = ITEMS,
-                                               .grid_size_y = 1,
-                                               .grid_size_z = 1,
-                                               .kernel_object = kernel,
-                                               .kernarg_address = kernargs,
-                                               .completion_signal = done};
-  put(queue, &packet, HSA_PACKET_TYPE_KERNEL_DISPATCH | FENCES | 1 << 16);
+  const hsa_kernel_dispatch_packet_t packet = packet_of(kernel, ITEMS, kernargs, done);
+  put(queue, queue, &packet, HSA_PACKET_TYPE_KERNEL_DISPATCH | FENCES | 1 << 16);
 }
 
 static void dispatch(const char *how, void *kernargs)
@@ -282,7 +206,7 @@ static const struct {
 
 static void try_loads(void)
 {
-  kernargs_t *kernargs = shared(sizeof(*kernargs));
+  kernargs_t *kernargs = host_memory(sizeof(*kernargs));
   write_kernargs(kernargs);
   for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); ++i) {
     char how[200];
@@ -301,7 +225,7 @@ static void try_kernargs(void)
 {
   char *host = mapped(3 * PAGE), *address;
   void *other;
-  other = shared(PAGE);
+  other = host_memory(PAGE);
   write_kernargs(other);
   dispatch("the runtime's", other);
   write_kernargs(host);
@@ -314,7 +238,7 @@ static void try_kernargs(void)
   dispatch("locked, at the beginning", address);
   write_kernargs(host + 2 * PAGE + 4000 - 32);
   dispatch("locked, at the end", address + PAGE + 4000 - 96 - 32);
-  CALL(hsa_amd_memory_pool_allocate(device_pools[0], PAGE, 0, &other));
+  other = device_memory(PAGE);
   write_kernargs(host);
   CALL(hsa_memory_copy(other, host, sizeof(kernargs_t)));
   dispatch("a device's", other);
@@ -353,11 +277,11 @@ static void try_mistakes(void)
   dispatch("unmapped, in part", address + PAGE - 16);
   CALL(hsa_amd_memory_unlock(host));
   dispatch("unlocked", address);
-  other = shared(PAGE);
+  other = host_memory(PAGE);
   write_kernargs(other);
   CALL(hsa_amd_memory_pool_free(other));
   dispatch("freed", other);
-  CALL(hsa_amd_memory_pool_allocate(kernarg_pool, PAGE, 0, &other));
+  CALL(hsa_amd_memory_pool_allocate(host_pool, PAGE, 0, &other));
   write_kernargs(other);
   dispatch("the runtime's, and not given", other);
   if (gpu_count < 2)
@@ -371,12 +295,11 @@ static void try_mistakes(void)
 static void try_unknown(void)
 {
   const uint64_t known = kernel;
-  kernargs_t *kernargs = shared(sizeof(*kernargs));
-  void *copy;
+  kernargs_t *kernargs = host_memory(sizeof(*kernargs));
   write_kernargs(kernargs);
   kernel = known + 64;
   dispatch("beside its descriptor", kernargs);
-  CALL(hsa_amd_memory_pool_allocate(device_pools[0], 2 * PAGE, 0, &copy));
+  void *copy = device_memory(2 * PAGE);
   CALL(
       hsa_memory_copy(copy, (const void *)known, 64)); /* its code is at another place from there */
   kernel = (uint64_t)copy;
@@ -391,7 +314,7 @@ static void try_unknown(void)
 static void try_packets(void)
 {
   hsa_queue_t *holding = new_queue();
-  kernargs_t *kernargs = shared(sizeof(*kernargs));
+  kernargs_t *kernargs = host_memory(sizeof(*kernargs));
   write_kernargs(kernargs);
   for (int i = 0; i < 60; ++i)
     put_dispatch(holding, kernargs, (hsa_signal_t){0});
@@ -413,7 +336,7 @@ static void try_packets(void)
     atomic_store(&stopped, false);
     memcpy(packet, kinds[i].words, sizeof(packet));
     packet[7] = done.handle;
-    put(queue, packet, kinds[i].first | FENCES);
+    put(queue, queue, packet, kinds[i].first | FENCES);
     wait_for(done);
     printf("%s: %s\n", kinds[i].how, atomic_load(&stopped) ? "stopped" : "ran");
     CALL(hsa_queue_destroy(queue));
@@ -431,17 +354,17 @@ static hsa_signal_t gone_signal(void)
   return gone;
 }
 
-static void *device_memory, *managed_memory;
+static void *target, *managed_memory;
 
 static hsa_status_t copy(const hsa_signal_t *waits_for, hsa_signal_t done)
 {
-  return hsa_amd_memory_async_copy(device_memory, gpus[0], memory, gpus[0], BYTES,
-                                   waits_for ? 1 : 0, waits_for, done);
+  return hsa_amd_memory_async_copy(target, gpus[0], memory, gpus[0], BYTES, waits_for ? 1 : 0,
+                                   waits_for, done);
 }
 
 static hsa_status_t copy_rectangle(const hsa_signal_t *waits_for, hsa_signal_t done)
 {
-  const hsa_pitched_ptr_t to = {device_memory, 64, 0}, from = {memory, 64, 0};
+  const hsa_pitched_ptr_t to = {target, 64, 0}, from = {memory, 64, 0};
   const hsa_dim3_t at = {0, 0, 0}, range = {64, 1, 1};
   return hsa_amd_memory_async_copy_rect(&to, &at, &from, &at, &range, gpus[0], hsaHostToDevice,
                                         waits_for ? 1 : 0, waits_for, done);
@@ -480,7 +403,7 @@ static void try_copies(void)
   } kinds[] = {
       {"copy", copy, true}, {"rectangle", copy_rectangle, true}, {"prefetch", prefetch, false}};
   const hsa_signal_t none = {(uint64_t)nothing}, good = new_signal();
-  CALL(hsa_amd_memory_pool_allocate(device_pools[0], PAGE, 0, &device_memory));
+  target = device_memory(PAGE);
   managed_memory = mapped(PAGE);
   hsa_amd_svm_attribute_pair_t all = {HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, gpus[0].handle};
   CALL(hsa_amd_svm_attributes_set(managed_memory, PAGE, &all, 1));
@@ -518,11 +441,8 @@ int main(int count, char **arguments)
   (void)setvbuf(stdout, NULL, _IOLBF, 0);
   if (count != 3 || !read_file(arguments[1]))
     return 2;
-  CALL(hsa_init());
-  CALL(hsa_iterate_agents(visit_agent, NULL));
-  if (!gpu_count)
-    return 2;
-  memory = shared(3 * BYTES);
+  open_device();
+  memory = host_memory(3 * BYTES);
   for (int i = 0; i < ITEMS; ++i) {
     memory[ITEMS + i] = (float)i;
     memory[2 * ITEMS + i] = 2.0f * (float)i;

@@ -17,31 +17,9 @@ static uint32_t *in, *out;
 
 static hsa_executable_t load(const char *folder, const char *name)
 {
-  static char path[4096], bytes[1 << 20];
-  hsa_code_object_reader_t reader;
-  hsa_executable_t executable;
+  char path[4096];
   (void)snprintf(path, sizeof(path), "%s/%s-gfx90a-v5.co", folder, name);
-  FILE *file = fopen(path, "rb");
-  const size_t size = file ? fread(bytes, 1, sizeof(bytes), file) : 0;
-  if (!size)
-    exit(4);
-  fclose(file);
-  CALL(hsa_code_object_reader_create_from_memory(bytes, size, &reader));
-  CALL(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, NULL,
-                                 &executable));
-  CALL(hsa_executable_load_agent_code_object(executable, gpu, reader, NULL, NULL));
-  CALL(hsa_executable_freeze(executable, NULL));
-  return executable;
-}
-
-static uint64_t symbol(hsa_executable_t executable, const char *name,
-                       hsa_executable_symbol_info_t what)
-{
-  hsa_executable_symbol_t found;
-  uint64_t value = 0;
-  CALL(hsa_executable_get_symbol_by_name(executable, name, &gpu, &found));
-  CALL(hsa_executable_symbol_get_info(found, what, &value));
-  return value;
+  return load_file(path);
 }
 
 static void set_variable(const char *name, const void *bytes, size_t size)
@@ -71,7 +49,6 @@ typedef struct launch {
 
 static hsa_signal_t begin(hsa_queue_t *on, const launch_t *launch)
 {
-  hsa_signal_t signal;
   char descriptor[64];
   (void)snprintf(descriptor, sizeof(descriptor), "%s.kd", launch->kernel);
   const uint64_t object =
@@ -85,31 +62,13 @@ static hsa_signal_t begin(hsa_queue_t *on, const launch_t *launch)
     CALL(hsa_memory_copy(kernargs, launch->arguments, launch->size));
   else if (launch->size)
     memcpy(kernargs, launch->arguments, launch->size);
-  CALL(hsa_signal_create(1, 0, NULL, &signal));
   printf("%s\n", launch->name ? launch->name : launch->kernel);
-  const uint64_t index = hsa_queue_add_write_index_relaxed(on, 1);
-  hsa_kernel_dispatch_packet_t *packet =
-      (hsa_kernel_dispatch_packet_t *)on->base_address + (index & (on->size - 1));
-  const uint16_t header = packet->header;
-  *packet = (hsa_kernel_dispatch_packet_t){.header = header,
-                                           .setup = 1,
-                                           .workgroup_size_x = ITEMS,
-                                           .workgroup_size_y = 1,
-                                           .workgroup_size_z = 1,
-                                           .grid_size_x = ITEMS,
-                                           .grid_size_y = 1,
-                                           .grid_size_z = 1,
-                                           .private_segment_size = launch->private_bytes,
-                                           .group_segment_size = launch->no_group ? 0 : group,
-                                           .kernel_object = object,
-                                           .kernarg_address = kernargs,
-                                           .completion_signal = signal};
-  __atomic_store_n(&packet->header,
-                   (uint16_t)(HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER |
-                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE |
-                              HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_RELEASE_FENCE_SCOPE),
-                   __ATOMIC_RELEASE);
-  hsa_signal_store_screlease(on->doorbell_signal, (hsa_signal_value_t)index);
+  const hsa_signal_t signal = new_signal();
+  hsa_kernel_dispatch_packet_t made = packet_of(object, ITEMS, kernargs, signal);
+  made.private_segment_size = launch->private_bytes;
+  made.group_segment_size = launch->no_group ? 0 : group;
+  put(on, on, &made,
+      HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER | FENCES | 1 << 16);
   return signal;
 }
 
