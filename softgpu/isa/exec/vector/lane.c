@@ -10,8 +10,8 @@ static unsigned first_active(const isa_wave_t *wave)
 static bool read_lane(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
 {
   const isa_operand_t *source = &inst->src[0];
-  wave->s[inst->dst.index] =
-      isa_is_vector(source) ? isa_vector_rows(wave, inst, 0, 1)[0][lane] : isa_read32(wave, source);
+  wave->s[inst->dst.index] = isa_is_vector(source) ? isa_vector_rows(wave, source, 0, 1)[0][lane]
+                                                   : isa_read32(wave, source);
   return true;
 }
 

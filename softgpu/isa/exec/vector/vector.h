@@ -27,12 +27,12 @@ static inline bool isa_vector_result_ok(isa_inst_t *inst, const isa_limits_t *li
 
 /* Where the rows of a vector operand, source n, begin. Under s_set_gpr_idx an index beyond the
  * allocation reads v0 (ISA document). */
-static inline const isa_row_t *isa_vector_rows(const isa_wave_t *wave, const isa_inst_t *inst,
+static inline const isa_row_t *isa_vector_rows(const isa_wave_t *wave, const isa_operand_t *operand,
                                                unsigned n, unsigned rows)
 {
-  uint32_t index = inst->src[n].index;
-  if (inst->src[n].kind == ISA_OPERAND_AGPR)
-    return &wave->a[index];
+  if (operand->kind == ISA_OPERAND_AGPR)
+    return &wave->a[operand->index];
+  uint32_t index = operand->index;
   if (wave->gpr_index_mode >> n & 1)
     index += wave->s[ISA_M0] & 0xff;
   return &wave->v[index + rows <= wave->vgprs ? index : 0];
@@ -42,8 +42,9 @@ static inline const isa_row_t *isa_vector_rows(const isa_wave_t *wave, const isa
 static inline uint32_t isa_vector_dword(const isa_wave_t *wave, const isa_inst_t *inst, unsigned n,
                                         unsigned row, unsigned lane)
 {
-  return isa_is_vector(&inst->src[n]) ? isa_vector_rows(wave, inst, n, inst->row->src[n])[row][lane]
-                                      : isa_read32(wave, &inst->src[n]);
+  const isa_operand_t *operand = &inst->src[n];
+  return isa_is_vector(operand) ? isa_vector_rows(wave, operand, n, inst->row->src[n])[row][lane]
+                                : isa_read32(wave, operand);
 }
 
 /* The rows that are written; NULL when s_set_gpr_idx points beyond the allocation. */
