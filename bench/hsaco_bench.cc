@@ -163,59 +163,26 @@ void OpenComgr(benchmark::State &state, const std::string &bytes)
 
 // ---- Cases ----
 
-void Large(benchmark::State &state)
-{
-  Open(state, ObjectOf(5000, 12));
-}
-void LargeNaive(benchmark::State &state)
-{
-  OpenNaive(state, ObjectOf(5000, 12));
-}
-void LargeFloor(benchmark::State &state)
-{
-  WalkTokens(state, ObjectOf(5000, 12));
-}
-void LargeComgr(benchmark::State &state)
-{
-  OpenComgr(state, ObjectOf(5000, 12));
-}
-BENCHMARK(Large);
-BENCHMARK(LargeNaive);
-BENCHMARK(LargeFloor);
-BENCHMARK(LargeComgr);
+#define CASE(name, call)                                                                           \
+  void name(benchmark::State &state)                                                               \
+  {                                                                                                \
+    call;                                                                                          \
+  }                                                                                                \
+  BENCHMARK(name)
 
-void FindOne(benchmark::State &state)
-{
-  Open(state, ObjectOf(5000, 12), 0, NameOf(2500));
-}
-void FindOneNaive(benchmark::State &state)
-{
-  OpenNaive(state, ObjectOf(5000, 12), NameOf(2500));
-}
-BENCHMARK(FindOne);
-BENCHMARK(FindOneNaive);
+CASE(Large, Open(state, ObjectOf(5000, 12)));
+CASE(LargeNaive, OpenNaive(state, ObjectOf(5000, 12)));
+CASE(LargeFloor, WalkTokens(state, ObjectOf(5000, 12)));
+CASE(LargeComgr, OpenComgr(state, ObjectOf(5000, 12)));
 
-void Library(benchmark::State &state)
-{
-  Open(state, LibraryOf(446));
-}
-void LibraryNaive(benchmark::State &state)
-{
-  OpenNaive(state, LibraryOf(446));
-}
-BENCHMARK(Library);
-BENCHMARK(LibraryNaive);
+CASE(FindOne, Open(state, ObjectOf(5000, 12), 0, NameOf(2500)));
+CASE(FindOneNaive, OpenNaive(state, ObjectOf(5000, 12), NameOf(2500)));
 
-void Small(benchmark::State &state)
-{
-  Open(state, ObjectOf(1, 3));
-}
-void SmallNaive(benchmark::State &state)
-{
-  OpenNaive(state, ObjectOf(1, 3));
-}
-BENCHMARK(Small);
-BENCHMARK(SmallNaive);
+CASE(Library, Open(state, LibraryOf(446)));
+CASE(LibraryNaive, OpenNaive(state, LibraryOf(446)));
+
+CASE(Small, Open(state, ObjectOf(1, 3)));
+CASE(SmallNaive, OpenNaive(state, ObjectOf(1, 3)));
 
 // Two sizes in turns: what the machine does meanwhile hits both.
 void Scaling(benchmark::State &state)

@@ -22,21 +22,19 @@ void submit(benchmark::State &state, const rawhal_dispatch_t &dispatch, size_t b
       [&] { return b.drain(b.queue, ticket); });
 }
 
-void SubmitEmpty(benchmark::State &state)
-{
-  submit(state, one_item(bench().empty), 1, bench());
-}
+#define CASE(name, call)                                                                           \
+  void name(benchmark::State &state)                                                               \
+  {                                                                                                \
+    call;                                                                                          \
+  }                                                                                                \
+  BENCHMARK(name)->UseManualTime()->Iterations(rounds())
 
-void SubmitBlob28(benchmark::State &state)
-{
-  submit(state, with_blob(bench().add, 28), 1, bench());
-}
+CASE(SubmitEmpty, submit(state, one_item(bench().empty), 1, bench()));
+
+CASE(SubmitBlob28, submit(state, with_blob(bench().add, 28), 1, bench()));
 
 // The same with the 256 bytes of hidden arguments of code object V5, written by rawhal.
-void SubmitBlob28Hidden(benchmark::State &state)
-{
-  submit(state, with_blob(bench().add_hidden, 28), 1, bench());
-}
+CASE(SubmitBlob28Hidden, submit(state, with_blob(bench().add_hidden, 28), 1, bench()));
 
 // A caller who packs them as well.
 void SubmitBlob256(benchmark::State &state)
@@ -52,10 +50,7 @@ void SubmitBlob28Limited(benchmark::State &state)
   submit(state, with_blob(b.add, 28), 1, b);
 }
 
-void SubmitBatch32(benchmark::State &state)
-{
-  submit(state, one_item(bench().empty), 32, bench());
-}
+CASE(SubmitBatch32, submit(state, one_item(bench().empty), 32, bench()));
 
 // A recording of 1,000 dispatches with blobs of 28 bytes.
 void Replay1000(benchmark::State &state)
@@ -98,15 +93,9 @@ void replay_blob(benchmark::State &state, const rawhal_dispatch_t &dispatch, Ben
   rawhal_recording_destroy(recording);
 }
 
-void ReplayBlob28(benchmark::State &state)
-{
-  replay_blob(state, with_blob(bench().add, 28), bench());
-}
+CASE(ReplayBlob28, replay_blob(state, with_blob(bench().add, 28), bench()));
 
-void ReplayBlob28Hidden(benchmark::State &state)
-{
-  replay_blob(state, with_blob(bench().add_hidden, 28), bench());
-}
+CASE(ReplayBlob28Hidden, replay_blob(state, with_blob(bench().add_hidden, 28), bench()));
 
 void ReplayBlob28Limited(benchmark::State &state)
 {
@@ -132,14 +121,8 @@ void RawHsaWrite(benchmark::State &state)
 }
 
 BENCHMARK(RawHsaWrite)->UseManualTime()->Iterations(rounds());
-BENCHMARK(SubmitEmpty)->UseManualTime()->Iterations(rounds());
-BENCHMARK(SubmitBlob28)->UseManualTime()->Iterations(rounds());
-BENCHMARK(SubmitBlob28Hidden)->UseManualTime()->Iterations(rounds());
 BENCHMARK(SubmitBlob256)->UseManualTime()->Iterations(rounds());
-BENCHMARK(SubmitBatch32)->UseManualTime()->Iterations(rounds());
 BENCHMARK(Replay1000)->UseManualTime()->Iterations(rounds());
-BENCHMARK(ReplayBlob28)->UseManualTime()->Iterations(rounds());
-BENCHMARK(ReplayBlob28Hidden)->UseManualTime()->Iterations(rounds());
 BENCHMARK(ReplayBlob28Limited)->UseManualTime()->Iterations(rounds());
 BENCHMARK(SubmitBlob28Limited)
     ->ArgName("all")

@@ -67,24 +67,9 @@ protected:
 
 TEST_F(Injection, EveryQueueErrorFailsTheRightTickets)
 {
-  const struct {
-    uint64_t code;
-    int32_t status;
-  } errors[] = {
-      {2, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS},
-      {4, HSA_STATUS_ERROR_INVALID_ALLOCATION},
-      {8, HSA_STATUS_ERROR_INVALID_CODE_OBJECT},
-      {32, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT},
-      {64, HSA_STATUS_ERROR_INVALID_ARGUMENT},
-      {128, HSA_STATUS_ERROR_INVALID_ISA},
-      {256, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT},
-      {0x20000000, HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION},
-      {0x40000000, HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION},
-      {0x80000000, HSA_STATUS_ERROR_EXCEPTION},
-  };
   Blob blob;
   uint32_t value = 0;
-  for (const auto &one : errors) {
+  for (const auto &one : kQueueErrors) {
     SCOPED_TRACE(one.code);
     rawhal_queue_t *on = queue(), *other = queue();
     rawhal_dispatch_t dispatch = store(0, ++value, blob);

@@ -61,6 +61,21 @@ protected:
       ASSERT_EQ(c[i], a[i] + b[i]) << i;
   }
 
+  void expect_sums_of(const std::string &image)
+  {
+    hipModule_t module;
+    hipFunction_t function;
+    HIP_OK(hipModuleLoadData(&module, image.data()));
+    HIP_OK(hipModuleGetFunction(&function, module, "vector_add"));
+    uint32_t count = n;
+    void *arguments[] = {&c, &a, &b, &count};
+    HIP_OK(hipModuleLaunchKernel(function, (n + 255) / 256, 1, 1, 256, 1, 1, 0, nullptr, arguments,
+                                 nullptr));
+    HIP_OK(hipDeviceSynchronize());
+    expect_sums();
+    HIP_OK(hipModuleUnload(module));
+  }
+
   static constexpr uint32_t n = 10000;
   float *a = nullptr, *b = nullptr, *c = nullptr;
 };
@@ -68,17 +83,7 @@ protected:
 TEST_F(HipModules, arguments_as_an_array_of_pointers)
 {
   std::string image = contents("vector_add-gfx90a-v4.co"); // HIP 5.2.3 takes no V5
-  hipModule_t module;
-  hipFunction_t function;
-  HIP_OK(hipModuleLoadData(&module, image.data()));
-  HIP_OK(hipModuleGetFunction(&function, module, "vector_add"));
-  uint32_t count = n;
-  void *arguments[] = {&c, &a, &b, &count};
-  HIP_OK(hipModuleLaunchKernel(function, (n + 255) / 256, 1, 1, 256, 1, 1, 0, nullptr, arguments,
-                               nullptr));
-  HIP_OK(hipDeviceSynchronize());
-  expect_sums();
-  HIP_OK(hipModuleUnload(module));
+  expect_sums_of(image);
 }
 
 TEST_F(HipModules, arguments_as_one_prepacked_buffer)
@@ -106,17 +111,7 @@ TEST_F(HipModules, arguments_as_one_prepacked_buffer)
 TEST_F(HipModules, a_bundle_is_searched_for_the_device)
 {
   std::string image = bundle("gfx90a", contents("vector_add-gfx90a-v4.co"));
-  hipModule_t module;
-  hipFunction_t function;
-  HIP_OK(hipModuleLoadData(&module, image.data()));
-  HIP_OK(hipModuleGetFunction(&function, module, "vector_add"));
-  uint32_t count = n;
-  void *arguments[] = {&c, &a, &b, &count};
-  HIP_OK(hipModuleLaunchKernel(function, (n + 255) / 256, 1, 1, 256, 1, 1, 0, nullptr, arguments,
-                               nullptr));
-  HIP_OK(hipDeviceSynchronize());
-  expect_sums();
-  HIP_OK(hipModuleUnload(module));
+  expect_sums_of(image);
 }
 
 TEST_F(HipModules, what_is_not_there)

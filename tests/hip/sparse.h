@@ -215,3 +215,9 @@ public:
 };
 
 } // namespace sparse
+
+// The type and the test, of templates.
+#define USE(T)                                                                                     \
+  using T [[maybe_unused]] = TypeParam;                                                            \
+  auto &t = *this;                                                                                 \
+  (void)t

@@ -12,10 +12,6 @@ protected:
 
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(SparseConvert, Types);
-#define USE(T)                                                                                     \
-  using T [[maybe_unused]] = TypeParam;                                                            \
-  auto &t = *this;                                                                                 \
-  (void)t
 
 TYPED_TEST(SparseConvert, dense_to_sparse_and_back)
 {
@@ -300,4 +296,3 @@ TYPED_TEST(SparseConvert, damaged_matrices_are_found)
 
 } // namespace
 } // namespace sparse
-#undef USE

@@ -25,10 +25,6 @@ protected:
 
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(SparseProduct, Types);
-#define USE(T)                                                                                     \
-  using T = TypeParam;                                                                             \
-  auto &t = *this;                                                                                 \
-  (void)t
 
 TYPED_TEST(SparseProduct, vectors)
 {
@@ -481,4 +477,3 @@ TYPED_TEST(SparseProduct, sparse_by_dense_vector)
 
 } // namespace
 } // namespace sparse
-#undef USE

@@ -52,10 +52,6 @@ protected:
 
 using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(SparseSolve, Types);
-#define USE(T)                                                                                     \
-  using T = TypeParam;                                                                             \
-  auto &t = *this;                                                                                 \
-  (void)t
 
 TYPED_TEST(SparseSolve, csrsv)
 {
@@ -410,4 +406,3 @@ TYPED_TEST(SparseSolve, colouring)
 
 } // namespace
 } // namespace sparse
-#undef USE

@@ -146,4 +146,17 @@ template <typename T> std::string with_type(const std::string &text)
   return result;
 }
 
+// Kernels of one library.
+class LibraryTest : public ::testing::Test {
+protected:
+  template <typename T> Device<T> device(const std::vector<T> &values) { return {library, values}; }
+  template <typename T> Device<T> device(size_t count) { return {library, count}; }
+  template <typename... A>
+  void run(const std::string &name, Extent workgroups, Extent workgroup, const A &...arguments)
+  {
+    library->run(name, workgroups, workgroup, blob_of(arguments...));
+  }
+  Library *library = nullptr;
+};
+
 #endif

@@ -14,7 +14,7 @@ struct Empty { // a class without members occupies a byte
 
 const std::string detail = "rocrand_host::detail::";
 
-class Rocrand : public ::testing::Test {
+class Rocrand : public LibraryTest {
 protected:
   void SetUp() override
   {
@@ -22,12 +22,10 @@ protected:
     if (!library)
       GTEST_SKIP() << "no librocrand below the build folder (./dev test fetches it)";
   }
-  template <typename T> Device<T> device(const std::vector<T> &values) { return {library, values}; }
-  template <typename T> Device<T> device(size_t count) { return {library, count}; }
   template <typename... A>
   void run(const std::string &name, Extent workgroups, Extent workgroup, const A &...arguments)
   {
-    library->run(detail + name, workgroups, workgroup, blob_of(arguments...));
+    LibraryTest::run(detail + name, workgroups, workgroup, arguments...);
   }
   // "generate_kernel<FRONT, DISTRIBUTION >" with the first of the distribution's names, of several releases, that it has.
   std::string generator(const std::string &front, const std::vector<std::string> &distributions)
@@ -40,7 +38,6 @@ protected:
     }
     return name;
   }
-  Library *library = nullptr;
 };
 
 // ---- MRG32k3a: L'Ecuyer 1999, "Good parameters and implementations for combined multiple recursive

@@ -86,7 +86,7 @@ inline Extent groups_for(int items, int size)
   return {static_cast<uint32_t>((items - 1) / size + 1)};
 }
 
-class Rocsparse : public ::testing::Test {
+class Rocsparse : public LibraryTest {
 protected:
   void SetUp() override
   {
@@ -94,14 +94,6 @@ protected:
     if (!library)
       GTEST_SKIP() << "no librocsparse below the build folder (./dev test --extended fetches it)";
   }
-  template <typename T> Device<T> device(const std::vector<T> &values) { return {library, values}; }
-  template <typename T> Device<T> device(size_t count) { return {library, count}; }
-  template <typename... A>
-  void run(const std::string &name, Extent workgroups, Extent workgroup, const A &...arguments)
-  {
-    library->run(name, workgroups, workgroup, blob_of(arguments...));
-  }
-  Library *library = nullptr;
 };
 
 template <typename T> class RocsparseTyped : public Rocsparse {

@@ -60,22 +60,7 @@ TEST_F(Inject, refuses_what_makes_no_sense)
 
 TEST_F(Inject, queue_error_at_the_third_packet)
 {
-  const struct {
-    uint64_t code;
-    int status;
-  } codes[] = {
-      {2, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS},
-      {4, HSA_STATUS_ERROR_INVALID_ALLOCATION},
-      {8, HSA_STATUS_ERROR_INVALID_CODE_OBJECT},
-      {32, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT},
-      {64, HSA_STATUS_ERROR_INVALID_ARGUMENT},
-      {128, HSA_STATUS_ERROR_INVALID_ISA},
-      {256, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT},
-      {0x20000000, HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION},
-      {0x40000000, HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION},
-      {0x80000000, HSA_STATUS_ERROR_EXCEPTION},
-  };
-  for (auto &[code, status] : codes) {
+  for (auto &[code, status] : kQueueErrors) {
     hsa_queue_t *q = queue(), *other = queue();
     uint64_t before = injected();
     ASSERT_TRUE(hsa->inject("queue_error", q, 3, code));

@@ -3,9 +3,10 @@
 
 usage: kernels.py OUTPUT        (needs llvm-mc-19)
 
-In kernels.s, "//# name chip" begins a kernel; "//# instructions chip" and "//# forms chip" begin lines that are one
-instruction each, the latter for the decoder alone. Of one with {a|b} there are as many as ways to read it, the last
-braces changing fastest; of a kernel with {a|b} as many as alternatives, and all its braces are read alike.
+In kernels.s, "//# macros all" begins what every kernel may use, "//# name chip" a kernel; "//# instructions chip" and
+"//# forms chip" begin lines that are one instruction each, the latter for the decoder alone. Of one with {a|b} there are as
+many as ways to read it, the last braces changing fastest; of a kernel with {a|b} as many as alternatives, and all its
+braces are read alike.
 """
 import itertools
 import os
@@ -56,9 +57,12 @@ def main():
         out.write("/* Written by kernels.py from kernels.s; do not edit. */\n")
         for head, body in re.findall(r"^//# (.*)\n((?:(?!//#).*\n)*)", source, re.M):
             name, chip = head.split()
+            if name == "macros":
+                macros = body
+                continue
             if name not in ("instructions", "forms"):
                 for one_name, one_body in zip(kernels(name), kernels(body), strict=True):
-                    out.write(row("KERNEL", one_name, chip, assemble(chip, one_body)))
+                    out.write(row("KERNEL", one_name, chip, assemble(chip, macros + one_body)))
                 continue
             lines = [re.sub(r"\s*//.*", "", line).strip() for line in body.split("\n")]
             lines = [one for line in lines if line for one in instructions(line)]

@@ -1,5 +1,22 @@
 // Kernels of the interpreter's tests. kernels.py assembles this file into kernels.inc.
 
+//# macros all
+// Work-group 0 goes on, with n in s6; every other one takes 1 of a semaphore and counts itself.
+  .macro take_or_give
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dword s6, s[0:1], 0x8
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc1 give
+  ds_gws_sema_p gds
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s7, 1
+  s_atomic_add s7, s[4:5], 0x0
+  s_endpgm
+give:
+  .endm
+
 // A scalar instruction between these two: work-group s2 takes record s2 of the input: a s[16:17], b s[18:19], destination
 // s[20:21], scc s22, exec s[24:25]; the same registers are stored to its record of the output.
 //# salu_begin gfx90a
@@ -649,18 +666,7 @@ done:
 
 // Work-group 0 gives a semaphore n, in one of three ways; every other one takes 1 and counts itself. out; n
 //# gws_semaphore_v gfx90a
-  s_load_dwordx2 s[4:5], s[0:1], 0x0
-  s_load_dword s6, s[0:1], 0x8
-  s_mov_b32 m0, 0
-  s_waitcnt lgkmcnt(0)
-  s_cmp_eq_u32 s2, 0
-  s_cbranch_scc1 give
-  ds_gws_sema_p gds
-  s_waitcnt lgkmcnt(0)
-  s_mov_b32 s7, 1
-  s_atomic_add s7, s[4:5], 0x0
-  s_endpgm
-give:
+  take_or_give
   ds_gws_sema_v gds
   s_waitcnt lgkmcnt(0)
   s_sub_u32 s6, s6, 1
@@ -669,36 +675,14 @@ give:
   s_endpgm
 
 //# gws_semaphore_br gfx90a
-  s_load_dwordx2 s[4:5], s[0:1], 0x0
-  s_load_dword s6, s[0:1], 0x8
-  s_mov_b32 m0, 0
-  s_waitcnt lgkmcnt(0)
-  s_cmp_eq_u32 s2, 0
-  s_cbranch_scc1 give
-  ds_gws_sema_p gds
-  s_waitcnt lgkmcnt(0)
-  s_mov_b32 s7, 1
-  s_atomic_add s7, s[4:5], 0x0
-  s_endpgm
-give:
+  take_or_give
   v_mov_b32_e32 v2, s6
   ds_gws_sema_br v2 gds
   s_waitcnt lgkmcnt(0)
   s_endpgm
 
 //# gws_release_all gfx90a
-  s_load_dwordx2 s[4:5], s[0:1], 0x0
-  s_load_dword s6, s[0:1], 0x8
-  s_mov_b32 m0, 0
-  s_waitcnt lgkmcnt(0)
-  s_cmp_eq_u32 s2, 0
-  s_cbranch_scc1 give
-  ds_gws_sema_p gds
-  s_waitcnt lgkmcnt(0)
-  s_mov_b32 s7, 1
-  s_atomic_add s7, s[4:5], 0x0
-  s_endpgm
-give:
+  take_or_give
   s_sleep 1
   ds_gws_sema_release_all gds
   s_waitcnt lgkmcnt(0)

@@ -117,34 +117,24 @@ TEST(Lds, FloatAtomics)
 {
   // Random bits include denormals, infinities and NaNs.
   for (const char *name : {"add", "min", "max"}) {
-    auto narrow = [name](uint32_t o, uint32_t d, uint32_t) {
-      float x, y;
-      memcpy(&x, &o, 4);
-      memcpy(&y, &d, 4);
+    auto model = [name](auto o, auto d, auto) {
+      std::conditional_t<sizeof(o) == 4, float, double> x, y;
+      memcpy(&x, &o, sizeof(o));
+      memcpy(&y, &d, sizeof(d));
       if (name[0] != 'a')
         return (name[1] == 'i' ? y < x : y > x) ? d : o;
       x += y;
-      memcpy(&o, &x, 4);
-      return o;
-    };
-    auto wide = [name](uint64_t o, uint64_t d, uint64_t) {
-      double x, y;
-      memcpy(&x, &o, 8);
-      memcpy(&y, &d, 8);
-      if (name[0] != 'a')
-        return (name[1] == 'i' ? y < x : y > x) ? d : o;
-      x += y;
-      memcpy(&o, &x, 8);
+      memcpy(&o, &x, sizeof(o));
       return o;
     };
     auto address = [](unsigned i) { return i * 16; };
     std::string prefix = std::string("ds_") + name + "_rtn_";
     run_ds(
         kernels::instructions(prefix + "f32").at(0),
-        [&](Lane &lane, uint8_t *at) { exchange<uint32_t>(narrow, lane, at, true); }, address);
+        [&](Lane &lane, uint8_t *at) { exchange<uint32_t>(model, lane, at, true); }, address);
     run_ds(
         kernels::instructions(prefix + "f64").at(0),
-        [&](Lane &lane, uint8_t *at) { exchange<uint64_t>(wide, lane, at, true); }, address);
+        [&](Lane &lane, uint8_t *at) { exchange<uint64_t>(model, lane, at, true); }, address);
   }
 }
 

@@ -5,30 +5,9 @@ using namespace valu;
 
 namespace {
 
-template <typename T> T value(uint64_t bits);
-template <> int16_t value(uint64_t bits)
+template <typename T> T value(uint64_t bits)
 {
-  return (int16_t)bits;
-}
-template <> uint16_t value(uint64_t bits)
-{
-  return (uint16_t)bits;
-}
-template <> int32_t value(uint64_t bits)
-{
-  return (int32_t)bits;
-}
-template <> uint32_t value(uint64_t bits)
-{
-  return (uint32_t)bits;
-}
-template <> int64_t value(uint64_t bits)
-{
-  return (int64_t)bits;
-}
-template <> uint64_t value(uint64_t bits)
-{
-  return bits;
+  return (T)bits;
 }
 template <> float value(uint64_t bits)
 {
