@@ -5,24 +5,6 @@
 
 using namespace kernarg_test;
 
-namespace {
-
-struct BindingsDeleter {
-  void operator()(rawhal_bindings_t *layout) const { rawhal_bindings_destroy(layout); }
-};
-using Bindings = std::unique_ptr<rawhal_bindings_t, BindingsDeleter>;
-
-Bindings Project(Kernel &kernel, rawhal_status_t expected = RAWHAL_OK,
-                 rawhal_error_t *error = nullptr)
-{
-  Layout native = Compile(kernel);
-  rawhal_bindings_t *layout = nullptr;
-  EXPECT_EQ(expected, rawhal_bindings_create(native.get(), &layout, error));
-  return Bindings(layout); // outlives the native layout
-}
-
-} // namespace
-
 // Constants: flag u8 at 0, half u16 at 2, s 12 bytes at 8 (aligned to 8), n u32 at 20 -> 24 bytes.
 TEST(Bindings, BindingsAndDenseConstants)
 {

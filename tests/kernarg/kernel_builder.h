@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 extern "C" {
 #include "kernarg/kernarg.h"
 }
@@ -151,6 +153,20 @@ inline Layout Compile(Kernel &kernel, uint32_t stated_size = 0, rawhal_error_t *
   if (status)
     *status = result;
   return Layout(layout);
+}
+
+struct BindingsDeleter {
+  void operator()(rawhal_bindings_t *layout) const { rawhal_bindings_destroy(layout); }
+};
+using Bindings = std::unique_ptr<rawhal_bindings_t, BindingsDeleter>;
+
+inline Bindings Project(Kernel &kernel, rawhal_status_t expected = RAWHAL_OK,
+                        rawhal_error_t *error = nullptr)
+{
+  Layout native = Compile(kernel);
+  rawhal_bindings_t *layout = nullptr;
+  EXPECT_EQ(expected, rawhal_bindings_create(native.get(), &layout, error));
+  return Bindings(layout); // outlives the native layout
 }
 
 // vector_add(c, a, b, n): 28 bytes.
