@@ -192,6 +192,15 @@ protected:
       ASSERT_EQ(sums[i], a[i] + b[i]) << i;
   }
 
+  // Adds, as `vector_add` does, or fails.
+  void expect_found(rawhal_library_t *library, const std::string &name)
+  {
+    const rawhal_device_kernel_t *kernel = nullptr;
+    ASSERT_OK(get(library, name, &kernel));
+    expect_adds(kernel);
+    rawhal_library_release(library, kernel);
+  }
+
   fs::path root, folder, cache;
   std::vector<char> vector_add;
   std::vector<rawhal_library_t *> libraries;

@@ -5,15 +5,6 @@ namespace {
 
 class LibraryStale : public LibraryTest {
 protected:
-  // Adds, as `vector_add` does, or fails.
-  void expect_found(rawhal_library_t *library, const std::string &name)
-  {
-    const rawhal_device_kernel_t *kernel = nullptr;
-    ASSERT_OK(get(library, name, &kernel));
-    expect_adds(kernel);
-    rawhal_library_release(library, kernel);
-  }
-
   void expect_none(rawhal_library_t *library, const std::string &name)
   {
     const rawhal_device_kernel_t *kernel = nullptr;
