@@ -79,6 +79,6 @@ struct Result {
 };
 
 // With a time limit, so that a broken engine fails instead of hanging.
-Result run(const softgpu_dispatch_t &dispatch, uint64_t timeout_ms = 8000);
+Result run(const softgpu_dispatch_t &dispatch, uint64_t timeout_ms = 120000);
 
 } // namespace device
