@@ -32,7 +32,7 @@ static rawhal_status_t unknown_are_zero(const unsigned char *bytes, size_t ours,
   for (size_t i = ours; i < size; ++i)
     if (bytes[i])
       return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                         "%s: byte %zu is set, where this version of rawhal has %zu bytes", what, i,
+                         "%s: byte %zu is set, this version of rawhal knows %zu bytes", what, i,
                          ours);
   return RAWHAL_OK;
 }
@@ -62,11 +62,11 @@ rawhal_status_t sized_take(void *taken, size_t ours, size_t first, const void *g
     size = first;
   if (size && size < first)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%s: a size of %zu bytes, of at least %zu; 0 is this header's", what, size,
-                       first);
+                       "%s: a size of %zu bytes, at least %zu are needed; 0 is this header's", what,
+                       size, first);
   if (size > MOST)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s: a size of %zu bytes, of at most %d",
-                       what, size, MOST);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "%s: a size of %zu bytes, at most %d are allowed", what, size, MOST);
   size = size ? size : first;
   rawhal_status_t status = given ? unknown_are_zero(given, ours, size, what, error) : RAWHAL_OK;
   if (status != RAWHAL_OK)

@@ -260,8 +260,8 @@ static hipError_t read_extra(void **extra, request_t *request)
     else if (*extra == HIP_LAUNCH_PARAM_BUFFER_SIZE)
       request->blob_size = *(const size_t *)extra[1];
     else
-      return fail(hipErrorInvalidValue, "kernel %s: a key %p in `extra`", request->loaded.name,
-                  *extra);
+      return fail(hipErrorInvalidValue, "kernel %s: an unknown key %p in `extra`",
+                  request->loaded.name, *extra);
   return hipSuccess;
 }
 

@@ -89,7 +89,7 @@ static hipError_t info_of(int device, const rawhal_device_info_t **info)
   if (status != hipSuccess)
     return status;
   if (device < 0 || device >= count)
-    return fail(hipErrorInvalidDevice, "device %d of %d", device, count);
+    return fail(hipErrorInvalidDevice, "there is no device %d: there are %d", device, count);
   *info = devices[device].info;
   return hipSuccess;
 }

@@ -124,7 +124,7 @@ static hipError_t device_at(int ordinal, device_t **device)
   int count;
   hipError_t status = devices_open(device, &count);
   if (status == hipSuccess && (ordinal < 0 || ordinal >= count))
-    return fail(hipErrorInvalidDevice, "device %d of %d", ordinal, count);
+    return fail(hipErrorInvalidDevice, "there is no device %d: there are %d", ordinal, count);
   *device += status ? 0 : ordinal;
   return status;
 }
@@ -132,8 +132,7 @@ static hipError_t device_at(int ordinal, device_t **device)
 hipError_t hipInit(unsigned flags)
 {
   device_t *device;
-  return flags ? fail(hipErrorInvalidValue, "flags 0x%x: there are none", flags)
-               : device_current(&device);
+  return flags ? fail(hipErrorInvalidValue, "unknown flags 0x%x", flags) : device_current(&device);
 }
 
 hipError_t hipGetDeviceCount(int *count)

@@ -135,7 +135,7 @@ static rawhal_status_t read_member(archive_t *archive, uint64_t *at, rawhal_erro
   if (memcmp(header.ar_fmag, ARFMAG, sizeof(header.ar_fmag)) != 0 ||
       !read_number(header.ar_size, sizeof(header.ar_size), &member.size))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, start,
-                          "there is no header of an archive member where one must be");
+                          "there is no header of an archive member where one is expected");
   *at += sizeof(header);
   if (member.size > archive->part.size - *at)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, start,

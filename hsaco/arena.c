@@ -170,6 +170,6 @@ rawhal_status_t arena_fail(const arena_t *arena, rawhal_error_t *error)
 {
   if (arena->status == RAWHAL_CAP_EXCEEDED)
     return rawhal_fail(error, RAWHAL_CAP_EXCEEDED,
-                       "the file's records would need more memory than a file of this size may");
+                       "the file's records would exceed the memory allowed for a file of its size");
   return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "out of host memory");
 }

@@ -85,7 +85,7 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
                                       rawhal_container_t **container, rawhal_error_t *error)
 {
   if (!container)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the container");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "container is NULL");
   *container = NULL;
   if (!bytes && size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
@@ -121,7 +121,7 @@ rawhal_status_t rawhal_container_measure(const void *image, size_t readable,
   if (size)
     *size = 0;
   if (!image || !size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no image, or no place for its size");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "image or size is NULL");
   scan_t scan = {0};
   rawhal_status_t status = take_options(&scan, options, error);
   if (status != RAWHAL_OK)
@@ -142,7 +142,7 @@ rawhal_status_t rawhal_container_open_image(const void *image,
                                             rawhal_container_t **container, rawhal_error_t *error)
 {
   if (!container)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the container");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "container is NULL");
   *container = NULL;
   size_t readable, size;
   rawhal_status_t status = mapped_readable(image, &readable, error);
@@ -159,7 +159,7 @@ rawhal_status_t rawhal_container_open_file(const char *path,
                                            rawhal_container_t **container, rawhal_error_t *error)
 {
   if (!container)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the container");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "container is NULL");
   *container = NULL;
   scan_t settings;
   rawhal_status_t status = take_options(&settings, options, error);

@@ -70,13 +70,13 @@ static rawhal_status_t take_budget(scan_t *scan, const scan_packed_t *packed, ui
   const rawhal_container_options_t *options = &scan->options;
   if (!price_of(packed, price) || *price > options->max_unpacked_bytes - scan->held)
     return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, packed->at,
-                          "%s of %llu bytes: with what else is held unpacked, more than "
+                          "%s of %llu bytes: with all that is held unpacked, more than "
                           "max_unpacked_bytes (%llu)",
                           packed->what, (unsigned long long)packed->unpacked_size,
                           (unsigned long long)options->max_unpacked_bytes);
   if (*price > options->max_unpacked_total - scan->spent)
     return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, packed->at,
-                          "%s of %llu bytes: with what else was unpacked, more than "
+                          "%s of %llu bytes: with all that was unpacked, more than "
                           "max_unpacked_total (%llu)",
                           packed->what, (unsigned long long)packed->unpacked_size,
                           (unsigned long long)options->max_unpacked_total);

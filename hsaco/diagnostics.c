@@ -27,9 +27,8 @@ static const struct {
     [QUIRK_DESCRIPTOR_RESERVED] = {RAWHAL_SEVERITY_NOTE, "reserved descriptor bytes are not zero"},
     [QUIRK_NO_DESCRIPTOR_SYMBOL] = {RAWHAL_SEVERITY_ERROR,
                                     "no global NAME.kd symbol for the metadata"},
-    [QUIRK_NAME_TWICE] = {RAWHAL_SEVERITY_NOTE,
-                          "a name that an earlier kernel has, too: by it, that one is found; by "
-                          "their symbols, each"},
+    [QUIRK_NAME_TWICE] = {RAWHAL_SEVERITY_NOTE, "a name that an earlier kernel has, too: by name "
+                                                "that one is found, by their symbols each"},
 };
 
 void diagnostics_init(diagnostics_t *diagnostics, arena_t *arena, size_t most)

@@ -149,10 +149,10 @@ static uint32_t little(const unsigned char *bytes, size_t width)
 
 static rawhal_status_t not_known(scan_part_t part, rawhal_error_t *error)
 {
-  return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
-                        "%llu bytes at offset %llu are neither a code object nor a carrier of code "
-                        "objects that is known here",
-                        (unsigned long long)part.size, (unsigned long long)part.offset);
+  return rawhal_fail_at(
+      error, RAWHAL_MALFORMED, part.offset,
+      "%llu bytes at offset %llu are neither a code object nor a known container of code objects",
+      (unsigned long long)part.size, (unsigned long long)part.offset);
 }
 
 /* Their sections have names of eight characters (.hip_fat, .hipFatB), so that all of the file is

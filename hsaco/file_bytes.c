@@ -31,7 +31,7 @@ static rawhal_status_t read_all(int file, const char *path, const allocator_t *a
   const ssize_t got = read_whole(file, data, bytes->size);
   if (got != (ssize_t)bytes->size) {
     rawhal_status_t status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "cannot read %s: %s", path,
-                                         got < 0 ? strerror(errno) : "it was cut meanwhile");
+                                         got < 0 ? strerror(errno) : "it was truncated");
     allocate_free(allocator, data);
     return status;
   }

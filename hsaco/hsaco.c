@@ -97,8 +97,8 @@ static void check_printf(rawhal_hsaco_t *hsaco)
   if (clashes)
     diagnose_print(&hsaco->diagnostics, RAWHAL_SEVERITY_WARNING, (rawhal_string_t){0},
                    RAWHAL_NO_OFFSET,
-                   "%zu printf format%s a number that another has: units that were linked "
-                   "together each begin anew, and what these print cannot be told apart",
+                   "%zu printf format%s a number that another has: each linked translation unit "
+                   "counts from the start, and their output cannot be told apart",
                    clashes, clashes == 1 ? " has" : "s have");
 }
 
@@ -186,7 +186,7 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
                                   rawhal_error_t *error)
 {
   if (!hsaco)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the object");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "object is NULL");
   *hsaco = NULL;
   if (!bytes && size)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
@@ -224,7 +224,7 @@ rawhal_status_t rawhal_hsaco_open_file(const char *path, const rawhal_hsaco_opti
                                        rawhal_hsaco_t **hsaco, rawhal_error_t *error)
 {
   if (!hsaco)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no place for the object");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "object is NULL");
   *hsaco = NULL;
   rawhal_hsaco_options_t taken;
   allocator_t allocator;

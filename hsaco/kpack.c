@@ -231,7 +231,7 @@ static rawhal_status_t check_size(const kpack_entry_t *entry, uint64_t size, raw
   if (entry->original_size == SCAN_SIZE_UNKNOWN || entry->original_size == size)
     return RAWHAL_OK;
   return rawhal_fail_at(error, RAWHAL_MALFORMED, entry->place,
-                        "a kpack archive's table says %llu bytes of ordinal %llu, which has %llu",
+                        "a kpack archive's table says %llu bytes for ordinal %llu, which has %llu",
                         (unsigned long long)entry->original_size,
                         (unsigned long long)entry->ordinal, (unsigned long long)size);
 }

@@ -56,17 +56,16 @@ rawhal_status_t kpack_reference_note(scan_t *scan, scan_part_t section, rawhal_e
   if (reader.no_work || !work_take(&scan->work, WORK_OBJECT))
     return scan_fail_work(section.offset, error);
   if (read && seen == 3)
-    scan->refused = arena_print(&scan->arena,
-                                "this host file's code objects are in kpack archives, as '%.*s#N': "
-                                "it looks for them at %s, "
-                                "from its own folder, with the target for @GFXARCH@",
-                                (int)(reference.name.size < 100 ? reference.name.size : 100),
-                                reference.name.data, reference.paths);
+    scan->refused = arena_print(
+        &scan->arena,
+        "this host file's code objects are in kpack archives, as '%.*s#N': the archives are at %s, "
+        "relative to the file's folder, with the target in place of @GFXARCH@",
+        (int)(reference.name.size < 100 ? reference.name.size : 100), reference.name.data,
+        reference.paths);
   else
-    scan->refused =
-        arena_print(&scan->arena,
-                    "this host file's code objects are in kpack archives; which ones is "
-                    "not to be read: %s",
-                    reader.status ? why.message : ".rocm_kpack_ref lacks a key");
+    scan->refused = arena_print(
+        &scan->arena,
+        "this host file's code objects are in kpack archives; which ones cannot be read: %s",
+        reader.status ? why.message : ".rocm_kpack_ref lacks a key");
   return RAWHAL_OK;
 }

@@ -146,7 +146,7 @@ static bool read_binary(pack_reader_t *reader, table_reader_t *tables)
     return pack_fail(reader, place, "`toc` has '%.*s' twice",
                      (int)(name.size < 200 ? name.size : 200), name.data);
   slots->by_name = tables->binary_count;
-  if (!pack_enter(reader, HEADER_MAP, "what `toc` says of a binary", &count))
+  if (!pack_enter(reader, HEADER_MAP, "the value of a binary in `toc`", &count))
     return false;
   for (uint32_t i = 0; i < count; ++i)
     if (!read_entry(reader, tables, name))

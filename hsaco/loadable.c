@@ -50,7 +50,7 @@ static const char *const texts[LOADABLE_RULES] = {
     [LOADABLE_SPAN] = "the segments span more than 1 GiB: %llu bytes, at most %llu",
     [LOADABLE_TABLES_APART] = "symbol tables overlap: %llu bytes in a file with %llu left",
     [LOADABLE_TABLE_SOUND] =
-        "a symbol table is not sound: %llu bytes, its names are in section %llu",
+        "a symbol table is malformed: %llu bytes, its names are in section %llu",
     [LOADABLE_SYMBOL_NAME_INSIDE] =
         "a symbol's name lies outside of the string table: at byte %llu of %llu",
     [LOADABLE_SYMBOL_0_EMPTY] = "symbol 0 is not empty: st_name %llu, st_info 0x%llx",
@@ -74,8 +74,8 @@ static const char *const texts[LOADABLE_RULES] = {
     [LOADABLE_DESCRIPTOR_SIZE] = "a kernel descriptor is not 64 bytes of the file: %llu, not %llu",
     [LOADABLE_DESCRIPTOR_IN_FILE] =
         "a kernel descriptor is not in the file: address 0x%llx, section type %llu",
-    [LOADABLE_DESCRIPTOR_SAME_BYTES] = "a kernel descriptor is elsewhere by its section than by "
-                                       "its segment: byte %llu of the file, and byte %llu",
+    [LOADABLE_DESCRIPTOR_SAME_BYTES] = "a kernel descriptor's section and segment disagree where "
+                                       "it is: at byte %llu of the file, and at byte %llu",
     [LOADABLE_HAS_SYMTAB] =
         "there is no .symtab (stripped): %llu other symbol tables, %llu sections",
     [LOADABLE_ONE_SYMTAB] = "there is more than one .symtab: %llu, not %llu",
@@ -89,7 +89,7 @@ static const char *const texts[LOADABLE_RULES] = {
     [LOADABLE_RELOCATIONS_DYNAMIC] =
         "relocations of what is loaded that the loader skips: for section %llu, not %llu",
     [LOADABLE_RELOCATIONS_SOUND] =
-        "a relocation section is not sound: %llu bytes, its symbols are in section %llu",
+        "a relocation section is malformed: %llu bytes, its symbols are in section %llu",
     [LOADABLE_RELOCATION_TYPE] =
         "a relocation of a type the loader does not apply: type %llu at address 0x%llx",
     [LOADABLE_RELOCATION_SYMBOL] =
@@ -111,7 +111,7 @@ static const char *const texts[LOADABLE_RULES] = {
         "a relocation against an undefined symbol that is local or has "
         "no name: st_info 0x%llx of symbol %llu",
     [LOADABLE_RELOCATION_ADDEND] = "a relocation against an undefined symbol that the loader would "
-                                   "get wrong: addend 0x%llx, symbol %llu",
+                                   "resolve wrongly: addend 0x%llx, symbol %llu",
     [LOADABLE_RELOCATION_LOADED] =
         "a relocation's symbol lies outside of what is loaded: address 0x%llx of symbol %llu",
 };

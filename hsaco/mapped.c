@@ -81,8 +81,7 @@ rawhal_status_t mapped_walk(mapped_visit *visit, void *context, rawhal_error_t *
   WITHOUT_CANCELLATION();
   lines_t lines = {.file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
   if (lines.file < 0)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "/proc/self/maps, to learn what can be read: %s",
-                       strerror(errno));
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "cannot read /proc/self/maps: %s", strerror(errno));
   for (char line[LINE]; next_line(&lines, line);) {
     mapped_range_t range = parse(line);
     if (!visit(context, &range))
@@ -112,7 +111,7 @@ rawhal_status_t mapped_readable(const void *pointer, size_t *readable, rawhal_er
     return status;
   *readable = (size_t)(reached - (uintptr_t)pointer);
   if (!*readable)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "nothing that can be read is at %p",
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no readable memory at %p",
                        pointer);
   return RAWHAL_OK;
 }

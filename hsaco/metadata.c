@@ -353,7 +353,7 @@ RAWHAL_CHECKED static rawhal_status_t read_root_entry(reader_t *reader, size_t *
     return arena_fail(&hsaco->arena, error);
   if (twice)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, place(reader, start),
-                          "the key '%.*s' stands twice in one metadata map",
+                          "the key '%.*s' occurs twice in one metadata map",
                           RAWHAL_STRING_ARGS(entry.key));
   return RAWHAL_OK;
 }

@@ -60,7 +60,7 @@ static rawhal_status_t read_text(const binary_t *binary, uint64_t offset, uint64
   size_t length = size ? (size_t)size : most ? strnlen(bytes, most) : 0;
   if (length > most || (!size && length == most))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset,
-                          "a text of an offload binary (offset %llu) does not end within it",
+                          "a string of an offload binary (offset %llu) does not end within it",
                           (unsigned long long)offset);
   *text = (rawhal_string_t){bytes, length};
   return scan_work(binary->scan, part->offset, length, error);
@@ -84,7 +84,7 @@ static rawhal_status_t read_texts(const binary_t *binary, const binary_entry_t *
   if (entry->string_count > MOST_STRINGS ||
       !range_within(entry->strings, entry->string_count * width, part->size))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset,
-                          "the %llu texts of an offload binary end after its %llu bytes",
+                          "the %llu strings of an offload binary end after its %llu bytes",
                           (unsigned long long)entry->string_count, (unsigned long long)part->size);
   for (uint64_t i = 0; i < entry->string_count; ++i) {
     string_entry_t string = {0};
@@ -143,7 +143,7 @@ static rawhal_status_t read_header(binary_t *binary, rawhal_error_t *error)
   const uint8_t size = header_sizes[header->version <= LAST_VERSION ? header->version : 1];
   if (header->size < size || header->size > part->size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset,
-                          "an offload binary of %llu bytes, of which there are %llu",
+                          "an offload binary of %llu bytes, of which only %llu are there",
                           (unsigned long long)header->size, (unsigned long long)part->size);
   memcpy(header, bytes_of(binary), size);
   binary->part.size = header->size;

@@ -44,8 +44,8 @@ static bool fail_work(pack_reader_t *reader)
 {
   reader->no_work = true;
   reader->status = rawhal_fail_at(reader->error, RAWHAL_CAP_EXCEEDED, pack_place(reader),
-                                  "%s: reading it would take more than %d steps for each byte "
-                                  "there is: too many values that hold next to nothing",
+                                  "%s: reading it would take more than %d steps for each of its "
+                                  "bytes: too many values are nearly empty",
                                   reader->what, WORK_A_BYTE);
   return false;
 }

@@ -67,8 +67,8 @@ bool scan_knows_start(const void *bytes, size_t size)
 rawhal_status_t scan_fail_work(uint64_t offset, rawhal_error_t *error)
 {
   return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, offset,
-                        "reading it would take more than %d steps for each byte there is: too many "
-                        "entries or sections name the same bytes, or hold next to nothing",
+                        "reading it would take more than %d steps for each of its bytes: too many "
+                        "entries or sections name the same bytes, or are nearly empty",
                         WORK_A_BYTE);
 }
 
@@ -194,13 +194,13 @@ rawhal_status_t scan_one(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_e
     return status;
   const struct recogniser *recogniser = recognise(scan, &part);
   if (!recogniser)
-    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
-                          "%llu bytes at offset %llu are neither a code object nor a carrier of "
-                          "code objects that is known here",
-                          (unsigned long long)part.size, (unsigned long long)part.offset);
+    return rawhal_fail_at(
+        error, RAWHAL_MALFORMED, part.offset,
+        "%llu bytes at offset %llu are neither a code object nor a known container of code objects",
+        (unsigned long long)part.size, (unsigned long long)part.offset);
   if (part.depth >= SCAN_MOST_DEPTH)
     return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, part.offset,
-                          "carriers nest more than %d deep", SCAN_MOST_DEPTH);
+                          "containers nest more than %d deep", SCAN_MOST_DEPTH);
   return recogniser->read(scan, part, end, error);
 }
 
@@ -209,9 +209,9 @@ rawhal_status_t scan_measure(scan_t *scan, scan_part_t part, uint64_t *end, rawh
   *end = part.offset;
   const struct recogniser *recogniser = recognise(scan, &part);
   if (!recogniser)
-    return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset,
-                          "what starts there is neither a code object nor a carrier of code "
-                          "objects that is known here");
+    return rawhal_fail_at(
+        error, RAWHAL_MALFORMED, part.offset,
+        "what starts there is neither a code object nor a known container of code objects");
   if (!recogniser->measure)
     return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, part.offset,
                           "an image without a size must say where it ends: a code object, an "

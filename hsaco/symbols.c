@@ -124,7 +124,7 @@ static rawhal_status_t join(joiner_t *joiner, uint32_t index, const Elf64_Sym *s
                             rawhal_error_t *error)
 {
   static const char only_dynamic[] =
-      "its descriptor's symbol is in .dynsym alone: the loader looks in .symtab";
+      "its descriptor's symbol is only in .dynsym: the loader looks in .symtab";
   rawhal_hsaco_t *hsaco = joiner->hsaco;
   rawhal_kernel_t *kernel = &hsaco->kernels[index];
   uint64_t offset;

@@ -117,7 +117,7 @@ static rawhal_status_t parse_processor(rawhal_string_t text, const processor_t *
   *processor = NULL;
   *features = (rawhal_string_t){0};
   if (!text.data)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no text names no gfx processor");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the target id is NULL");
   const char *colon = memchr(text.data, ':', text.size);
   const rawhal_string_t before = {text.data, colon ? (size_t)(colon - text.data) : text.size};
   size_t at = 0, size = 0;
@@ -146,7 +146,7 @@ rawhal_status_t rawhal_target_parse(rawhal_string_t text, rawhal_target_t *targe
                                     rawhal_error_t *error)
 {
   if (!target)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no target to fill in");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "target is NULL");
   *target = (rawhal_target_t){0};
   const processor_t *processor;
   rawhal_string_t rest;

@@ -259,7 +259,7 @@ static rawhal_status_t place_argument(rawhal_builder_t *builder, const appended_
   if (!checked_align_u64(end, value->alignment, at) || *at != argument->offset) {
     if (!builder->place || argument->offset < end)
       return rawhal_fail_at(&builder->failure, RAWHAL_OUT_OF_RANGE, *at,
-                            "%s, aligned to %zu, comes to lie at %llu, argument " ARGUMENT_FORMAT
+                            "%s, aligned to %zu, would lie at %llu, argument " ARGUMENT_FORMAT
                             " at %u",
                             called(builder, value, text), value->alignment, (unsigned long long)*at,
                             ARGUMENT_ARGS(index, argument), argument->offset);
@@ -278,7 +278,7 @@ static rawhal_status_t place_bytes(rawhal_builder_t *builder, const appended_t *
                        called(builder, value, text));
   if (builder->layout && !range_within(*at, value->size, builder->layout->info.effective_size))
     return rawhal_fail_at(&builder->failure, RAWHAL_OUT_OF_RANGE, *at,
-                          "%s of %zu bytes comes to lie at %llu, the kernarg segment ends at %u",
+                          "%s of %zu bytes would lie at %llu, the kernarg segment ends at %u",
                           called(builder, value, text), value->size, (unsigned long long)*at,
                           builder->layout->info.effective_size);
   return RAWHAL_OK;

@@ -179,7 +179,7 @@ static rawhal_status_t declare(const rawhal_kernel_t *kernel, uint32_t stated_si
   if (info->segment_size == 0 && !kernel->has_arguments) {
     if (!kernel->has_metadata && stated_size == 0)
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "nothing tells the kernarg size of '%.*s': no metadata, and its "
+                         "the kernarg size of '%.*s' is unknown: it has no metadata, and its "
                          "descriptor says 0; state the size",
                          RAWHAL_STRING_ARGS(kernel->name));
     info->segment_size = stated_size;

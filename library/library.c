@@ -27,11 +27,11 @@ static rawhal_status_t take_reading(rawhal_library_t *library,
     status = SIZED_TAKE(hsaco, options->hsaco, allocator, error);
   if (status == RAWHAL_OK && hsaco->flags & ~(uint32_t)RAWHAL_HSACO_DESCRIPTOR_KERNELS)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "a library copies what it has to: of the objects' flags only "
-                         "RAWHAL_HSACO_DESCRIPTOR_KERNELS is for it");
+                         "of the objects' flags a library takes only "
+                         "RAWHAL_HSACO_DESCRIPTOR_KERNELS: it copies what it must");
   if (status == RAWHAL_OK && (container->allocator || hsaco->allocator))
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "a library's memory is its instance's: no other can be named");
+                         "a library uses its instance's allocator: no other can be given");
   container->flags |= RAWHAL_CONTAINER_HOLD_ONE;
   container->allocator = hsaco->allocator = allocator_option(&library->allocator);
   return status;

@@ -14,7 +14,7 @@ static rawhal_status_t foreign_dependency(const rawhal_dependency_t *dependency,
   if (*target == INT64_MAX || dependency->ticket)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
                        dependency->ticket ? "both a ticket and a signal are given"
-                                          : "every value of the signal would do");
+                                          : "the condition holds for every value of the signal");
   return RAWHAL_OK;
 }
 
@@ -72,8 +72,8 @@ rawhal_status_t rawhal_queue_barrier_sized(rawhal_queue_t *queue,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL",
                        queue ? "dependencies" : "queue");
   if (count > RAWHAL_MAX_DEPENDENCIES)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%zu dependencies, a barrier takes %d", count,
-                       RAWHAL_MAX_DEPENDENCIES);
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%zu dependencies, a barrier takes at most %d",
+                       count, RAWHAL_MAX_DEPENDENCIES);
   hsa_amd_barrier_value_packet_t bodies[RAWHAL_MAX_DEPENDENCIES];
   uint32_t waits = 0;
   ring_reservation_t reserved;

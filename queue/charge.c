@@ -49,7 +49,7 @@ rawhal_status_t charge_open(rawhal_queue_t *queue, uint64_t share, rawhal_error_
   rawhal_limiter_t *limiter = queue->device->limiter;
   if (!limiter && share)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "a queue can only have a share of a device that has limits");
+                       "a queue can have a share only of a device with limits");
   if (!limiter)
     return RAWHAL_OK;
   size_t bytes = queue->ring.tickets * sizeof(*queue->grants);

@@ -132,7 +132,7 @@ rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch, 
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no dispatches");
   if (count > queue->ring.packets - closing_packets(queue))
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                       "a batch of %zu dispatches can never fit a ring of %u packets", count,
+                       "a batch of %zu dispatches can never fit into a ring of %u packets", count,
                        queue->ring.packets);
   if (__builtin_expect(batch->stride != sizeof(rawhal_dispatch_t), 0)) {
     rawhal_status_t status = sized_array(batch->first, batch->stride, count,

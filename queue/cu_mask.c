@@ -40,9 +40,9 @@ static rawhal_status_t finish(const cu_mask_device_t *device, cu_mask_t *mask,
   uint32_t dies = device->dies ? device->dies : 1, on_die[64] = {0}, selected = 0;
   for (uint32_t unit = 0; status == RAWHAL_OK && unit < device->compute_units; ++unit) {
     if (device->pairs && unit % 2 == 0 && is_set(mask, unit) != is_set(mask, unit + 1))
-      status =
-          rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                      "the mask splits compute units %u and %u, which go together", unit, unit + 1);
+      status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                           "the mask splits compute units %u and %u, which belong together", unit,
+                           unit + 1);
     selected += is_set(mask, unit);
     on_die[unit % dies % 64] += is_set(mask, unit);
   }
@@ -105,5 +105,6 @@ rawhal_status_t cu_mask_narrow(cu_mask_t *mask, const cu_mask_t *limit,
   rawhal_status_t status = finish(device, mask, RAWHAL_OK, &mine);
   return status == RAWHAL_OK
              ? RAWHAL_OK
-             : rawhal_fail(error, status, "with what the device's limits allow, %s", mine.message);
+             : rawhal_fail(error, status, "combined with the mask of the device's limits, %s",
+                           mine.message);
 }

@@ -53,8 +53,8 @@ rawhal_status_t device_kernel_init(rawhal_device_kernel_t *kernel, const queue_d
   const uint32_t *cluster = kernel->info.kernel->cluster_dims;
   if (cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "the kernel is for clusters of %ux%ux%u work-groups, which plain dispatch "
-                       "packets cannot ask for",
+                       "the kernel requires clusters of %ux%ux%u work-groups, which plain dispatch "
+                       "packets cannot express",
                        cluster[0], cluster[1], cluster[2]);
   kernel->block_count = info->block_count;
   kernel->alignment =

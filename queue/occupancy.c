@@ -93,7 +93,7 @@ rawhal_status_t kernel_occupancy(const rawhal_device_kernel_t *kernel, uint64_t 
   if (!kernel->chip || !descriptor)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the occupancy of kernel '%.*s': %s",
                        RAWHAL_STRING_ARGS(facts->name),
-                       descriptor ? "what a compute unit of this processor has is not known here"
+                       descriptor ? "the resources of this processor's compute units are not known"
                                   : "it has no descriptor");
   uint64_t lds = (uint64_t)kernel->info.group_segment_size + dynamic_lds;
   const occupancy_need_t need = {.vgprs = descriptor->vgpr_count,
@@ -132,7 +132,7 @@ rawhal_status_t check_resident(const rawhal_queue_t *queue, const rawhal_dispatc
   rawhal_occupancy_t occupancy;
   if (dispatch->flags & RAWHAL_DISPATCH_OVERLAP)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "a dispatch that is COOPERATIVE cannot OVERLAP: it needs the device's room");
+                       "a COOPERATIVE dispatch cannot OVERLAP: it needs the whole device");
   for (int d = 0; d < 3; ++d) {
     work_items *= dispatch->workgroup[d];
     uint64_t some =
@@ -147,7 +147,7 @@ rawhal_status_t check_resident(const rawhal_queue_t *queue, const rawhal_dispatc
   if (groups <= room)
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                     "a cooperative grid of %llu work-groups, and %llu can run at once: %u on each "
+                     "a cooperative grid of %llu work-groups, but %llu can run at once: %u on each "
                      "of %u compute units",
                      (unsigned long long)groups, (unsigned long long)room,
                      occupancy.workgroups_per_cu, queue->compute_units);

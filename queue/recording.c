@@ -269,7 +269,8 @@ static rawhal_status_t refuse_blob(const rawhal_recording_t *recording, size_t b
 {
   if (recording->count != 1)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "a blob is for a recording of one dispatch, not of %u", recording->count);
+                       "a blob is only for a recording of one dispatch, not of %u",
+                       recording->count);
   if (!recording->takes_blob)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "the dispatch was recorded with an array of arguments, or some lie after "

@@ -133,8 +133,8 @@ static rawhal_status_t timing(rawhal_queue_t *queue, rawhal_ticket_t ticket, siz
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(queue->device->hsa, result, error, "reading dispatch times");
   if (dispatch != WHOLE && dispatch >= dispatches)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "dispatch %zu of %zu that have times", dispatch,
-                       dispatches);
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "there is no dispatch %zu: %zu have times",
+                       dispatch, dispatches);
   *start_ns = gate_ns(time.start, queue->device->timestamp_hz);
   *end_ns = gate_ns(time.end, queue->device->timestamp_hz);
   return RAWHAL_OK;

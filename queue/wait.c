@@ -181,7 +181,7 @@ rawhal_status_t queue_check_ticket(rawhal_queue_t *queue, uint64_t ticket, rawha
   uint64_t last = ring_last_ticket(&queue->ring);
   if (ticket == 0 || ticket > last)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "ticket %llu was never given out; the queue's last is %llu",
+                       "ticket %llu was never issued; the queue's last is %llu",
                        (unsigned long long)ticket, (unsigned long long)last);
   return RAWHAL_OK;
 }

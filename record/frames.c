@@ -19,7 +19,7 @@ static rawhal_status_t read_at(const frames_t *frames, uint64_t offset, void *to
   if (got == (ssize_t)size)
     return RAWHAL_OK;
   return rawhal_fail_at(error, RAWHAL_RUNTIME, offset, "reading the recording: %s",
-                        got < 0 ? strerror_r(errno, text, sizeof(text)) : "it was cut meanwhile");
+                        got < 0 ? strerror_r(errno, text, sizeof(text)) : "it was truncated");
 }
 
 /* ---- The header ---- */

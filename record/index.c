@@ -212,7 +212,7 @@ static rawhal_status_t take_piece(record_reader_t *reader, const frame_t *frame,
   index_content_t *content = next_place(reader, head.content, head.offset, size);
   if (!content)
     return malformed(frame, error,
-                     "%zu bytes at %" PRIu64 " of content %" PRIu64 ", which has no such place",
+                     "%zu bytes at %" PRIu64 " of content %" PRIu64 ", which has no such range",
                      size, head.offset, head.content);
   const index_piece_t piece = {frame->offset, head.offset, size, 0, (size_t)head.content};
   return add_piece(reader, content, piece, error);
@@ -296,7 +296,8 @@ static rawhal_status_t take_captured(record_reader_t *reader, const frame_t *fra
     return status;
   index_dispatch_t *owner = INDEX_AT(reader->dispatches, index_dispatch_t, head.dispatch);
   if (owner->buffers[head.when].count != head.buffers || owner->buffers[head.when].lacking)
-    return malformed(frame, error, "dispatch %" PRIu64 " has %u whole buffers, of %zu %zu lack",
+    return malformed(frame, error,
+                     "dispatch %" PRIu64 " has %u whole buffers; of %zu, %zu are incomplete",
                      head.dispatch, head.buffers, owner->buffers[head.when].count,
                      owner->buffers[head.when].lacking);
   owner->buffers[head.when].captured = true;

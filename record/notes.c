@@ -13,11 +13,11 @@ typedef void note_writer_fn(const record_note_t *note, char *text, size_t size);
   }
 
 WORDS(kernargs, "its kernargs at 0x%" PRIx64 " cannot be read: none are recorded", note->value)
-WORDS(layout, "nothing tells what it takes: pointers among its kernargs are a guess, or missing")
+WORDS(layout, "its arguments are not known: pointers among its kernargs are guessed, or missing")
 WORDS(variables, "the variables of its code object are not recorded: they will be as in its file")
 WORDS(objects,
       "words that lead into the code or constants of other code objects: %" PRIu64 ", the first at "
-      "0x%" PRIx64 ", 0x%" PRIx64 "; they lead where they led",
+      "0x%" PRIx64 ", 0x%" PRIx64 "; they are not relocated",
       note->count, note->at, note->value)
 WORDS(deep,
       "words that lead on from buffers to which only words of buffers lead: %" PRIu64 ", the first "
@@ -28,7 +28,8 @@ WORDS(large,
       ", the first at 0x%" PRIx64 ", of %" PRIu64 " bytes",
       note->count, note->at, note->value)
 WORDS(many,
-      "buffers beyond those that are recorded of a dispatch: %" PRIu64 ", the first at 0x%" PRIx64,
+      "buffers beyond the number that is recorded for a dispatch: %" PRIu64
+      ", the first at 0x%" PRIx64,
       note->count, note->value)
 WORDS(unreadable, "the memory at 0x%" PRIx64 " could not be read: zeros stand for it", note->value)
 WORDS(shared,
@@ -49,7 +50,7 @@ WORDS(image,
       "describes it is not relocated",
       note->at, note->value)
 WORDS(group,
-      "it had %" PRIu64 " bytes of group memory, and takes %" PRIu64 ": a replay has what it takes",
+      "it had %" PRIu64 " bytes of group memory, and needs %" PRIu64 ": a replay has what it needs",
       note->count, note->value)
 WORDS(stack,
       "it had %" PRIu64 " bytes of private memory a work-item, %" PRIu64 " are the kernel's own: "
@@ -90,8 +91,8 @@ static void write_service(const record_note_t *note, char *text, size_t size)
     if (names[i].kind == note->count)
       name = names[i].name;
   (void)snprintf(text, size,
-                 "%s at offset %" PRIu64 " is 0x%" PRIx64 " of the recorded process: a kernel that "
-                 "uses it is not served",
+                 "%s at offset %" PRIu64 " is 0x%" PRIx64
+                 " of the recorded process: a kernel that uses it is not supported",
                  name, note->at, note->value);
 }
 
@@ -134,6 +135,6 @@ void record_note_text(const record_note_t *note, char *text, size_t size)
   if (note->kind < RECORD_NOTE_KINDS && kinds[note->kind].write)
     kinds[note->kind].write(note, text, size);
   else
-    (void)snprintf(text, size, "something of kind %" PRIu32 ", which a later version knows",
+    (void)snprintf(text, size, "a note of kind %" PRIu32 ", which is unknown to this version",
                    note->kind);
 }

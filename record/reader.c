@@ -13,7 +13,7 @@ rawhal_status_t record_reader_open(const char *path, record_reader_t **reader,
 {
   *reader = NULL;
   if (!path)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a recording has a path");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
   record_reader_t *made = allocate_zeroed(NULL, 1, sizeof(*made));
   if (!made)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a recording");
@@ -151,6 +151,6 @@ rawhal_status_t record_reader_object_bytes(record_reader_t *reader, uint64_t num
     return rawhal_fail_at(
         error, RAWHAL_MALFORMED,
         INDEX_AT(reader->contents, index_content_t, object->content.number)->frame,
-        "code object %" PRIu64 " has other bytes than its hash names", number);
+        "code object %" PRIu64 " has bytes that its hash does not match", number);
   return RAWHAL_OK;
 }

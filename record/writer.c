@@ -54,7 +54,7 @@ rawhal_status_t record_writer_object(record_writer_t *writer, rawhal_bytes_t byt
   WITHOUT_CANCELLATION();
   *object = 0;
   if (!bytes.data || !bytes.size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a code object has bytes");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a code object of no bytes");
   const rawhal_content_hash_t hash = rawhal_content_hash(bytes.data, bytes.size);
   rawhal_status_t status = append_enter(writer, error);
   if (status != RAWHAL_OK)

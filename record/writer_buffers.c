@@ -146,7 +146,7 @@ rawhal_status_t record_writer_buffers(record_writer_t *writer, uint64_t dispatch
 {
   WITHOUT_CANCELLATION();
   if ((unsigned)when >= RECORD_WHENS)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffers are from before or after");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "buffers of an unknown time");
   capture_t capture = {writer, dispatch, when, read, context, allocate(NULL, RECORD_PIECE)};
   if (!capture.piece)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a piece of a buffer");

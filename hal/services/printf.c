@@ -134,7 +134,7 @@ void printf_table_free(printf_table_t *table)
 }
 
 static const char clash[] =
-    "has a number that several formats have: of units that were linked together, each begins anew";
+    "has a number that several formats have: each linked translation unit counts from the start";
 
 static const printf_entry_t *entry_find(const printf_table_t *table, uint64_t key)
 {

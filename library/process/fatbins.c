@@ -65,8 +65,8 @@ static rawhal_status_t measure(const rawhal_process_t *process, rawhal_process_f
 {
   const void *image = fatbin->image.data;
   if (!readable)
-    return rawhal_fail(error, RAWHAL_MALFORMED,
-                       "the wrapper points to %p, where nothing can be read", image);
+    return rawhal_fail(error, RAWHAL_MALFORMED, "the wrapper points to %p, which cannot be read",
+                       image);
   if (fatbin->kpack)
     return measure_reference(image, readable, &fatbin->image.size, error);
   rawhal_container_options_t options = {
@@ -83,7 +83,7 @@ rawhal_status_t rawhal_process_wrapper(const void *wrapper, rawhal_process_fatbi
                                        rawhal_error_t *error)
 {
   if (!wrapper || !fatbin)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no wrapper, or no place for what it says");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "wrapper or fatbin is NULL");
   const uint64_t address = (uintptr_t)wrapper, first = word_at(address);
   const uint32_t magic = (uint32_t)first, version = (uint32_t)(first >> 32);
   *fatbin = (rawhal_process_fatbin_t){
@@ -92,7 +92,7 @@ rawhal_status_t rawhal_process_wrapper(const void *wrapper, rawhal_process_fatbi
       .kpack = magic == MAGIC_HIPK,
   };
   if (magic != MAGIC_HIPF && magic != MAGIC_HIPK)
-    return rawhal_fail(error, RAWHAL_MALFORMED, "no wrapper has the magic 0x%x", magic);
+    return rawhal_fail(error, RAWHAL_MALFORMED, "a wrapper cannot have the magic 0x%x", magic);
   if (version != VERSION)
     return rawhal_fail(error, RAWHAL_MALFORMED, "a wrapper of version %u, not %d", version,
                        VERSION);

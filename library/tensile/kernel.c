@@ -36,8 +36,8 @@ rawhal_status_t rawhal_tensile_kernel(const rawhal_tensile_t *tensile, size_t nu
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "tensile, library or kernel is NULL");
   const rawhal_tensile_solution_t *solution = rawhal_tensile_solution(tensile, number);
   if (!solution)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "solution %zu of %zu", number,
-                       rawhal_tensile_count(tensile));
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "there is no solution %zu: there are %zu",
+                       number, rawhal_tensile_count(tensile));
   const rawhal_string_t name = solution->code_object;
   rawhal_library_query_t query = {.name = solution->kernel};
   if (!name.size) /* it may be in any */

@@ -34,7 +34,7 @@ static bool read_integer(pack_reader_t *reader, const char *name, int64_t *numbe
   switch (value.type) {
   case VALUE_UINT:
     if (value.number > INT64_MAX)
-      return pack_fail(reader, place, "%s is larger than any size", name);
+      return pack_fail(reader, place, "%s does not fit into a size", name);
     *number = (int64_t)value.number;
     return true;
   case VALUE_BOOL:

@@ -58,9 +58,10 @@ rawhal_status_t rawhal_tensile_split_arguments(const rawhal_tensile_solution_t *
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "solution, words or count is NULL");
   const rawhal_tensile_arguments_t *takes = &solution->arguments;
   if (!takes->known)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "it is a solution of Tensile's, which has none");
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "a solution of Tensile has no such arguments");
   if (takes->version < 0 || takes->version > LATEST)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "version %lld of arguments; known are 0 to %d",
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "arguments of version %lld, supported are 0 to %d",
                        (long long)takes->version, LATEST);
   const bool by_device = takes->version == 2 && takes->workgroup_mapping &&
                          solution->sizes.xcc > 1 && solution->sizes.xcc_group == -1;

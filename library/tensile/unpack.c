@@ -107,7 +107,7 @@ static rawhal_status_t unpack_all(unpacking_t *unpacking, const allocator_t *all
     result = inflate_some(unpacking);
     if (!pay(&work, stream->total_in - in, stream->total_out - out))
       return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, stream->total_in,
-                            "a solution library whose compressed blocks hold next to nothing");
+                            "a solution library whose compressed blocks are nearly empty");
   }
   if (result == Z_MEM_ERROR)
     return fail_memory(error);

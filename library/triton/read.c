@@ -98,7 +98,7 @@ static rawhal_status_t take_number(const member_t *member, const json_t *value, 
     return rawhal_fail(error, RAWHAL_MALFORMED, "'%s' is %lld, not %" PRIu64 " to %" PRIu64,
                        member->name, (long long)given, member->least, member->most);
   if (member->kind == POWER_OF_TWO && !is_power_of_two(*number))
-    return rawhal_fail(error, RAWHAL_MALFORMED, "'%s' is %lld, no power of two", member->name,
+    return rawhal_fail(error, RAWHAL_MALFORMED, "'%s' is %lld, not a power of two", member->name,
                        (long long)given);
   return RAWHAL_OK;
 }

@@ -93,12 +93,12 @@ static rawhal_status_t reserve(const scratch_queue_t *queue, uint64_t bytes, boo
 {
   scratch_block_t *block = allocate(NULL, sizeof(*block));
   if (!block)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to remember a queue's scratch in");
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to record a queue's scratch");
   rawhal_status_t status = RAWHAL_OK;
   if (!there)
     status = limit_memory_reserve(queue->limiter, LEDGER_SCRATCH, bytes, error);
   else if (!limit_memory_charge(queue->limiter, LEDGER_SCRATCH, bytes))
-    status = rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "no device has as much scratch");
+    status = rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "that is more scratch than any device has");
   if (status == RAWHAL_OK)
     *made = block;
   else

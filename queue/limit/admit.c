@@ -432,7 +432,7 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
     return levels_refuse(refusal, LEVEL_PROCESS, 0, full);
   if (probe && !reserve_probe(limiter, now, locked)) {
     flight_undo(&limiter->flight, &capped);
-    return levels_refuse(refusal, LEVEL_PROCESS, 0, "the end of the first run of another kernel");
+    return levels_refuse(refusal, LEVEL_PROCESS, 0, "the first run of another kernel");
   }
   const bool idle = lease_in_flight(lease) == 0;
   catch_up(limiter, now);

@@ -29,8 +29,8 @@ rawhal_status_t limit_check_value(rawhal_limit_t limit, uint64_t value, rawhal_e
   rawhal_limit_format(limit, value, given, sizeof(given));
   rawhal_limit_format(limit, info->minimum, low, sizeof(low));
   rawhal_limit_format(limit, info->maximum, high, sizeof(high));
-  return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%s is %s, allowed is %s to %s", info->name, given,
-                     low, high);
+  return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%s is %s, allowed are %s to %s", info->name,
+                     given, low, high);
 }
 
 rawhal_status_t limit_check_bound(const rawhal_limit_value_t *bound, rawhal_limit_t limit,
@@ -169,8 +169,9 @@ rawhal_status_t rawhal_limit_config_set_name(rawhal_limit_config_t *config,
     return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "'%s' is pinned by %s: it cannot be made '%s'",
                        into->text, into->origin, text);
   if (strlen(text) >= sizeof(into->text))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a name of %zu bytes, at most %zu are taken",
-                       strlen(text), sizeof(into->text) - 1);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "a name of %zu bytes, at most %zu are allowed", strlen(text),
+                       sizeof(into->text) - 1);
   snprintf(into->text, sizeof(into->text), "%s", text);
   snprintf(into->origin, sizeof(into->origin), "%s", *text ? "program" : "");
   return RAWHAL_OK;

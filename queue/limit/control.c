@@ -159,8 +159,8 @@ rawhal_status_t rawhal_limit_control_set(rawhal_limit_control_t *control, const 
     return status;
   if (rawhal_limit_info(limit)->level == RAWHAL_LIMIT_LEVEL_PROCESS)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%s is each process's own, set where it starts; from outside a tenant's and "
-                       "a device's limits can be changed",
+                       "%s belongs to a process and is set when it starts; only limits of a tenant "
+                       "or a device can be changed from outside",
                        rawhal_limit_info(limit)->name);
   const change_t change = {.apply = set_limit, .limit = limit, .value = value};
   return make(control, device, tenant, &change, error);

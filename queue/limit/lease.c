@@ -183,7 +183,7 @@ rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter, const limit_queue_
   *result = NULL;
   if (share != RAWHAL_UNLIMITED && share > 1000000)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                       "a queue's share of %llu parts per million is more than all",
+                       "a queue's share is %llu parts per million, at most 1000000",
                        (unsigned long long)share);
   limit_lease_t *lease =
       allocate_aligned(&limiter->allocator, sizeof(*lease), _Alignof(limit_lease_t));

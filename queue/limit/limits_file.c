@@ -39,11 +39,11 @@ static rawhal_status_t check_owner(int fd, const char *path, rawhal_error_t *err
   if (!S_ISREG(facts.st_mode))
     return refuse(error, path, "is not a regular file");
   if (facts.st_uid != 0 && facts.st_uid == geteuid())
-    return refuse(error, path, "belongs to the user of this process: it would bind no one");
+    return refuse(error, path, "belongs to the user of this process, who could change it");
   if (facts.st_mode & (S_IWGRP | S_IWOTH))
-    return refuse(error, path, "may be written by others than its owner");
+    return refuse(error, path, "can be written by others than its owner");
   if (faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) == 0)
-    return refuse(error, path, "can be written by this process: it would bind no one");
+    return refuse(error, path, "can be written by this process, which could change it");
   if (errno != EACCES && errno != EROFS && errno != EPERM)
     return fail_errno(error, path);
   return facts.st_size <= MAX_FILE ? RAWHAL_OK : refuse(error, path, "has more than 65536 bytes");
@@ -100,7 +100,7 @@ static rawhal_status_t add_line(limits_file_t *file, char *text, unsigned number
   const limits_line_t *other = limits_file_find(file, line->variable);
   if (other)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "RAWHAL_LIMITS_FILE:%u: %s is set by line %u as well", number,
+                       "RAWHAL_LIMITS_FILE:%u: %s is already set by line %u", number,
                        line->variable, other->number);
   ++file->count;
   return RAWHAL_OK;

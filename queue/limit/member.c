@@ -325,7 +325,7 @@ static rawhal_status_t take_slot(rawhal_limiter_t *limiter, rawhal_error_t *erro
   region_data_t *data = limiter->region.data;
   if (!leaves_enough(data, limiter->tenant_index))
     return rawhal_fail(error, RAWHAL_CAP_EXCEEDED,
-                       "the places that the region has left are kept for other tenants, %d each",
+                       "the region's free members are reserved for other tenants, %d each",
                        REGION_KEPT);
   for (uint32_t slot = 0; slot < REGION_MEMBERS; ++slot) {
     region_member_t *member = &data->members[slot];

@@ -27,8 +27,8 @@ static rawhal_status_t fail(rawhal_error_t *error, const char *what)
   const int code = errno;
   char text[128];
   return rawhal_fail(error, RAWHAL_RUNTIME,
-                     "whether another copy of rawhal in this process has limits cannot be told: "
-                     "%s: %s (with a region it need not be)",
+                     "cannot tell whether another copy of rawhal in this process has limits: %s: "
+                     "%s (not needed with RAWHAL_LIMIT_REGION)",
                      what, strerror_r(code, text, sizeof(text)));
 }
 

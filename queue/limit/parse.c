@@ -157,7 +157,7 @@ static rawhal_status_t parse_number(const char *text, rawhal_limit_unit_t unit, 
   if (percent && unit == RAWHAL_UNIT_BYTES) {
     if (!whole)
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "'%.100s' is a part of a device whose size is not known here", text);
+                         "'%.100s' is a part of a device whose size is not known", text);
     factor = whole;
     divisor = 100;
   } else if (percent && unit == RAWHAL_UNIT_SHARE) {

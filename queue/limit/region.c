@@ -278,7 +278,7 @@ static rawhal_status_t check_owner(int fd, const char *path, rawhal_error_t *err
                        "%.200s may be written by everybody (mode %04o): chmod o-w it", path,
                        (unsigned)facts.st_mode & 07777u);
   if (facts.st_nlink != 1)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s has %llu names, not one", path,
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s has %llu hard links, not one", path,
                        (unsigned long long)facts.st_nlink);
   return RAWHAL_OK;
 }

@@ -111,9 +111,10 @@ static rawhal_status_t check_secure(const char *variable, rawhal_error_t *error)
 {
   if (!getenv(variable) || secure_getenv(variable))
     return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                     "%s: it names a file, and this program has more rights than who started it",
-                     variable);
+  return rawhal_fail(
+      error, RAWHAL_UNSUPPORTED,
+      "%s: it names a file, and this program has more privileges than the user who started it",
+      variable);
 }
 
 /* ---- Values ---- */
@@ -256,11 +257,10 @@ static rawhal_status_t check_mask(const rawhal_limit_text_t *text, rawhal_error_
 static rawhal_status_t conflict(const char *what, const rawhal_limit_text_t *a,
                                 const rawhal_limit_text_t *b, rawhal_error_t *error)
 {
-  return rawhal_fail(
-      error, RAWHAL_INVALID_ARGUMENT,
-      "%s: the %s is '%.100s', but '%.100s' by %s; only one can hold, and that of an "
-      "operator's file would",
-      a->origin, what, a->text, b->text, b->origin);
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "%s: the %s is '%.100s', but '%.100s' by %s; they must be equal, or one of "
+                     "them set by the operator's file",
+                     a->origin, what, a->text, b->text, b->origin);
 }
 
 /* Both hold. A tenant or a region is the same or none. */

@@ -69,7 +69,7 @@ TEST_F(Sized, ANewerCallersMembersAreRefusedUnlessZero)
   EXPECT_EQ(2u, first.b);
   given.c = uint64_t{1} << 63;
   EXPECT_EQ(RAWHAL_UNSUPPORTED, take(&first, &given));
-  EXPECT_STREQ("things: byte 23 is set, where this version of rawhal has 16 bytes", error.message);
+  EXPECT_STREQ("things: byte 23 is set, this version of rawhal knows 16 bytes", error.message);
 }
 
 TEST_F(Sized, ImpossibleSizesAreRefused)
@@ -110,7 +110,7 @@ TEST_F(Sized, ElementsOfANewerCallersArrayAreReadInPlace)
   given[2].c = 1;
   EXPECT_EQ(RAWHAL_OK, check(sizeof(Second), 2)) << "beyond the array";
   EXPECT_EQ(RAWHAL_UNSUPPORTED, check(sizeof(Second), 3));
-  EXPECT_STREQ("things: byte 16 is set, where this version of rawhal has 16 bytes", error.message);
+  EXPECT_STREQ("things: byte 16 is set, this version of rawhal knows 16 bytes", error.message);
   for (size_t size : {size_t{0}, size_t{8}, size_t{15}, size_t{20}, size_t{4104}, SIZE_MAX})
     EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, check(size, 1)) << size;
 }

@@ -120,7 +120,7 @@ TEST_F(Times, AQueueWithoutThemSaysSoAndABatchLeavesRoomForTheirPacket)
   uint64_t start = 0, end = 0;
   EXPECT_EQ(rawhal_queue_dispatch_timing(plain, ticket, 0, &start, &end, &error),
             RAWHAL_OUT_OF_RANGE);
-  EXPECT_STREQ(error.message, "dispatch 0 of 0 that have times");
+  EXPECT_STREQ(error.message, "there is no dispatch 0: 0 have times");
   rawhal_queue_t *on = timed();
   std::vector<rawhal_dispatch_t> many(64, batch[0]);
   EXPECT_EQ(rawhal_queue_submit(on, many.data(), 64, 0, &ticket, &error), RAWHAL_OUT_OF_RANGE);

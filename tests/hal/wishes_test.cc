@@ -106,7 +106,7 @@ TEST_F(Wishes, ACooperativeGridRunsAsAWhole)
   ASSERT_OK(make({}));
   ASSERT_OK(run_empty(104 * 8, 256, RAWHAL_DISPATCH_COOPERATIVE));
   EXPECT_EQ(run_empty(104 * 8 + 1, 256, RAWHAL_DISPATCH_COOPERATIVE), RAWHAL_OUT_OF_RANGE);
-  EXPECT_TRUE(said("833 work-groups, and 832") && said("8 on each of 104")) << error.message;
+  EXPECT_TRUE(said("833 work-groups, but 832") && said("8 on each of 104")) << error.message;
   ASSERT_OK(run_empty(104 * 8 + 1, 256, 0));
   ASSERT_OK(run_empty(104 * 2, 256, RAWHAL_DISPATCH_COOPERATIVE, 32768));
   EXPECT_EQ(run_empty(104 * 2 + 1, 256, RAWHAL_DISPATCH_COOPERATIVE, 32768), RAWHAL_OUT_OF_RANGE);

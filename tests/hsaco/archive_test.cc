@@ -87,7 +87,7 @@ TEST(Archive, TheEmptyOneAndSeveral)
     EXPECT_EQ(gfx942, several.content(2));
     EXPECT_EQ(0u, several.at(2).binary.size);
     EXPECT_EQ(gfx90a, several.content(3));
-    expect_refusal(one + "junk", RAWHAL_MALFORMED, "neither a code object nor a carrier");
+    expect_refusal(one + "junk", RAWHAL_MALFORMED, "neither a code object nor a known container");
   }
 }
 
@@ -395,7 +395,7 @@ TEST(Archive, BlobsLieInTheArchive)
   for (int64_t off : {-1, 1, 64}) {
     Damaged damaged;
     damaged.entry = archive_entry(0, size + static_cast<uint64_t>(off));
-    expect_refusal(damaged.build(), RAWHAL_MALFORMED, "of ordinal 0, which has");
+    expect_refusal(damaged.build(), RAWHAL_MALFORMED, "for ordinal 0, which has");
   }
   Damaged behind;
   behind.stored += "x";

@@ -316,7 +316,7 @@ TEST(Edges, ASymbolTableIsOfItsEntrySizeAndHasNames)
     ASSERT_EQ(RAWHAL_OK, opened.status) << opened.error.message;
     EXPECT_EQ(nullptr, opened.kernel(0).descriptor) << kind;
     EXPECT_EQ(0u, opened.info().symbol_count);
-    EXPECT_EQ("a symbol table is not sound", rule(opened.reason()));
+    EXPECT_EQ("a symbol table is malformed", rule(opened.reason()));
   }
 }
 

@@ -104,16 +104,15 @@ TEST_F(BuilderTest, AnOffsetIsTheArguments)
   Builder builder = Build(layout.get());
   RAWHAL_APPEND(builder.get(), 1u);
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE, RAWHAL_APPEND(builder.get(), 2u));
-  EXPECT_EQ("value 1, aligned to 4, comes to lie at 4, argument 1 'n' (by_value) at 8",
+  EXPECT_EQ("value 1, aligned to 4, would lie at 4, argument 1 'n' (by_value) at 8",
             Refusal(builder, RAWHAL_OUT_OF_RANGE));
   rawhal_builder_reset(builder.get());
   RAWHAL_APPEND(builder.get(), 1u);
   rawhal_builder_skip(builder.get(), 4);
   EXPECT_EQ(RAWHAL_OK, RAWHAL_APPEND(builder.get(), 2u));
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE, append_address(builder.get(), "out", 3));
-  EXPECT_EQ(
-      "value 2 'out', aligned to 8, comes to lie at 16, argument 2 'out' (global_buffer) at 12",
-      Refusal(builder, RAWHAL_OUT_OF_RANGE));
+  EXPECT_EQ("value 2 'out', aligned to 8, would lie at 16, argument 2 'out' (global_buffer) at 12",
+            Refusal(builder, RAWHAL_OUT_OF_RANGE));
 
   rawhal_builder_options_t options = {};
   options.flags = RAWHAL_BUILDER_PLACE;
@@ -227,7 +226,7 @@ TEST(BuilderLayouts, WhereOnlyTheSizeIsKnown)
   EXPECT_EQ("blob ends at 16, the kernarg segment has 20 bytes (its arguments are not known)",
             Refusal(builder, RAWHAL_OUT_OF_RANGE));
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE, RAWHAL_APPEND(builder.get(), uint64_t{3}));
-  EXPECT_EQ("value 2 of 8 bytes comes to lie at 16, the kernarg segment ends at 20",
+  EXPECT_EQ("value 2 of 8 bytes would lie at 16, the kernarg segment ends at 20",
             Refusal(builder, RAWHAL_OUT_OF_RANGE));
   rawhal_builder_reset(builder.get());
   RAWHAL_APPEND(builder.get(), 1u);

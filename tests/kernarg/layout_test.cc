@@ -147,8 +147,8 @@ TEST(Layout, NothingKnownNeedsAStatedSize)
 {
   Kernel kernel;
   kernel.NoMetadata().Descriptor(0);
-  EXPECT_EQ("nothing tells the kernarg size of 'test_kernel': no metadata, and its descriptor says "
-            "0; state the size",
+  EXPECT_EQ("the kernarg size of 'test_kernel' is unknown: it has no metadata, and its descriptor "
+            "says 0; state the size",
             Refusal(kernel, RAWHAL_INVALID_ARGUMENT));
   Layout layout = Compile(kernel, 96);
   ASSERT_TRUE(layout);

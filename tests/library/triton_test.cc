@@ -239,7 +239,7 @@ TEST_F(Triton, AMemberThatCannotBeIsNamed)
       {"launch_cooperative_grid", "1",
        "'launch_cooperative_grid' is an integer, not true or false"},
       {"global_scratch_size", "-1", "'global_scratch_size' is -1"},
-      {"global_scratch_align", "3", "'global_scratch_align' is 3, no power of two"},
+      {"global_scratch_align", "3", "'global_scratch_align' is 3, not a power of two"},
       {"profile_scratch_align", "0", "'profile_scratch_align' is 0"},
       {"target", "7", "'target' is an integer"},
       {"target", "{}", "in 'target': there is no 'backend'"},

@@ -203,7 +203,7 @@ TEST_F(Config, ErrorsNameTheVariable)
   Set("RAWHAL_WEIGHT", "1001");
   config_ = {};
   EXPECT_EQ(RAWHAL_OUT_OF_RANGE, Read());
-  EXPECT_NE(nullptr, strstr(error_.message, "RAWHAL_WEIGHT: weight is 1001, allowed is 1 to 1000"))
+  EXPECT_NE(nullptr, strstr(error_.message, "RAWHAL_WEIGHT: weight is 1001, allowed are 1 to 1000"))
       << error_.message;
 }
 

@@ -61,7 +61,7 @@ TEST(File, OfAPathHasOneName)
   ASSERT_EQ(RAWHAL_OK, Try(file.Config()));
   ASSERT_EQ(0, link(file.path().c_str(), other.c_str()));
   EXPECT_EQ(RAWHAL_UNSUPPORTED, Try(file.Config(), &message));
-  EXPECT_TRUE(Has(message, "2 names")) << message;
+  EXPECT_TRUE(Has(message, "2 hard links")) << message;
   unlink(other.c_str());
   EXPECT_EQ(RAWHAL_OK, Try(file.Config(), &message)) << message;
 }

@@ -57,7 +57,7 @@ TEST(CuMask, PairsGoTogetherAndEveryDieHasSome)
   rawhal_error_t error = {};
   EXPECT_EQ(RAWHAL_OK, Parse("c", {40, 1, true}, &mask, &error));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Parse("6", {40, 1, true}, &mask, &error));
-  EXPECT_STREQ("the mask splits compute units 0 and 1, which go together", error.message);
+  EXPECT_STREQ("the mask splits compute units 0 and 1, which belong together", error.message);
   EXPECT_EQ(RAWHAL_OK, Parse("ff", {304, 8, false}, &mask, &error));
   EXPECT_EQ(320u, mask.bits);
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, Parse("7f", {304, 8, false}, &mask, &error));

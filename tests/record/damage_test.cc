@@ -187,16 +187,16 @@ TEST_F(Damage, FramesThatContradictOthers)
   expect_refused(File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 1, 0, 0, 0})), "0 bytes");
   expect_refused(File().frame(FORMAT_OBJECT, "short"), "has 5 bytes");
   expect_refused(add(one).frame(FORMAT_CAPTURED, std::string(17, 0)), "has 17 bytes");
-  expect_refused(File().piece(1, 0, "x"), "no such place");
-  expect_refused(add(one).piece(1, 4, "x"), "no such place"); // it has all of them
-  expect_refused(add(three).piece(2, 1, "x"), "no such place");
-  expect_refused(add(three).piece(2, 0, "123456789"), "no such place");
-  expect_refused(add(three).piece(2, 0, ""), "no such place");
-  expect_refused(add(three).piece(0, 0, "x"), "no such place");
+  expect_refused(File().piece(1, 0, "x"), "no such range");
+  expect_refused(add(one).piece(1, 4, "x"), "no such range"); // it has all of them
+  expect_refused(add(three).piece(2, 1, "x"), "no such range");
+  expect_refused(add(three).piece(2, 0, "123456789"), "no such range");
+  expect_refused(add(three).piece(2, 0, ""), "no such range");
+  expect_refused(add(three).piece(0, 0, "x"), "no such range");
   expect_refused(
       File(two).buffer(2, 1, 0, RECORD_PIECE + 1).piece(2, 0, std::string(RECORD_PIECE + 1, 0)),
-      "no such place");
-  expect_refused(add(two).buffer(2, 1, 0, 8, 0, FORMAT_LEFT_OUT).piece(2, 0, "x"), "no such place");
+      "no such range");
+  expect_refused(add(two).buffer(2, 1, 0, 8, 0, FORMAT_LEFT_OUT).piece(2, 0, "x"), "no such range");
   expect_refused(File().dispatch(1, 1, "k", ""), "does not stand before");
   expect_refused(
       File().frame(FORMAT_OBJECT, bytes_of(format_object_t{1, 1, 0, 0, 4})).dispatch(1, 1, "k", ""),
@@ -222,8 +222,8 @@ TEST_F(Damage, FramesThatContradictOthers)
   expect_refused(add(two).buffer(2, 1, 0, 8, 2), "does not stand before");
   expect_refused(add(two).buffer(2, 1, UINT64_MAX, 2), "a buffer");
   expect_refused(add(two).buffer(2, 1, 0, 8, 0, 4), "flags 0x4");
-  expect_refused(add(two).captured(1, 0, 1), "of 0 0 lack");
-  expect_refused(add(three).captured(1, 0, 1), "of 1 1 lack");
+  expect_refused(add(two).captured(1, 0, 1), "of 0, 0 are incomplete");
+  expect_refused(add(three).captured(1, 0, 1), "of 1, 1 are incomplete");
   expect_refused(add(two).captured(1, 0, 0).captured(1, 0, 0), "more buffers than all");
   expect_refused(add(two).captured(1, 1, 0).buffer(2, 1, 0, 8, 1), "more buffers than all");
   expect_refused(add(two).captured(1, 2, 0), "does not stand before");
@@ -257,7 +257,7 @@ TEST_F(Damage, FramesThatContradictOthers)
   const File half = File(two).buffer(2, 1, 0x1000, 8).piece(2, 0, "1234");
   expect_refused(File(half).buffer(3, 1, 0x1000, 8, 1).again(3, 0, 2).again(3, 4, 2),
                  "piece 2 is not of"); // a file would have any number of bytes of one piece
-  expect_refused(File(four).piece(2, 8, "x"), "no such place");
+  expect_refused(File(four).piece(2, 8, "x"), "no such range");
   expect_refused(add(two).place(1, 0x1000, 0, 0), "has its code object");
   expect_refused(add(two).place(1, UINT64_MAX, 2, 0), "has its code object");
   expect_refused(add(two).place(2, 0x1000, 1, 0), "has its code object");

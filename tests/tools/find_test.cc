@@ -146,7 +146,7 @@ TEST_F(Find, RefusesInOneLine)
   expect_refusal(run({tool, "find", "write_id", scratch / "lib"}), 1,
                  "of 3 files; nearest: 'write_ids'");
   expect_refusal(run({tool, "find", "vector_add", scratch / "lib/b.txt"}), 3,
-                 "neither a code object nor a carrier");
+                 "neither a code object nor a known container");
   expect_refusal(run({tool, "find", "vector_add"}), 2, "expected KERNEL and at least one PATH");
   expect_refusal(run({tool, "find", "a", "b", "--target", "gfx"}), 2, "--target");
   expect_refusal(run({tool, "find", "a", "b", "--nope"}), 2,

@@ -94,7 +94,8 @@ TEST_F(Unpack, FilesAreNotOverwritten)
 TEST_F(Unpack, RefusesInOneLine)
 {
   spit(scratch / "text", "some text");
-  expect_refusal(run({tool, "unpack", scratch / "text"}), 3, "neither a code object nor a carrier");
+  expect_refusal(run({tool, "unpack", scratch / "text"}), 3,
+                 "neither a code object nor a known container");
   expect_refusal(run({tool, "unpack"}), 2, "expected at least one FILE");
   expect_refusal(unpack({"--object", "x"}), 2, "'x' is not a number");
   expect_refusal(unpack({"--object", "-1"}), 2, "'-1' is not a number");
