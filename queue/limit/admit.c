@@ -111,7 +111,7 @@ void caps_make_room(rawhal_limiter_t *limiter, limit_lease_t *only, const limit_
   }
   for (limit_lease_t *lease = only ? only : limiter->leases; lease && !fits;
        lease = only ? NULL : lease->next)
-    limiter_return_credit(limiter, lease);
+    lease_return_credit(lease);
 }
 
 /* ---- Levels ---- */
@@ -487,7 +487,7 @@ static bool attempt_as_it_is(limit_lease_t *lease, const limit_cost_t *cost, lim
   if (node_load(&limiter->me->hot.wait_until))
     publish_wait(limiter, 0, NULL, 0);
   if (atomic_load(lease->current_epoch) != *epoch)
-    limiter_return_credit(limiter, lease); /* the limits it was given under are gone */
+    lease_return_credit(lease); /* the limits it was given under are gone */
   return true;
 }
 
@@ -536,10 +536,9 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
   rawhal_status_t status = region_check(&lease->limiter->region, error);
   if (status == RAWHAL_OK) /* what is never admitted is refused without a lock, too */
     status = caps_check(lease, cost, error);
-  if (status != RAWHAL_OK)
-    return status;
-  if (!attempt_unlocked(lease, cost, grant))
-    return admit_in_turn(lease, cost, deadline, grant, error);
-  lease_admitted(lease);
-  return RAWHAL_OK;
+  if (status == RAWHAL_OK && !attempt_unlocked(lease, cost, grant))
+    status = admit_in_turn(lease, cost, deadline, grant, error);
+  if (status == RAWHAL_OK)
+    lease_admitted(lease);
+  return status;
 }

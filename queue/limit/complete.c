@@ -423,12 +423,12 @@ static uint64_t ran(limit_lease_t *lease, uint64_t now, uint64_t start, uint64_t
 
 /* Charges the time up to `until` in which a lease had something in flight and that is not charged
  * yet. */
-static void charge_running(rawhal_limiter_t *limiter, limit_lease_t *lease, uint64_t now,
-                           uint64_t until)
+static void charge_running(limit_lease_t *lease, uint64_t now, uint64_t until)
 {
   uint64_t since = node_load(&lease->busy_since);
   if (since == 0 || until <= since)
     return;
+  rawhal_limiter_t *limiter = lease->limiter;
   const uint64_t offset = (uint64_t)limiter->clock_offset;
   lease_runs_since(lease, ran(lease, now, since - offset, until - offset));
   limiter_charge(limiter, now);
@@ -455,7 +455,7 @@ static void ended(limit_lease_t *lease, const completed_t *all, uint64_t now)
     charge_pending(limiter, now);
   settle(lease, &all->flight);
   if (lease_in_flight(lease) == 0) {
-    limiter_return_credit(limiter, lease);
+    lease_return_credit(lease);
     /* A process that had work until now is taken to have more for as long as that took, within
      * bounds: see peers.h. */
     const uint64_t ns = all->last_ns < LIMIT_IDLE_NS ? all->last_ns : LIMIT_IDLE_NS;
@@ -522,7 +522,7 @@ void limit_end(limit_lease_t *lease, const limit_grant_t *grant, uint64_t at)
   at = at < now ? at : now;
   add_completed(&all, grant, since && at > since ? at - since : 0);
   limiter->pending_estimate_ns += grant->estimate_ns;
-  charge_running(limiter, lease, now, at);
+  charge_running(lease, now, at);
   ended(lease, &all, now);
   pthread_mutex_unlock(&limiter->lock);
 }
@@ -537,19 +537,20 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
   settle(lease, &all.flight);
   lease_return_launches(lease, grant->launches);
   if (lease_in_flight(lease) == 0)
-    limiter_return_credit(limiter, lease);
+    lease_return_credit(lease);
   uint64_t now = limiter_now(limiter);
   charge_pending(limiter, now);
   tell(limiter, now);
   pthread_mutex_unlock(&limiter->lock);
 }
 
-void limiter_end_all(rawhal_limiter_t *limiter, limit_lease_t *lease)
+void lease_end_all(limit_lease_t *lease)
 {
-  limiter_return_credit(limiter, lease);
+  rawhal_limiter_t *limiter = lease->limiter;
+  lease_return_credit(lease);
   uint64_t now = limiter_now(limiter);
   if (lease_in_flight(lease))
-    charge_running(limiter, lease, now, now);
+    charge_running(lease, now, now);
   for (int kind = 0; kind < FLIGHT_KINDS; ++kind)
     flight_end_kind(&limiter->flight, (flight_kind_t)kind,
                     flight_now(&lease->flight, (flight_kind_t)kind));

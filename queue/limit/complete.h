@@ -8,7 +8,7 @@
 void limiter_charge(rawhal_limiter_t *limiter, uint64_t now);
 /* Of a lease that goes: its time is charged, and nothing of it is in flight any more. The caller
  * holds the lock. */
-void limiter_end_all(rawhal_limiter_t *limiter, limit_lease_t *lease);
+void lease_end_all(limit_lease_t *lease);
 /* Charges what a member that is dead or leaves had running. The caller is the member itself, or the
  * only one that may reclaim it. */
 void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);

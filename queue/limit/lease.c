@@ -34,7 +34,7 @@ void lease_return_launches(limit_lease_t *lease, uint64_t launches)
                                                 memory_order_relaxed));
 }
 
-void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease)
+void lease_return_credit(limit_lease_t *lease)
 {
   const uint64_t word = atomic_exchange(&lease->credit, 0);
   if (word == 0)
@@ -46,7 +46,7 @@ void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease)
   flight.of[FLIGHT_SUBMISSIONS] = credit.of[CREDIT_LAUNCHES];
   flight.of[FLIGHT_NS] = credit.of[CREDIT_NS];
   flight_undo(&lease->flight, &flight);
-  flight_undo(&limiter->flight, &flight);
+  flight_undo(&lease->limiter->flight, &flight);
   lease_return_launches(lease, credit.of[CREDIT_LAUNCHES]);
 }
 
@@ -226,7 +226,7 @@ void limit_lease_destroy(limit_lease_t *lease)
       break;
     }
   pthread_mutex_unlock(&limiter->leases_lock);
-  limiter_end_all(limiter, lease);
+  lease_end_all(lease);
   pthread_mutex_unlock(&limiter->lock);
   allocate_free(&limiter->allocator, lease);
 }

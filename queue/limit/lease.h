@@ -11,7 +11,7 @@ void limiter_set_caps(const rawhal_limiter_t *limiter, limit_lease_t *lease);
 void lease_return_launches(limit_lease_t *lease, uint64_t launches);
 
 /* A lease gives back what it has not spent. */
-void limiter_return_credit(rawhal_limiter_t *limiter, limit_lease_t *lease);
+void lease_return_credit(limit_lease_t *lease);
 
 /* Fills it for batches to come, when they are short and none waits. `last`: what is capped
  * of the one that was admitted now, which was estimated to take `last_ns`. */

@@ -13,7 +13,6 @@
 
 /* ---- In turn ---- */
 
-/* Tells others that we wait, and for what; or that no thread here does. */
 void publish_wait(rawhal_limiter_t *limiter, uint64_t now, const refusal_t *refusal, uint64_t until)
 {
   region_hot_t *hot = &limiter->me->hot;
@@ -105,8 +104,8 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost, 
   uint64_t now = limiter_now(limiter);
   uint64_t epoch = atomic_load_explicit(lease->current_epoch, memory_order_acquire);
   if (atomic_load_explicit(&lease->epoch, memory_order_relaxed) != epoch) {
-    limiter_return_credit(limiter, lease); /* the limits it was given under are gone */
-    limiter_publish_load(limiter);         /* others need not wait for it */
+    lease_return_credit(lease);    /* the limits it was given under are gone */
+    limiter_publish_load(limiter); /* others need not wait for it */
     atomic_store(&lease->node.burst, node_burst(&limiter->me->node));
     if (alone) { /* or it might be filled with more of the kind */
       atomic_store(&lease->rate, node_load(&limiter->tenant->node.rate));
@@ -132,10 +131,9 @@ rawhal_status_t admit_in_turn(limit_lease_t *lease, const limit_cost_t *cost, ui
 {
   WITHOUT_CANCELLATION(); /* of a thread that holds locks, or is counted among those who wait */
   rawhal_limiter_t *limiter = lease->limiter;
-  rawhal_status_t status = RAWHAL_OK;
-  uint64_t began = 0;
-  bool counted = false;
-  while (status == RAWHAL_OK) {
+  rawhal_status_t status;
+  uint64_t began = 0; /* to wait; 0: it has not */
+  for (;;) {
     refusal_t refusal = {0};
     uint64_t until = 0;
     pthread_mutex_lock(&limiter->leases_lock);
@@ -150,11 +148,8 @@ rawhal_status_t admit_in_turn(limit_lease_t *lease, const limit_cost_t *cost, ui
     status = try_once(lease, cost, alone, grant, &refusal, &until, error);
     atomic_store(&limiter->locked, false);
     pthread_mutex_unlock(&limiter->lock);
-    if (status == RAWHAL_OK)
-      lease_admitted(lease);
     if (status != RAWHAL_WOULD_BLOCK)
       break;
-    status = RAWHAL_OK;
     uint64_t now = limiter_now(limiter), again;
     if (limiter_look_for_dead(limiter, now, &again))
       continue;
@@ -163,13 +158,10 @@ rawhal_status_t admit_in_turn(limit_lease_t *lease, const limit_cost_t *cost, ui
       status = give_up(lease, &refusal, now, again, deadline, error);
       break;
     }
-    if (!counted) {
-      counted = true;
-      began = now;
-    }
+    began = began ? began : now;
     sleep_until(lease, events, refusal.level == LEVEL_DEVICE, until < deadline ? until : deadline);
   }
-  if (counted)
+  if (began)
     limiter_count_wait(limiter, limiter_now(limiter) - began);
   return status;
 }
