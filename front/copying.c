@@ -127,6 +127,7 @@ static engine_t *make_engine(front_device_t *device)
     return NULL;
   engine->device = device;
   engine->nap = nap_least;
+  engine->turns.holds = true;
   (void)pthread_mutex_init(&engine->order, NULL);
   (void)pthread_mutex_init(&engine->lock, NULL);
   (void)pthread_mutex_init(&engine->harvest, NULL);

@@ -33,6 +33,8 @@ rawhal_status_t copies_admit(copies_t *copies, copies_turn_t *turn, copies_besid
   WITHOUT_CANCELLATION();
   pthread_mutex_lock(&copies->lock);
   rawhal_status_t status = limit_admit_one(copies->lease, &shape, 0, &turn->grant, error);
+  if (status == RAWHAL_QUOTA_EXCEEDED && copies->holds)
+    status = RAWHAL_WOULD_BLOCK;
   if (status == RAWHAL_WOULD_BLOCK && beside != COPIES_BESIDE_NOTHING &&
       atomic_load(&copies->running) == 0 &&
       (beside == COPIES_BESIDE_OTHERS || limit_has_flight(copies->lease)) &&

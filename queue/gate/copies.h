@@ -10,7 +10,8 @@
  *
  * Kernels that are in flight may wait for a copy: so it is admitted while they run, one at a time,
  * as soon as what was used before is paid for; not while the tenant is suspended. What can never be
- * admitted is refused in the limiter's words.
+ * admitted is refused in the limiter's words, but `holds`: a program that knows of no limits is
+ * stopped by a share of 0 as by being suspended.
  *
  * Thread-safety: calls of copies_charge() must not overlap; others may, from any thread. */
 #ifndef RAWHAL_QUEUE_GATE_COPIES_H
@@ -25,6 +26,7 @@ typedef struct copies {
   limit_lease_t *lease; /* NULL: not open, and nothing is limited */
   pthread_mutex_t lock; /* of admission, before those of the limiter */
   atomic_uint running;  /* those admitted that wait for nothing */
+  bool holds;           /* what a limit of 0 admits never waits until it is raised */
 } copies_t;
 
 /* One of them. */
