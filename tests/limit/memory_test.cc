@@ -177,6 +177,9 @@ TEST(Memory, ThreadsOfSeveralMembersAddUp)
 // Two processes ask for 1.5 GiB each of 2 GiB at the same moment: one of them gets it, every time.
 TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted)
 {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "its exchange of 16 bytes is a lock of the process's: not atomic between two of them";
+#endif
   const int rounds = by_length(20000, 40000, 100000);
   RegionFile file;
   struct Board {
