@@ -178,7 +178,8 @@ TEST(Memory, ThreadsOfSeveralMembersAddUp)
 TEST(Memory, OfTwoThatRaceExactlyOneIsAdmitted)
 {
 #ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "its exchange of 16 bytes is a lock of the process's: not atomic between two of them";
+  GTEST_SKIP()
+      << "its exchange of 16 bytes is a lock of the process's: not atomic between two of them";
 #endif
   const int rounds = by_length(20000, 40000, 100000);
   RegionFile file;
