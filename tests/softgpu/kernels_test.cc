@@ -170,7 +170,7 @@ TEST_F(Kernels, runaway_is_stopped_by_the_limit)
   *flag = 0;
   hsa_queue_t *q = queue();
   option("timeout_ms", 100);
-  hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)flag}));
+  start(q, kernel, kernargs({(uint64_t)flag}));
   EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_EXCEPTION);
   EXPECT_NE(fault_text(q), "");
 }
@@ -208,7 +208,7 @@ TEST_F(Kernels, memory_is_freed_under_a_running_kernel)
   auto *flag = (uint32_t *)device_memory(4096);
   *flag = 0;
   hsa_queue_t *q = queue();
-  hsa_signal_t done = start(q, kernel, kernargs({(uint64_t)flag}));
+  start(q, kernel, kernargs({(uint64_t)flag}));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   release(flag);
   EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
