@@ -93,7 +93,9 @@ static bool applied(const region_tenant_t *tenant, const region_ledger_t *ledger
   return load(&ledger->acknowledged) >= number;
 }
 
-/* Units after a change. False: the limit is in the way. What is there already has none. */
+/* Units after a change. False: the limit is in the way, which is never beyond what the word counts.
+ * What is there already has no other. So more units than an intent's field holds are refused here,
+ * and what the field has of them was never applied. */
 static bool add_up(const region_tenant_t *tenant, const intent_t *intent, bool there,
                    uint64_t *units)
 {
@@ -219,8 +221,6 @@ ledger_answer_t ledger_reserve(region_data_t *data, uint32_t slot, ledger_class_
   region_ledger_t *ledger = &data->members[slot].ledger;
   uint64_t limit = atomic_load_explicit(&ledger->limit, memory_order_relaxed);
   uint64_t used = ledger_used(ledger);
-  if (units > UNIT_MASK)
-    return LEDGER_OVER_TENANT;
   if (used > limit || units > limit - used)
     return LEDGER_OVER_PROCESS;
   return change(data, slot, INTENT_RESERVE, class, units, false) ? LEDGER_DONE : LEDGER_OVER_TENANT;
@@ -228,7 +228,7 @@ ledger_answer_t ledger_reserve(region_data_t *data, uint32_t slot, ledger_class_
 
 bool ledger_charge(region_data_t *data, uint32_t slot, ledger_class_t class, uint64_t units)
 {
-  return units <= UNIT_MASK && change(data, slot, INTENT_RESERVE, class, units, true);
+  return change(data, slot, INTENT_RESERVE, class, units, true);
 }
 
 void ledger_release(region_data_t *data, uint32_t slot, ledger_class_t class, uint64_t units)

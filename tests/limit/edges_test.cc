@@ -151,8 +151,8 @@ TEST(Edges, ATotalNeverWraps)
   }
 }
 
-// What does not fit the fields of a change is refused before the change is written down: what is
-// written there is what a process that dies in the middle of it is cleared up by.
+// What does not fit the fields of a change is refused: though its process dies before that change
+// is struck out, what is written there is not taken for one that was applied.
 TEST(Edges, ARequestBeyondTheFieldsLeavesNoTrace)
 {
   RegionFile file;
@@ -165,7 +165,7 @@ TEST(Edges, ARequestBeyondTheFieldsLeavesNoTrace)
       rawhal_limiter_t *other = file.Open();
       shim_reserve(other, 0, 5 * kPage, nullptr);
       shim_on_step([](int step) {
-        if (step == 4)
+        if (step == 12)
           raise(SIGKILL);
       });
       (void)shim_reserve(other, 0, bytes, nullptr);

@@ -411,6 +411,19 @@ TEST(LedgerModel, ASlotThatChangesTenants)
         2, 100);
 }
 
+// As somebody may have written it into the region. A total counts 2^52 - 1 units at most.
+TEST(LedgerModel, ALimitBeyondTheWordLetsNoTotalWrap)
+{
+  ledger_model_t *model = ledger_model_new(uint64_t{1} << 53);
+  const uint64_t most = (uint64_t{1} << 52) - 1;
+  ledger_model_join(model, 0, 0);
+  EXPECT_FALSE(ledger_model_reserve(model, 0, most + 1));
+  EXPECT_TRUE(ledger_model_reserve(model, 0, most));
+  EXPECT_FALSE(ledger_model_reserve(model, 0, 1));
+  EXPECT_EQ(most, ledger_model_total(model, 0));
+  ledger_model_delete(model);
+}
+
 TEST(LedgerModel, ASlotThatChangesTenantsBesideAnotherOfTheNewOne)
 {
   if (!is_extended_to_all())
