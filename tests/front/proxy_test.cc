@@ -177,9 +177,14 @@ TEST_F(FrontProxy, DoorbellsThatSaySomethingElse)
 // then the barrier behind it may still be in the device's ring.
 TEST_F(FrontProxy, SlotsThatAreUsedAgainWhenTheirSignalsSaySo)
 {
-  constexpr uint64_t size = 16;
+  constexpr uint64_t size = 32; // the device's ring is not larger than it must be
   Start("100%", size);
   hsa_signal_t mine = Signal();
+  const auto next_of_device = [] {
+    const auto *real = reinterpret_cast<const amd_queue_t *>(toy_queue());
+    const uint64_t at = real->read_dispatch_id % real->hsa_queue.size;
+    return std::string(static_cast<const char *>(real->hsa_queue.base_address) + at * 64, 64);
+  };
   const auto write = [&](uint64_t number) {
     uint64_t index = Reserve();
     Write(index, Kernel(number, 0, mine));
@@ -192,7 +197,9 @@ TEST_F(FrontProxy, SlotsThatAreUsedAgainWhenTheirSignalsSaySo)
     while (toy_dispatches() < i)
       if (!toy_step())
         usleep(100);
+    const std::string barrier = next_of_device();
     write(size + i);
+    ASSERT_TRUE(barrier == next_of_device()) << "written over, behind " << i;
   }
   toy_hold(false);
   while (toy_dispatches() < 11 * size) {

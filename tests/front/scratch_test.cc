@@ -80,8 +80,9 @@ TEST_F(QuotaOfScratch, StaysForTheNextQueue)
   Left(32 * mi);
   Destroy();
   Another();
-  EXPECT_FALSE(Runs(33 * lane)); // which another size does not
-  Left(32 * mi);
+  EXPECT_TRUE(Runs(8 * lane)); // which another size does not
+  EXPECT_FALSE(Runs(33 * lane));
+  Left(24 * mi);
 }
 
 TEST_F(QuotaOfScratch, OfEachSizeThatAQueueHad)
