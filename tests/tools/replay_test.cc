@@ -282,13 +282,13 @@ TEST_F(Replay, PointersAmongValues)
     changed = other ? out : nullptr; // another pointer into the same buffer is a difference
     change_at = 36;
     const rawhal_device_kernel_t *many = kernel(fixture, "many_args");
-    const uint64_t address = rawhal_buffer_address(in), end_of_in = address + 8192;
+    const uint64_t address = rawhal_buffer_address(in), big = address + (other ? 0 : 8192);
     rawhal_dispatch_t dispatch = dispatch_of(many, 64, 64, Blob());
     dispatch.dynamic_lds = 64;
     std::vector<char> blob(440);
     const uint64_t to = rawhal_buffer_address(out), inner = address + 4096;
     memcpy(&blob[8], &to, 8);
-    memcpy(&blob[48], &end_of_in, 8); // just behind its end
+    memcpy(&blob[48], &big, 8); // its start, or just behind its end
     memcpy(&blob[168], &inner, 8);
     dispatch.blob = blob.data();
     dispatch.blob_size = 177;
