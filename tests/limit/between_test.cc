@@ -117,6 +117,19 @@ TEST_F(Between, ALowerCapHoldsAtOnce)
   EXPECT_EQ(kFew, most);
 }
 
+// Of two who ask for the last place at the same time one gets it.
+TEST_F(Between, TheLastPlaceIsOnesOnly)
+{
+  rawhal_limiter_t *limiter = Open({{RAWHAL_LIMIT_DISPATCHES_IN_FLIGHT, 1}});
+  for (long stop = 0, end = 1; stop < end; ++stop) {
+    bool first = false, second = false;
+    RunUntil([&] { first = shim_take_place(limiter); }, stop, &end,
+             [&] { second = shim_take_place(limiter); });
+    ASSERT_TRUE(first != second) << stop << " of " << end;
+    shim_leave_place(limiter);
+  }
+}
+
 // Whoever asks while something ends that took a thousand times as long as it was estimated: it is in flight, or it is
 // owed, and never neither.
 TEST_F(Between, WhatEndsIsInFlightUntilItIsOwed)

@@ -114,6 +114,18 @@ bool shim_attempt(limit_lease_t *lease, const shim_cost_t *asked, shim_grant_t *
   return taken;
 }
 
+static const flight_t one_place = {{[FLIGHT_DISPATCHES] = 1}};
+
+bool shim_take_place(rawhal_limiter_t *limiter)
+{
+  return !caps_reserve(limiter, &one_place);
+}
+
+void shim_leave_place(rawhal_limiter_t *limiter)
+{
+  flight_undo(&limiter->flight, &one_place);
+}
+
 void shim_complete(limit_lease_t *lease, const shim_grant_t *grant, uint64_t start, uint64_t end)
 {
   limit_grant_t mine;

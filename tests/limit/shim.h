@@ -55,6 +55,9 @@ bool shim_has_flight(const limit_lease_t *lease);
 void shim_events(const rawhal_limiter_t *limiter, uint32_t events[2]);
 /* What an admission without the lock asks: is there room? If so it is taken. */
 bool shim_attempt(limit_lease_t *lease, const shim_cost_t *asked, shim_grant_t *result);
+/* The place of one dispatch in flight, below the cap; and it is free again. */
+bool shim_take_place(rawhal_limiter_t *limiter);
+void shim_leave_place(rawhal_limiter_t *limiter);
 /* The lock of who waits or charges. */
 void shim_lock(rawhal_limiter_t *limiter);
 void shim_unlock(rawhal_limiter_t *limiter);
