@@ -76,8 +76,10 @@ static bool is_finished(rawhal_queue_t *queue, const queue_slot_t *slot, uint64_
   if (atomic_load_explicit(&slot->ticket, memory_order_acquire) != ticket)
     return false;
   int64_t value = queue_slot_value(slot);
-  if (queue_value_poisoned(value))
-    value = queue_check(queue, NULL) == RAWHAL_OK ? INT64_MAX : slot->final;
+  if (queue_value_poisoned(value)) {
+    (void)!queue_check(queue, NULL); /* until what it had come to is written down */
+    value = slot->final;
+  }
   return value <= atomic_load_explicit(&slot->target, memory_order_relaxed);
 }
 

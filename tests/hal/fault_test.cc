@@ -123,6 +123,7 @@ TEST_F(Faults, EarlierTicketsAreGoodLaterOnesFail)
   EXPECT_EQ(ticket, 0u);
   expect_message({"kernel fault_store"});
   EXPECT_EQ(queue_info(on).status, RAWHAL_FAULT);
+  EXPECT_EQ(queue_info(on).finished, first);
   EXPECT_EQ(download<uint32_t>(out, 4)[3], 7u); // the third of the batch never ran
 }
 

@@ -78,17 +78,6 @@ TEST_F(Unpaid, ADestroyedQueuePaysForWhatRan)
   EXPECT_EQ(0u, Row(2).open_ns);
 }
 
-// What had finished long before pays for itself, though nobody looked.
-TEST_F(Unpaid, ADestroyedQueuePaysForNothingElse)
-{
-  StartAtTenPercent();
-  rawhal_queue_t *on = OwnQueue();
-  submit(on, empty());
-  Sleep(400);
-  rawhal_queue_destroy(on);
-  EXPECT_LE(Row(2).gpu_ns, 200 * millisecond);
-}
-
 TEST_F(Unpaid, ABatchWhoseLastKernelFaultsPays)
 {
   StartAtTenPercent();

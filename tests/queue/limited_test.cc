@@ -214,6 +214,21 @@ TEST_F(LimitedSteps, WhatABarrierHeldBackCostsNothing)
   }
 }
 
+// What ends while its queue goes costs what it took, not the time until then: one ns here, by the device's clock.
+TEST_F(LimitedSteps, WhatEndsWithItsQueueCostsWhatItTook)
+{
+  const Loaded loaded;
+  limit({{RAWHAL_LIMIT_GPU_SHARE, 1}, {RAWHAL_LIMIT_BURST, 10000000}}); // ten ns
+  for (int round = 0; round < 2; ++round) {
+    toy_hold(true);
+    rawhal_queue_t *on = queue();
+    submit(on, loaded.dispatch());
+    toy_step_in(
+        TOY_QUEUE_DESTROY, [](void *) { toy_hold(false); }, nullptr);
+    rawhal_queue_destroy(on);
+  }
+}
+
 } // namespace
 
 // ROCr allocates from address 0 to the end of the last segment, and tells that as LOAD_SIZE.

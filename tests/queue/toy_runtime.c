@@ -146,12 +146,12 @@ static hsa_status_t queue_make(hsa_agent_t agent, uint32_t size, hsa_queue_type3
 
 static hsa_status_t queue_unmake(hsa_queue_t *queue)
 {
+  arrive(TOY_QUEUE_DESTROY);
   amd_queue_t *whole = (amd_queue_t *)(void *)queue;
   if (rung == whole)
     rung = NULL;
   ring_destroy(queue);
   --counts.queues;
-  arrive(TOY_QUEUE_DESTROY);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -200,7 +200,7 @@ static hsa_status_t dispatch_time(hsa_agent_t agent, hsa_signal_t signal,
                                   hsa_amd_profiling_dispatch_time_t *time)
 {
   (void)agent, (void)signal;
-  *time = (hsa_amd_profiling_dispatch_time_t){0};
+  *time = (hsa_amd_profiling_dispatch_time_t){1, 2};
   return HSA_STATUS_SUCCESS;
 }
 
