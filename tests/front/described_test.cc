@@ -197,7 +197,7 @@ TEST_F(FrontDescribed, WhatIsNotUnderstoodIsNotMade)
 }
 
 // The program writes its own ring, wherever the device's is.
-TEST_F(FrontDescribed, PlacesOfMemoryAreWishes)
+TEST_F(FrontDescribed, PlacesOfMemoryAreHints)
 {
   Start();
   toy_description_t queue = Compute();

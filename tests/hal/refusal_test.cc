@@ -231,7 +231,7 @@ TEST_F(Loading, AFailureIsForAllWhoWaited)
   EXPECT_EQ(*number("loads"), 2);
 }
 
-// Nothing is refused here: what a queue's creator wishes gets through the runtime to the device.
+// Nothing is refused here: what a queue's creator asks for gets through the runtime to the device.
 TEST_F(Refusal, APriorityReachesTheDevice)
 {
   const std::pair<rawhal_queue_priority_t, HSA_QUEUE_PRIORITY> cases[] = {

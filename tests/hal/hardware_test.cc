@@ -1,4 +1,4 @@
-// What a queue's creator wishes of the device: compute units and priority. And grids that must run
+// What a queue's creator asks of the hardware: compute units and priority. And grids that must run
 // as a whole.
 #include "device_test.h"
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-class Wishes : public DeviceTest {
+class Hardware : public DeviceTest {
 protected:
   rawhal_status_t make(const rawhal_queue_options_t &options)
   {
@@ -62,7 +62,7 @@ protected:
   Blob none;
 };
 
-TEST_F(Wishes, AMaskIsTheQueues)
+TEST_F(Hardware, AMaskIsTheQueues)
 {
   ASSERT_EQ(rawhal_device_info(device)->compute_units, 104u);
   ASSERT_OK(masked({0xf0, 1}, 64));
@@ -74,7 +74,7 @@ TEST_F(Wishes, AMaskIsTheQueues)
   EXPECT_EQ(mask_of(made), (std::vector<uint32_t>{~0u, ~0u, ~0u, 0xff}));
 }
 
-TEST_F(Wishes, AMaskThatIsNone)
+TEST_F(Hardware, AMaskThatIsNone)
 {
   EXPECT_EQ(masked({0, 0}, 64), RAWHAL_INVALID_ARGUMENT);
   EXPECT_TRUE(said("no compute unit")) << error.message;
@@ -87,7 +87,7 @@ TEST_F(Wishes, AMaskThatIsNone)
   EXPECT_TRUE(said("NULL")) << error.message;
 }
 
-TEST_F(Wishes, Priorities)
+TEST_F(Hardware, Priorities)
 {
   rawhal_queue_options_t options = {};
   for (int priority = RAWHAL_QUEUE_PRIORITY_DEFAULT; priority <= RAWHAL_QUEUE_PRIORITY_HIGH;
@@ -101,7 +101,7 @@ TEST_F(Wishes, Priorities)
   EXPECT_TRUE(said("priority 4")) << error.message;
 }
 
-TEST_F(Wishes, ACooperativeGridRunsAsAWhole)
+TEST_F(Hardware, ACooperativeGridRunsAsAWhole)
 {
   ASSERT_OK(make({}));
   ASSERT_OK(run_empty(104 * 8, 256, RAWHAL_DISPATCH_COOPERATIVE));
@@ -118,7 +118,7 @@ TEST_F(Wishes, ACooperativeGridRunsAsAWhole)
   EXPECT_EQ(run_empty(17, 256, RAWHAL_DISPATCH_COOPERATIVE), RAWHAL_OUT_OF_RANGE);
 }
 
-TEST_F(Wishes, WorkGroupsOfACooperativeGridWaitForEachOther)
+TEST_F(Hardware, WorkGroupsOfACooperativeGridWaitForEachOther)
 {
   ASSERT_OK(make({}));
   const rawhal_device_kernel_t *barrier = kernel("grid_barrier-gfx90a-v5.co", "grid_barrier");
@@ -137,7 +137,7 @@ TEST_F(Wishes, WorkGroupsOfACooperativeGridWaitForEachOther)
   EXPECT_EQ(run(made, dispatch), RAWHAL_OUT_OF_RANGE);
 }
 
-TEST_F(Wishes, ARecordedCooperativeGrid)
+TEST_F(Hardware, ARecordedCooperativeGrid)
 {
   ASSERT_OK(make({}));
   nothing = kernel("empty-gfx90a-v5.co", "empty");
@@ -148,22 +148,22 @@ TEST_F(Wishes, ARecordedCooperativeGrid)
   EXPECT_EQ(recording, nullptr);
 }
 
-class LimitedWishes : public Wishes {
+class LimitedHardware : public Hardware {
 protected:
   void SetUp() override
   {
     setenv("RAWHAL_CU_MASK", "0xff", 1);
-    Wishes::SetUp();
+    Hardware::SetUp();
   }
 
   void TearDown() override
   {
     unsetenv("RAWHAL_CU_MASK");
-    Wishes::TearDown();
+    Hardware::TearDown();
   }
 };
 
-TEST_F(LimitedWishes, StayWithinTheLimits)
+TEST_F(LimitedHardware, StayWithinTheLimits)
 {
   ASSERT_OK(make({}));
   EXPECT_EQ(mask_of(made), (std::vector<uint32_t>{0xff, 0, 0, 0}));
