@@ -28,7 +28,7 @@ uint64_t cost_of(const Attack &one)
   Container container(one.bytes, options);
   uint64_t steps = steps_counted() - before;
   EXPECT_EQ(one.status, container.status) << one.name << ": " << container.error.message;
-  bool by_work = contains(container.error.message, "steps for each byte");
+  bool by_work = contains(container.error.message, "steps for each of its bytes");
   EXPECT_EQ(one.status == RAWHAL_CAP_EXCEEDED, by_work)
       << one.name << ": " << container.error.message;
   return steps;
