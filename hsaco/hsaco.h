@@ -54,9 +54,10 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_open(const void *bytes, s
                                                             rawhal_error_t *error);
 
 /* The same for a file that is one code object; rawhal_container_open_file() finds those in bundles
- * and libraries. The file is mapped: what is written to it later shows, and cutting it makes
- * reading what was cut fatal (SIGBUS). Where others may write to it, RAWHAL_HSACO_COPY reads it
- * instead. Also NOT_FOUND, and INVALID_ARGUMENT when it cannot be opened or is not a regular file.
+ * and libraries. The file is mapped: later writes to it are seen, and reading past the end of a
+ * file that was truncated meanwhile is fatal (SIGBUS). RAWHAL_HSACO_COPY copies a file to which
+ * others may write. Also NOT_FOUND, and INVALID_ARGUMENT when it cannot be opened or is not a
+ * regular file.
  */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_hsaco_open_file(const char *path, const rawhal_hsaco_options_t *options,

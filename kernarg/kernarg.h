@@ -60,8 +60,8 @@ typedef struct rawhal_kernarg_info {
  *
  * Names are not part of either: renaming an argument changes no byte of a segment. */
 
-/* Compiles the layout of `kernel`. `stated_size` is the caller's word for the segment size of a
- * kernel whose facts do not tell (descriptor says 0 and no metadata); pass 0 otherwise. The layout
+/* Compiles the layout of `kernel`. `stated_size` is the segment size that the caller states for
+ * a kernel whose facts give none (descriptor says 0 and no metadata); pass 0 otherwise. The layout
  * copies what it needs, except names, which point into the kernel's object and live as long; it
  * also uses that object's allocator.
  *
@@ -233,7 +233,7 @@ RAWHAL_API size_t rawhal_kernarg_format(const rawhal_kernarg_layout_t *layout, s
 /* Made from a native layout; immutable. */
 typedef struct rawhal_bindings rawhal_bindings_t;
 
-/* What a blob is packed from. */
+/* The bindings and constants that a blob is packed from. */
 typedef struct rawhal_bindings_info {
   uint32_t binding_count;
   uint32_t constant_bytes; /* length of the constant stream */

@@ -40,14 +40,14 @@ typedef struct rawhal_library_options {
    * recently used first. Default 1 GiB. What is in use may come to more. When the device lacks
    * memory for a load, unused objects are unloaded first in any case. */
   uint64_t max_loaded_bytes;
-  /* The folder where indexes are kept between processes, which is made if it is not there. An index
-   * is of a path, and of the sizes, inodes and times of the files there: their content would have
-   * to be read to be compared. So what was copied, moved or unpacked anew is read once more, with
-   * the same answers. What is read as quickly (fewer than 16 files, of less than 1 MiB with what is
-   * unpacked from them) has none. NULL: RAWHAL_CACHE in the environment (not of a program with more
-   * rights than its user), else XDG_CACHE_HOME/rawhal, else HOME/.cache/rawhal. "off", here or
-   * there: none. It is used only if it is the user's own and no one else can write to it; nothing
-   * fails where it cannot be used. */
+  /* The folder where indexes are kept between processes; it is created if missing. An index
+   * belongs to a path and to the sizes, inodes and times of the files there; their content is not
+   * compared, which would mean reading it. So files that were copied, moved or unpacked again are
+   * read once more, with the same answers. Folders that are read as quickly without (fewer than 16
+   * files, less than 1 MiB with what is unpacked from them) have none. NULL: RAWHAL_CACHE in the
+   * environment (not of a program with more rights than its user), else XDG_CACHE_HOME/rawhal,
+   * else HOME/.cache/rawhal. "off", here or there: none. It is used only if it is the user's own
+   * and no one else can write to it; nothing fails where it cannot be used. */
   const char *cache;
   const rawhal_container_options_t *container; /* how files are read; NULL: as by default */
   const rawhal_hsaco_options_t *hsaco;         /* the same of the objects in them */

@@ -141,8 +141,8 @@
  *
  * What pinning protects: a limit from outside against the program, its configuration files and its
  * users, and against mistakes. What it does not: against a process that changes its environment, or
- * its memory, before or after rawhal reads it. Such a process is held only by the region, as far as
- * it cannot write that, and by whatever keeps it from the device itself.
+ * its memory, before or after rawhal reads it. Only the region holds such a process, as far as it
+ * cannot write to it, and whatever controls access to the device.
  *
  * Thread-safety: all functions are thread-safe, except that a config belongs to one thread and
  * closing must come last. pthread_cancel(): no call is a cancellation point (see queue.h). */
@@ -348,8 +348,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_region_create(int *fd,
 /* A process's account for one device. */
 typedef struct rawhal_limiter rawhal_limiter_t;
 
-/* Joins a tenant on a device, which is named so that all processes agree: by its UUID. Of limits
- * that others have set as well the strictest holds: see the table above. `config` is copied.
+/* Joins a tenant on a device, which all processes must name alike: by its UUID. If others have set
+ * the same limit, the strictest value holds: see the table above. `config` is copied.
  * UNSUPPORTED, MALFORMED: the file is not a region, or is damaged, of another version, or not to be
  * trusted; or the process is in a time namespace, in whose time others would wait. CAP_EXCEEDED:
  * the region is full, or what is left of it is kept for others. OUT_OF_MEMORY: so is its file

@@ -147,7 +147,7 @@ typedef struct rawhal_dependency {
                       completion signal that is made with 1 */
 } rawhal_dependency_t;
 
-/* Of one barrier. */
+/* The most dependencies of one barrier. */
 #define RAWHAL_MAX_DEPENDENCIES 32
 
 /* Submits a barrier: what is submitted to `queue` later, OVERLAP or not, starts after everything
@@ -236,8 +236,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_on_complete(rawhal_queue_
 
 /* Device time of a finished submission, in nanoseconds of the system's HSA clock: from the start of
  * its first dispatch to the end of its last. (Of a batch all of whose dispatches OVERLAP: start and
- * end of the last one to finish.) The runtime turns the device's clock into the system's anew for
- * each question: answers to two may differ by nanoseconds. Kept until `submissions` further
+ * end of the last one to finish.) The runtime converts the device's clock at each call:
+ * two answers may differ by nanoseconds. Kept until `submissions` further
  * submissions (see rawhal_queue_options_t) take its place: NOT_FOUND then, WOULD_BLOCK while it
  * runs. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue,
@@ -318,7 +318,7 @@ typedef struct rawhal_queue_services {
   uint64_t printf_buffer, hostcall_buffer, heap, default_queue, completion_action, multigrid_sync;
 } rawhal_queue_services_t;
 
-/* Of a queue's waves, among those of other queues of the device. */
+/* Priority of a queue's waves over those of the device's other queues. */
 typedef enum rawhal_queue_priority {
   RAWHAL_QUEUE_PRIORITY_DEFAULT = 0, /* that of the device's limits, else NORMAL */
   RAWHAL_QUEUE_PRIORITY_LOW = 1,
