@@ -31,6 +31,8 @@ void image_begin(image_t *image, uint64_t seed, const allocator_t *allocator)
 static bool reserve(image_t *image, uint64_t size)
 {
   const uint64_t used = page_count(image), wanted = (size + IMAGE_CONTENT - 1) / IMAGE_CONTENT;
+  if (wanted <= used)
+    return true; /* nothing of nothing, too: there are no pages yet */
   if (!array_reserve(&image->allocator, &image->pages, &image->capacity, wanted, IMAGE_PAGE))
     return false;
   memset(image->pages + used * IMAGE_PAGE, 0, (wanted - used) * IMAGE_PAGE);
