@@ -376,15 +376,15 @@ def findings(root):
         for number, line in enumerate(lines, 1):
             if len(line) > MAX_COLUMNS and not is_table:
                 yield f"{path}:{number}: {len(line)} columns"  # clang-format leaves comments as they are
-            inner = re.match(r'\s*#\s*include\s*"([\w./]+)"', line)
+            inner = re.match(rf'\s*#\s*include\s*(?:"|<(?=(?:{"|".join(MAY_INCLUDE)})/))([\w./]+)[">]', line)
             if inner and (is_above(path, inner.group(1)) or is_beyond(path, inner.group(1))):
                 yield f"{path}:{number}: {os.path.dirname(path)}/ may not know {inner.group(1)}"
             if re.match(r"\s*#\s*include\s*<hsa/", line) and path.startswith(WITHOUT_HSA):
                 yield f"{path}:{number}: {os.path.dirname(path)}/ may not know HSA"
-            match = re.match(r'\s*#\s*include\s*([<"])(?:rawhal/([\w.]+)|([a-z]+)/\S*)[>"]', line)
+            match = re.match(r'\s*#\s*include\s*[<"](?:rawhal/([\w.]+)|([a-z]+)/\S*)[>"]', line)
             if not match:
                 continue
-            public, private = match.group(2), match.group(3)
+            public, private = match.group(1), match.group(2)
             if public:
                 target = owner.get(public)
                 if target is None:
@@ -392,7 +392,7 @@ def findings(root):
                 elif folder in ("hiplaunch", "tools", "examples"):
                     continue
             else:
-                target = private if private in MAY_INCLUDE and match.group(1) == '"' else None
+                target = private if private in MAY_INCLUDE else None
             helps = inner and inner.group(1) in HELPERS.get(folder, ())
             if target and target not in MAY_INCLUDE[folder] and not helps:
                 yield f"{path}:{number}: {folder}/ may not know {target}/"
