@@ -11,10 +11,10 @@ size_t array_grown(size_t capacity, size_t wanted, size_t size)
 bool array_reserve(const allocator_t *allocator, void *array, size_t *capacity, size_t wanted,
                    size_t size)
 {
-  enum { FIRST = 16 };
+  const size_t first = size <= 256 ? 16 : 1; /* at most a page for one that is needed */
   if (wanted <= *capacity)
     return true;
-  const size_t grown = array_grown(*capacity, wanted < FIRST ? FIRST : wanted, size);
+  const size_t grown = array_grown(*capacity, wanted < first ? first : wanted, size);
   void *items;
   memcpy(&items, array, sizeof(items));
   items = grown ? allocate_more(allocator, items, *capacity * size, grown * size) : NULL;
