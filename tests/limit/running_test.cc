@@ -3,7 +3,25 @@
 
 namespace {
 
-using Running = Admission;
+class Running : public Admission {
+protected:
+  struct Three {
+    limit_lease_t *first, *second, *third;
+    uint64_t began;
+  };
+  // Queues of a process for which kernels 1, 2 and 3 are known to be short.
+  Three ThreeQueues()
+  {
+    rawhal_limiter_t *limiter =
+        Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}, {RAWHAL_LIMIT_BURST, 15 * kMs}});
+    Three made = {Lease(limiter), Lease(limiter), Lease(limiter), 0};
+    for (uint64_t kernel : {1, 2, 3})
+      Run(made.first, kernel, 10000);
+    now_ += kSecond;
+    made.began = now_;
+    return made;
+  }
+};
 
 TEST_F(Running, LongerThanEverIsPaidMeanwhile)
 {
@@ -39,13 +57,7 @@ TEST_F(Running, LongerThanEverIsPaidBesideOthers)
 // Of two queues one paid for the time in which the other had begun.
 TEST_F(Running, OnlyWhatIsPaidOfItsTimeIsTakenOff)
 {
-  rawhal_limiter_t *limiter =
-      Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}, {RAWHAL_LIMIT_BURST, 15 * kMs}});
-  limit_lease_t *first = Lease(limiter), *second = Lease(limiter), *third = Lease(limiter);
-  for (uint64_t kernel : {1, 2, 3})
-    Run(first, kernel, 10000);
-  now_ += kSecond;
-  uint64_t began = now_;
+  const auto [first, second, third, began] = ThreeQueues();
   shim_grant_t a, b, c;
   ASSERT_EQ(RAWHAL_OK, Admit(first, 1, &a)) << error_.message;
   now_ = began + 90 * kMs;
@@ -62,13 +74,7 @@ TEST_F(Running, OnlyWhatIsPaidOfItsTimeIsTakenOff)
 // A queue that is busy with short kernels, and whose oldest began late, does not hide the long one of another.
 TEST_F(Running, SinceTheOldestOfAllQueues)
 {
-  rawhal_limiter_t *limiter =
-      Open({{RAWHAL_LIMIT_GPU_SHARE, 900000}, {RAWHAL_LIMIT_BURST, 15 * kMs}});
-  limit_lease_t *first = Lease(limiter), *second = Lease(limiter), *third = Lease(limiter);
-  for (uint64_t kernel : {1, 2, 3})
-    Run(first, kernel, 10000);
-  now_ += kSecond;
-  uint64_t began = now_;
+  const auto [first, second, third, began] = ThreeQueues();
   shim_grant_t a, b, c;
   ASSERT_EQ(RAWHAL_OK, Admit(first, 1, &a)) << error_.message;
   now_ = began + 90 * kMs;
