@@ -453,7 +453,7 @@ bool lease_attempt(limit_lease_t *lease, const limit_cost_t *cost, uint64_t now,
                            .probe = probe};
   if (idle)
     lease_runs_since(lease, now);
-  flight_add(&lease->flight, &capped); /* what else of it is in flight take() has counted */
+  flight_add(&lease->flight, &capped); /* the rest lease_take() has counted */
   limiter_publish_start(limiter, now);
   atomic_store_explicit(&limiter->active_at, now, memory_order_relaxed);
   if (peers.others_wait)
