@@ -5,13 +5,12 @@
 
 #include <stdlib.h>
 
-/* Naps, in ns. A copy that is held back waits for a kernel, mostly: soon at first, and later no
- * longer than it has waited. One that is to be paid for first may be late: the burst makes up for
- * it. What is in flight ends without us: only copies that are held back, or peers in a region, wait
- * to hear of it. */
-static const uint64_t nap_least = 50000, nap_most = 4000000, unpaid_least = 500000,
-                      retry_most = 100000000, awaited_least = 200000, awaited_most = 2000000,
-                      alone_nap = 10000000, landing_nap = 5000000;
+/* Naps, in ns. A copy that is held back is looked at soon at first, then after as long as it has
+ * waited. One that is to be paid for first may be late: the burst makes up for it. What is in
+ * flight ends without us: only copies that are held back, or peers in a region, wait to hear of it.
+ */
+static const uint64_t unpaid_least = 500000, retry_most = 100000000, awaited_least = 200000,
+                      awaited_most = 2000000, alone_nap = 10000000, landing_nap = 5000000;
 
 static pthread_mutex_t engines_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic(engine_t *) engines[FRONT_DEVICES];
@@ -55,7 +54,7 @@ static void open_gates(engine_t *engine, bool *ready)
     atomic_fetch_sub(&waiting_count, 1);
     copy_fly(engine, copy);
     front.hsa.signal_store_screlease(copy->gate, 0);
-    engine->nap = nap_least;
+    engine->nap = COPIES_NAP_LEAST;
   }
 }
 
@@ -67,7 +66,7 @@ static uint64_t next_look(engine_t *engine, bool ready)
     return clock_clamp(retry, now + unpaid_least, now + retry_most);
   if (engine->waiting) {
     const uint64_t nap = engine->nap, paid = ready ? limit_expects_at(engine->turns.lease) : 0;
-    engine->nap = clock_clamp(2 * nap, nap_least, nap_most);
+    engine->nap = clock_clamp(2 * nap, COPIES_NAP_LEAST, COPIES_NAP_MOST);
     return clock_clamp(paid, now + nap, now + retry_most);
   }
   const bool awaited = limit_is_shared(engine->turns.lease) || proxies_hold(NULL);
@@ -126,7 +125,7 @@ static engine_t *make_engine(front_device_t *device)
   if (!engine)
     return NULL;
   engine->device = device;
-  engine->nap = nap_least;
+  engine->nap = COPIES_NAP_LEAST;
   engine->turns.holds = true;
   (void)pthread_mutex_init(&engine->order, NULL);
   (void)pthread_mutex_init(&engine->lock, NULL);
@@ -238,7 +237,7 @@ hsa_status_t copying_start(front_device_t *device, const copying_t *copying)
     atomic_fetch_add(&waiting_count, 1);
   }
   if (copy->gated || engine->idle) {
-    engine->nap = nap_least;
+    engine->nap = COPIES_NAP_LEAST;
     (void)pthread_cond_signal(&engine->wake);
   }
   pthread_mutex_unlock(&engine->lock);
@@ -301,7 +300,7 @@ static void forget(engine_t *engine)
 {
   for (int i = 0; i < 1000 && (engine->flying || engine->landing); ++i) {
     (void)copies_harvest(engine);
-    clock_nap(nap_most);
+    clock_nap(COPIES_NAP_MOST);
   }
   /* What has not finished is left to the runtime's end. */
   copies_close(&engine->turns);

@@ -2,9 +2,6 @@
 
 #include "base/clock.h"
 
-/* A copy that is held back waits for a kernel, mostly. */
-static const uint64_t nap_least = 50000, nap_most = 4000000;
-
 uint64_t copies_patience = 10000000000;
 
 rawhal_status_t copies_open(copies_t *copies, rawhal_limiter_t *limiter,
@@ -62,7 +59,7 @@ rawhal_status_t copies_await(copies_t *copies, copies_turn_t *turn, const atomic
       *error = why;
     if (status != RAWHAL_WOULD_BLOCK || (is_late && ending && atomic_load(ending)))
       return status;
-    clock_nap(clock_clamp(retry > now ? retry - now : 0, nap_least, nap_most));
+    clock_nap(clock_clamp(retry > now ? retry - now : 0, COPIES_NAP_LEAST, COPIES_NAP_MOST));
   }
 }
 

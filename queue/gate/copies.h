@@ -57,6 +57,8 @@ RAWHAL_CHECKED rawhal_status_t copies_admit(copies_t *copies, copies_turn_t *tur
 RAWHAL_CHECKED rawhal_status_t copies_await(copies_t *copies, copies_turn_t *turn,
                                             const atomic_bool *ending, rawhal_error_t *error);
 extern uint64_t copies_patience; /* ns */
+/* Between two looks, in ns: what is held back waits for a kernel, mostly. */
+enum { COPIES_NAP_LEAST = 50000, COPIES_NAP_MOST = 4000000 };
 /* In the device's ns; both 0: the host's time since it was admitted. */
 void copies_charge(copies_t *copies, const copies_turn_t *turn, gate_span_t ran);
 void copies_cancel(copies_t *copies, const copies_turn_t *turn);
