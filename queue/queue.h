@@ -34,6 +34,7 @@
 #ifndef RAWHAL_QUEUE_H
 #define RAWHAL_QUEUE_H
 
+#include <rawhal/fault.h>
 #include <rawhal/kernarg.h>
 
 RAWHAL_BEGIN
@@ -365,6 +366,13 @@ typedef struct rawhal_queue_options {
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue,
                                                               int32_t hsa_status,
                                                               rawhal_error_t *error);
+
+/* Why the queue is dead: what failed and the likely causes, as far as they are known. It may be
+ * called as soon as any call has answered FAULT or DEVICE_LOST for the queue, and from completion
+ * callbacks. Neither may be NULL. NOT_FOUND: the queue is alive. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_fault(rawhal_queue_t *queue,
+                                                             rawhal_fault_t *fault,
+                                                             rawhal_error_t *error);
 
 /* After a limit answered WOULD_BLOCK: the time of CLOCK_MONOTONIC, in ns, before which it would do
  * so again unless something finishes. 0 without limits, and for NULL. */

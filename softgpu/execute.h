@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "softgpu/waves.h"
+
 /* Chips whose instructions the interpreter knows, as in HsaNodeProperties.EngineId. */
 typedef enum softgpu_chip {
   SOFTGPU_GFX90A,
@@ -64,30 +66,6 @@ typedef struct softgpu_dispatch {
   softgpu_gws_t *gws; /* the queue's, for one dispatch at a time; NULL: it has none */
   void (*interrupt)(uint32_t event_id); /* on any thread; NULL: not called */
 } softgpu_dispatch_t;
-
-typedef enum softgpu_fault_kind {
-  SOFTGPU_FAULT_NONE,
-  SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, /* one the engine does not know, in `instruction` */
-  SOFTGPU_FAULT_FETCH,               /* pc outside executable memory */
-  SOFTGPU_FAULT_MEMORY,              /* global, flat or scalar access outside live allocations */
-  SOFTGPU_FAULT_READ_ONLY,           /* a store to memory that kernels may not write */
-  SOFTGPU_FAULT_LDS,                 /* SOFTGPU_CHECK_LDS: beyond the group segment */
-  SOFTGPU_FAULT_SCRATCH,             /* beyond the work-item's private segment */
-  SOFTGPU_FAULT_KERNARG,             /* the kernarg segment is not in live memory */
-  SOFTGPU_FAULT_MISALIGNED,
-  SOFTGPU_FAULT_TIMEOUT,         /* ran longer than the settable limit */
-  SOFTGPU_FAULT_STOPPED,         /* the queue was destroyed while the kernel ran */
-  SOFTGPU_FAULT_DISPATCH,        /* the packet or the descriptor makes no sense */
-  SOFTGPU_FAULT_LDS_UNWRITTEN,   /* SOFTGPU_CHECK_LDS */
-  SOFTGPU_FAULT_LDS_RACE,        /* SOFTGPU_CHECK_RACES */
-  SOFTGPU_FAULT_KERNARG_MISSING, /* SOFTGPU_CHECK_KERNARG */
-  SOFTGPU_FAULT_FOREIGN,         /* live memory that the device was not given */
-  SOFTGPU_FAULT_TRAP,            /* the kernel ended itself by s_trap; its number in `address` */
-  SOFTGPU_FAULT_STORE_UNWRITTEN, /* SOFTGPU_CHECK_STORES */
-  SOFTGPU_FAULT_GWS,   /* global wave sync that the queue has not, or for more than can be there */
-  SOFTGPU_FAULT_IMAGE, /* an image or a sampler that cannot be used; `address`: why, image.h */
-  SOFTGPU_FAULT_REGISTERS, /* a work-group's waves need more registers than a compute unit has */
-} softgpu_fault_kind_t;
 
 typedef struct softgpu_fault {
   softgpu_fault_kind_t kind;

@@ -41,6 +41,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "softgpu/waves.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -161,22 +163,6 @@ typedef struct softgpu_counters {
 /* `size` is sizeof(softgpu_counters_t) as the caller knows it; only that much is written. */
 void softgpu_counters(softgpu_counters_t *counters, size_t size);
 
-typedef struct softgpu_fault_info {
-  uint32_t kind;          /* softgpu_fault_kind_t in execute.h; 0 when the packet was at fault */
-  uint32_t queue_code;    /* as written to queue_inactive_signal */
-  uint64_t packet_index;  /* of the packet in its queue */
-  uint64_t kernel_object; /* from the packet; 0 when it was not a kernel dispatch */
-  uint64_t pc;            /* 0 when no instruction was reached */
-  uint64_t pc_offset;     /* from the kernel's entry point */
-  uint64_t address;       /* the offending address; of a trap, its number */
-  uint32_t access_bytes;
-  uint32_t instruction[2]; /* the first dwords at pc */
-  uint32_t workgroup[3], wave, lane;
-  uint32_t nearest_node; /* owner of the live allocation nearest to `address`; 0: the host */
-  uint64_t nearest_base; /* 0 and 0 when there is none */
-  uint64_t nearest_size;
-} softgpu_fault_info_t;
-
 /* Why a queue stopped. `hsa_queue` is the hsa_queue_t the runtime handed out. The answer exists
  * before the runtime calls the queue's error callback and as long as the queue does. The text is
  * one line without the kernel's name, which only the loader knows; its length is returned as by
@@ -212,8 +198,6 @@ typedef bool softgpu_kernarg_missing_fn(const void *kernarg, uint32_t from, uint
 typedef bool softgpu_event_wait_fn(uint32_t id, uint32_t milliseconds);
 typedef void softgpu_counters_fn(softgpu_counters_t *counters, size_t size);
 typedef size_t softgpu_queue_fault_fn(const void *hsa_queue, char *text, size_t size);
-typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,
-                                         size_t size);
 typedef uint64_t softgpu_coverage_fn(uint32_t chip, const void *code, size_t bytes,
                                      softgpu_coverage_missing_fn *missing, void *context);
 

@@ -12,17 +12,19 @@ MAY_INCLUDE = {
     "base": {"base"},
     "hsaco": {"base", "hsaco"},
     "kernarg": {"base", "hsaco", "kernarg"},
-    "queue": {"base", "hsaco", "kernarg", "queue"},
-    "hal": {"base", "hsaco", "kernarg", "queue", "hal"},
-    "library": {"base", "hsaco", "kernarg", "queue", "hal", "library"},
+    "debug": {"base", "hsaco", "kernarg", "debug"},
+    "queue": {"base", "hsaco", "kernarg", "debug", "queue"},
+    "hal": {"base", "hsaco", "kernarg", "debug", "queue", "hal"},
+    "library": {"base", "hsaco", "kernarg", "debug", "queue", "hal", "library"},
     "record": {"base", "hsaco", "record"},
-    "front": {"base", "hsaco", "kernarg", "queue", "record", "front"},
+    "front": {"base", "hsaco", "kernarg", "debug", "queue", "record", "front"},
     "hiplaunch": {"hiplaunch"},  # and the public headers
     "softgpu": {"softgpu"},
     "tools": {"record", "tools"},  # and the public headers, and
     "examples": set(),
 }
-HELPERS = {"tools": {"base/escape.h", "base/list.h", "base/whole.h"}}  # which the command has with record/
+HELPERS = {"tools": {"base/escape.h", "base/list.h", "base/whole.h"},  # which the command has with record/
+           "debug": {"softgpu/waves.h"}}  # it includes nothing, and what it declares is found by name
 # Folders within one, lowest first: each may include itself and those before it.
 FLOORS = {
     "queue": ["queue/limit", "queue/gate"],
