@@ -19,12 +19,13 @@ typedef struct debug_allocation {
 
 /* A dispatch. What is not known is zero. */
 typedef struct debug_dispatch {
-  uint64_t ticket, packet;
+  uint64_t queue_id, ticket, packet;
   uint32_t index; /* in its submission */
   rawhal_string_t kernel, label;
   const rawhal_kernarg_layout_t *layout; /* NULL: not known */
   rawhal_bytes_t kernargs;               /* its image, as the device reads it */
-  size_t supplied;                       /* bytes of it that came from the caller */
+  uint64_t kernarg_address;              /* where the device reads it */
+  size_t supplied;                       /* bytes of it that came from the caller; 0: not known */
   uint32_t grid[3];                      /* work-items */
   uint16_t workgroup[3];
   uint32_t group_bytes, private_bytes;
@@ -43,13 +44,17 @@ typedef struct debug_scene {
   /* The index-th allocation, the live ones and the freed ones in any order; false: there are no
    * more. */
   bool (*allocation)(void *context, size_t index, debug_allocation_t *allocation);
-  /* Copies bytes of device memory, all or none; false: they cannot be had. NULL: never. */
+  /* Copies bytes of device memory, all or none; false: they cannot be had. NULL: never. It is
+   * asked for 4096 bytes or fewer, 64 KiB of an argument and 1 MiB in all, and only when no
+   * argument leads to the address by itself. */
   bool (*read)(void *context, uint64_t address, void *to, size_t size);
 } debug_scene_t;
 
 /* Fills in `causes` and `cause_count` of a fault whose other members stand: the most likely first.
- * With KNOWS_DISPATCH the first dispatch of the scene is the one that failed; without, each that
- * runs is asked. Time: dispatches times their arguments times allocations. */
+ * With KNOWS_DISPATCH the first dispatch of the scene is the one that failed. Without, each that
+ * runs is asked where it is about memory, or else each that ended; the first, where it is not. No
+ * byte of it all is trusted. No allocation, lock or I/O but by the scene's functions; 32 KiB of
+ * stack. Time: dispatches times allocations, 96 words of arguments each. */
 void cause_find(const debug_scene_t *scene, rawhal_fault_t *fault);
 
 #endif

@@ -61,7 +61,8 @@ typedef enum rawhal_cause_kind {
   RAWHAL_CAUSE_ARGUMENTS = 6,      /* arguments swapped, or those of another kernel */
   RAWHAL_CAUSE_SHORT_BLOB = 7,     /* bytes of the arguments that were not supplied */
   RAWHAL_CAUSE_GRID = 8,           /* more work-items than the buffers have elements */
-  RAWHAL_CAUSE_INDIRECT = 9,       /* a pointer that stands in memory or in a structure */
+  RAWHAL_CAUSE_INDIRECT = 9,       /* a pointer in memory, further than was looked; where one was
+                                         found, the kind says what is wrong with it */
   RAWHAL_CAUSE_LDS = 10,           /* the work-group's LDS */
   RAWHAL_CAUSE_SCRATCH = 11,       /* the private segment, such as an array of the kernel's */
   RAWHAL_CAUSE_READ_ONLY = 12,     /* it writes to what may only be read */
@@ -91,6 +92,10 @@ typedef struct rawhal_cause {
   int64_t offset;  /* of the address from the allocation's start, bytes */
   uint64_t allocation, allocation_bytes; /* as the program asked for it; 0, 0: none */
   uint64_t freed_ns;                     /* for how long it has been freed; 0: it lives */
+  uint64_t queue_id, ticket, packet; /* of the dispatch that it is about: the fault's own, or one
+                                            that ran, where the fault has none; 0: none */
+  uint32_t dispatch;                 /* index in its submission */
+  uint32_t reserved;
   char argument_name[64];
   char label[32]; /* of the allocation; "" without */
   char text[256]; /* "one element past the end of argument 2 'b' (4096 bytes): ..." */

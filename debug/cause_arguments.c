@@ -1,0 +1,172 @@
+/* Rules that compare arguments with each other and with the grid: swapped ones, and buffers that
+ * are too small for it. */
+#include "debug/cause_rules.h"
+
+#include "base/checked.h"
+
+#include <string.h>
+
+/* A pointer as the kernel's metadata say; of these, rules compare one with the others. */
+static bool is_own(const cause_word_t *word)
+{
+  return word->role == CAUSE_POINTER;
+}
+
+/* Bytes from the pointer to the end of what it points into. */
+static uint64_t bytes_behind(const cause_word_t *word)
+{
+  return word->has_live ? word->live.size - (word->value - word->live.base) : 0;
+}
+
+/* An access beyond the end of what a pointer points into, by work-items that each have an element
+ * of their own. */
+static bool is_beyond(const cause_evidence_t *evidence, const cause_word_t *word)
+{
+  const uint64_t offset = evidence->address - word->value;
+  return word->has_live && evidence->has_address && evidence->address >= word->value &&
+         offset < cause_grid_bytes(evidence) &&
+         !range_within(offset, cause_access_bytes(evidence->fault), bytes_behind(word));
+}
+
+/* ---- Swapped ---- */
+
+static bool is_called(const debug_allocation_t *allocation, rawhal_string_t name)
+{
+  const size_t length = strnlen(allocation->label, sizeof(allocation->label));
+  return name.size && name.data && length == name.size &&
+         !memcmp(allocation->label, name.data, length);
+}
+
+/* A buffer that bears the other's name. */
+static bool names_cross(const cause_evidence_t *evidence, const cause_word_t *a,
+                        const cause_word_t *b)
+{
+  const rawhal_kernarg_argument_t *first = cause_argument(evidence, a),
+                                  *second = cause_argument(evidence, b);
+  return first && second && is_called(&a->live, second->name) && is_called(&b->live, first->name);
+}
+
+/* The others whose memory would have done, and one of them. */
+static size_t others_that_fit(const cause_evidence_t *evidence, const cause_word_t *word,
+                              uint64_t need, const cause_word_t **one)
+{
+  size_t count = 0;
+  for (size_t i = 0; i < evidence->followed; ++i) {
+    const cause_word_t *other = &evidence->words[i];
+    if (other == word || !is_own(other) || !other->has_live || bytes_behind(other) < need ||
+        other->live.base == word->live.base)
+      continue;
+    if (!count++ || names_cross(evidence, word, other))
+      *one = other;
+  }
+  return count;
+}
+
+/* Both are made for the grid, an element for each work-item, but the other way round. */
+static bool is_made_for_the_grid(const cause_evidence_t *evidence, const cause_word_t *word,
+                                 const cause_word_t *other, uint64_t need)
+{
+  enum { LARGEST = 16 };
+  const uint64_t items = cause_work_items(evidence->dispatch), bytes = bytes_behind(word);
+  return items && bytes_behind(other) == need && bytes % items == 0 &&
+         is_power_of_two(bytes / items) && bytes / items <= LARGEST;
+}
+
+uint32_t cause_swapped(const cause_evidence_t *evidence, const cause_word_t *word,
+                       rawhal_cause_t *cause)
+{
+  enum { SMALL = 256, TIMES = 4 };
+  const cause_word_t *other = NULL;
+  const uint64_t grid = cause_grid_bytes(evidence), bytes = bytes_behind(word);
+  if (!word->has_live || !evidence->has_address || evidence->address < word->value ||
+      evidence->address - word->value < bytes)
+    return 0;
+  const bool by_grid = is_beyond(evidence, word);
+  uint64_t need = evidence->address - word->value + cause_access_bytes(evidence->fault);
+  need = by_grid && grid > need ? grid : need;
+  const size_t fitting = others_that_fit(evidence, word, need, &other);
+  if (!fitting)
+    return 0;
+  cause_say(cause, RAWHAL_CAUSE_ARGUMENTS, evidence, word, &word->live,
+            "%s and %s may be swapped: the first has %llu bytes, and the kernel uses %llu or more, "
+            "as the second has",
+            cause_pointer(evidence, word).text, cause_pointer(evidence, other).text,
+            (unsigned long long)word->live.size, (unsigned long long)need);
+  if (names_cross(evidence, word, other))
+    return 96;
+  if (fitting > 1 || !by_grid)
+    return 50;
+  const bool is_small = bytes <= SMALL && bytes <= need / TIMES;
+  return is_small || is_made_for_the_grid(evidence, word, other, need) ? 88 : 50;
+}
+
+/* A number where a pointer belongs, and a pointer where a number does. */
+uint32_t cause_scalar(const cause_evidence_t *evidence, const cause_word_t *word,
+                      rawhal_cause_t *cause)
+{
+  if (!is_own(word) || word->has_live || word->has_dead || !cause_reaches(evidence, word->value))
+    return 0;
+  for (size_t i = 0; i < evidence->followed; ++i) {
+    const cause_word_t *other = &evidence->words[i];
+    if ((other->role != CAUSE_SCALAR && other->role != CAUSE_VALUE) ||
+        other->argument == RAWHAL_NO_ARGUMENT || !(other->has_live || other->has_dead))
+      continue;
+    cause_say(cause, RAWHAL_CAUSE_ARGUMENTS, evidence, word, NULL,
+              "%s is 0x%llx, and %s, which is no pointer, points to memory: they are swapped",
+              cause_pointer(evidence, word).text, (unsigned long long)word->value,
+              cause_argument_text(evidence, other->argument).text);
+    return cause_misfits(evidence) <= 2 ? 96 : 86; /* these two alone */
+  }
+  return 0;
+}
+
+/* ---- Too large a grid ---- */
+
+/* The first work-item of the work-group, counted through the whole grid. */
+static uint64_t first_item(const cause_evidence_t *evidence)
+{
+  const debug_dispatch_t *dispatch = evidence->dispatch;
+  uint64_t first = 0;
+  for (int d = 2; d >= 0; --d) {
+    const uint64_t wide = dispatch->grid[d] ? dispatch->grid[d] : 1;
+    if (!checked_mul_u64(first, wide, &first) ||
+        !checked_add_u64(first, (uint64_t)evidence->fault->group[d] * dispatch->workgroup[d],
+                         &first))
+      return UINT64_MAX;
+  }
+  return first;
+}
+
+/* The access is one that a work-item of its own group does when each has an element. */
+static bool is_of_its_group(const cause_evidence_t *evidence, const cause_word_t *word)
+{
+  const debug_dispatch_t *dispatch = evidence->dispatch;
+  const uint64_t first = first_item(evidence);
+  const uint64_t item = (evidence->address - word->value) / cause_access_bytes(evidence->fault);
+  const uint64_t lines = (uint64_t)(dispatch->workgroup[1] ? dispatch->workgroup[1] : 1) *
+                         (dispatch->workgroup[2] ? dispatch->workgroup[2] : 1);
+  return item >= first && (item - first < dispatch->workgroup[0] || lines > 1);
+}
+
+uint32_t cause_grid(const cause_evidence_t *evidence, const cause_word_t *word,
+                    rawhal_cause_t *cause)
+{
+  const uint64_t need = cause_grid_bytes(evidence);
+  const bool knows_group = evidence->fault->known & RAWHAL_FAULT_KNOWS_PC;
+  const cause_word_t *other;
+  if (!evidence->dispatch || !is_beyond(evidence, word))
+    return 0;
+  const uint64_t elements = bytes_behind(word) / cause_access_bytes(evidence->fault);
+  const size_t fitting = others_that_fit(evidence, word, need, &other);
+  cause_say(cause, RAWHAL_CAUSE_GRID, evidence, word, &word->live,
+            "%llu work-items of %u bytes each need %llu, %s has %llu (%s)",
+            (unsigned long long)cause_work_items(evidence->dispatch),
+            cause_access_bytes(evidence->fault), (unsigned long long)need,
+            cause_pointer(evidence, word).text, (unsigned long long)bytes_behind(word),
+            cause_where(evidence, &word->live).text);
+  if (!knows_group)
+    return fitting ? 40 : 60;
+  if (!is_of_its_group(evidence, word) || first_item(evidence) < elements)
+    return 40; /* its group has work to do: the grid is rounded up, no more */
+  return fitting ? 70 : 92;
+}

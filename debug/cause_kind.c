@@ -1,0 +1,164 @@
+/* Rules for what the kind of a fault says by itself: the cause, and how to go on. */
+#include "debug/cause_rules.h"
+
+#include "base/checked.h"
+
+/* Of these no argument is to blame. */
+#define SAY(kind, ...) cause_say(cause, kind, evidence, NULL, NULL, __VA_ARGS__)
+#define RULE(name)                                                                                 \
+  uint32_t name(const cause_evidence_t *evidence, const cause_word_t *word, rawhal_cause_t *cause)
+
+enum { CERTAIN = 90 };
+
+RULE(cause_lds)
+{
+  (void)word;
+  const rawhal_fault_t *fault = evidence->fault;
+  const uint32_t has = evidence->dispatch ? evidence->dispatch->group_bytes : 0;
+  if (!evidence->has_address || !evidence->dispatch)
+    SAY(RAWHAL_CAUSE_LDS, "an access to the work-group's LDS that is not right");
+  else if (range_within(fault->address, fault->bytes, has))
+    SAY(RAWHAL_CAUSE_LDS,
+        "byte %llu of the work-group's LDS was read before it was written, or other waves use it "
+        "without a barrier in between",
+        (unsigned long long)fault->address);
+  else
+    SAY(RAWHAL_CAUSE_LDS,
+        "byte %llu of LDS, of which the work-group has %u: an index is too large, or the launch "
+        "asks "
+        "for too little dynamic LDS",
+        (unsigned long long)fault->address, has);
+  return CERTAIN;
+}
+
+RULE(cause_scratch)
+{
+  (void)word;
+  const uint32_t has = evidence->dispatch ? evidence->dispatch->private_bytes : 0;
+  if (evidence->has_address && evidence->dispatch)
+    SAY(RAWHAL_CAUSE_SCRATCH,
+        "byte %llu of the work-item's private segment, which has %u: an index of an array of the "
+        "kernel's own, or recursion that the compiler did not foresee",
+        (unsigned long long)evidence->address, has);
+  else
+    SAY(RAWHAL_CAUSE_SCRATCH, "an access beyond the work-item's private segment, such as an index "
+                              "of an array of the kernel's own");
+  return CERTAIN;
+}
+
+RULE(cause_trap)
+{
+  (void)word;
+  enum { ABORT = 2 };
+  if (!evidence->has_address || evidence->address == ABORT)
+    SAY(RAWHAL_CAUSE_ABORT, "the kernel ended itself: assert(), abort() or __builtin_trap()%s",
+        evidence->has_address ? "" : ", or an exception that its mode asks for");
+  else
+    SAY(RAWHAL_CAUSE_ABORT, "the kernel ended itself by s_trap %llu",
+        (unsigned long long)evidence->address);
+  return CERTAIN;
+}
+
+RULE(cause_time)
+{
+  (void)word;
+  SAY(RAWHAL_CAUSE_ENDLESS, "a loop that does not end, or that waits for what nobody writes, or a "
+                            "barrier that not all waves reach; or the limit is too short");
+  return 70;
+}
+
+RULE(cause_instruction)
+{
+  (void)word;
+  const rawhal_fault_t *fault = evidence->fault;
+  if (fault->known & RAWHAL_FAULT_KNOWS_PC)
+    SAY(RAWHAL_CAUSE_INSTRUCTION,
+        "instruction 0x%08x 0x%08x, which this chip does not have or cannot do so: code of another "
+        "target, data taken for code, or memory that was written over",
+        fault->instruction[0], fault->instruction[1]);
+  else
+    SAY(RAWHAL_CAUSE_INSTRUCTION, "code of another target, data taken for code, or memory that was "
+                                  "written over");
+  return 80;
+}
+
+RULE(cause_fetch)
+{
+  (void)word;
+  enum { NULL_REACH = 64 << 10 };
+  const uint64_t pc = evidence->address;
+  const debug_allocation_t *dead = &evidence->places[CAUSE_DEAD_HOLDS];
+  if (evidence->has_address && evidence->has_place[CAUSE_DEAD_HOLDS] &&
+      !evidence->has_place[CAUSE_HOLDS]) {
+    const uint64_t now = evidence->scene->now;
+    cause_say(cause, RAWHAL_CAUSE_CODE_UNLOADED, evidence, NULL, dead,
+              "code that was unloaded %s ago, while a kernel ran it",
+              cause_duration(now > dead->freed_at ? now - dead->freed_at : 0).text);
+    return 95;
+  }
+  if (evidence->has_address && pc < NULL_REACH) {
+    SAY(RAWHAL_CAUSE_NULL,
+        "a jump to null + %llu: a function pointer that was never set, or a "
+        "function that is not linked in",
+        (unsigned long long)pc);
+    cause->offset = (int64_t)pc;
+    return 85;
+  }
+  SAY(RAWHAL_CAUSE_CODE_UNLOADED, "no code is there: it was unloaded while the kernel ran, or a "
+                                  "function pointer is the host's, or none");
+  return 75;
+}
+
+RULE(cause_packet)
+{
+  (void)word;
+  const debug_dispatch_t *dispatch = evidence->dispatch;
+  uint32_t items = 1, grid = 1;
+  for (int d = 0; dispatch && d < 3; ++d) {
+    items = items * dispatch->workgroup[d] > 1024 ? 1025 : items * dispatch->workgroup[d];
+    grid = grid && dispatch->grid[d];
+  }
+  if (dispatch && (!items || !grid || items > 1024))
+    SAY(RAWHAL_CAUSE_PACKET,
+        "a grid of %ux%ux%u in work-groups of %ux%ux%u work-items, which "
+        "cannot be: each must be 1 or more, a work-group's product at most 1024",
+        dispatch->grid[0], dispatch->grid[1], dispatch->grid[2], dispatch->workgroup[0],
+        dispatch->workgroup[1], dispatch->workgroup[2]);
+  else
+    SAY(RAWHAL_CAUSE_PACKET, "a packet, or a kernel's descriptor, that asks for what cannot be: a "
+                             "wrong kernel_object, code of another target, or code unloaded before "
+                             "it ran");
+  return 80;
+}
+
+RULE(cause_resources)
+{
+  (void)word;
+  const debug_dispatch_t *dispatch = evidence->dispatch;
+  if (dispatch)
+    SAY(RAWHAL_CAUSE_RESOURCES,
+        "work-groups of %ux%ux%u with %u bytes of LDS and %u bytes of private segment a work-item "
+        "ask for more than there is: fewer work-items, registers or bytes a work-group",
+        dispatch->workgroup[0], dispatch->workgroup[1], dispatch->workgroup[2],
+        dispatch->group_bytes, dispatch->private_bytes);
+  else
+    SAY(RAWHAL_CAUSE_RESOURCES, "more LDS, scratch or registers than there are");
+  return CERTAIN;
+}
+
+RULE(cause_device_lost)
+{
+  (void)word;
+  SAY(RAWHAL_CAUSE_DEVICE_LOST, "the device has gone, by a reset, an error of its memory or of "
+                                "another process: the kernel log says more");
+  return CERTAIN;
+}
+
+RULE(cause_destroyed)
+{
+  (void)word;
+  SAY(RAWHAL_CAUSE_DESTROYED,
+      "the program destroyed the queue while this ran: wait for its tickets "
+      "before");
+  return CERTAIN;
+}
