@@ -38,10 +38,11 @@ FLOORS = {
 KNOWS = {"queue/limit": {"base", "queue/limit", "queue/limit.h"},
          "queue/gate": {"base", "hsaco", "kernarg", "queue/limit", "queue/gate"},
          "hal/services": {"base", "hal", "hal/services"},
+         "debug/core": {"base", "hsaco", "kernarg", "debug/core"},
          **{"library/" + room: {"base", "hsaco", "library", "library/" + room} for room in ("process", "tensile", "triton")}}
 KNOWN_TO = {"queue/gate": {"queue", "hal", "front"}}
 DOORS = {"queue/limit": {"queue/limit/" + name for name in ("admission.h", "config.h", "memory.h", "only_copy.h", "opening.h", "parse.h")}}
-WITHOUT_HSA = ("base/", "hsaco/", "kernarg/", "record/", "queue/limit/")
+WITHOUT_HSA = ("base/", "hsaco/", "kernarg/", "record/", "debug/core/", "queue/limit/")
 # A verb of the command, tools/VERB, knows itself and what verbs share.
 VERB = re.compile(r"tools/(?!shared\b|demo\b)\w+(?=/)")
 MAX_LINES, MAX_COLUMNS = 600, 100
