@@ -130,7 +130,8 @@ static rawhal_status_t read_member(archive_t *archive, uint64_t *at, rawhal_erro
   if (status != RAWHAL_OK)
     return status;
   if (archive->part.size - *at < sizeof(header))
-    return rawhal_fail_at(error, RAWHAL_MALFORMED, start, "the header of an archive member is cut");
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, start,
+                          "the header of an archive member is truncated");
   memcpy(&header, archive->scan->space.bytes + start, sizeof(header));
   if (memcmp(header.ar_fmag, ARFMAG, sizeof(header.ar_fmag)) != 0 ||
       !read_number(header.ar_size, sizeof(header.ar_size), &member.size))

@@ -23,12 +23,13 @@ static rawhal_status_t read_entry(const scan_t *scan, const scan_part_t *bundle,
   const unsigned char *bytes = scan->space.bytes + bundle->offset;
   if (!range_within(*at, ENTRY_SIZE, bundle->size))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset + *at,
-                          "the bundle's entry table is cut");
+                          "the bundle's entry table is truncated");
   memcpy(fields, bytes + *at, sizeof(fields));
-  if (fields[2] > LONGEST_ID || !range_within(*at + ENTRY_SIZE, fields[2], bundle->size))
+  const bool fits = range_within(*at + ENTRY_SIZE, fields[2], bundle->size);
+  if (fields[2] > LONGEST_ID || !fits)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset + *at + 16,
-                          "a bundle entry's id of %llu bytes is too long or cut",
-                          (unsigned long long)fields[2]);
+                          "a bundle entry's id of %llu bytes is %s", (unsigned long long)fields[2],
+                          fits ? "too long" : "truncated");
   *entry =
       (entry_t){fields[0], fields[1], {(const char *)bytes + *at + ENTRY_SIZE, (size_t)fields[2]}};
   if (!range_within(entry->offset, entry->size, bundle->size))
@@ -93,7 +94,8 @@ static rawhal_status_t read_count(const scan_t *scan, const scan_part_t *bundle,
 {
   *count = 0;
   if (bundle->size < HEADER_SIZE)
-    return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset, "the bundle's header is cut");
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, bundle->offset,
+                          "the bundle's header is truncated");
   memcpy(count, scan->space.bytes + bundle->offset + 24, sizeof(*count));
   if (*count > scan->options.max_bundle_entries)
     return rawhal_fail_at(error, RAWHAL_CAP_EXCEEDED, bundle->offset + 24,

@@ -42,7 +42,7 @@ static rawhal_status_t read_header(const scan_t *scan, bundle_t *bundle, bool *k
   const struct layout *layout = &layouts[*known ? version - 1 : 0];
   if (part->size < layout->header)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset,
-                          "the header of a compressed bundle (CCOB) is cut");
+                          "the header of a compressed bundle (CCOB) is truncated");
   if (!*known)
     return RAWHAL_OK;
   uint64_t total = layout->total ? field(header, layout->total, layout->width) : part->size;

@@ -88,7 +88,7 @@ rawhal_status_t rawhal_container_open(const void *bytes, size_t size,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "container is NULL");
   *container = NULL;
   if (!bytes && size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "bytes is NULL, and size is %zu", size);
   scan_t settings;
   rawhal_status_t status = take_options(&settings, options, error);
   if (status != RAWHAL_OK)
@@ -208,9 +208,12 @@ rawhal_status_t rawhal_container_read(rawhal_container_t *container, size_t inde
 {
   if (bytes)
     *bytes = (rawhal_bytes_t){0};
-  if (!container || !bytes || index >= container->scan.count)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "no container, no place for the bytes, or no object of that number");
+  if (!container || !bytes)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL",
+                       container ? "bytes" : "container");
+  if (index >= container->scan.count)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no object %zu: there are %zu",
+                       index, container->scan.count);
   rawhal_status_t status = scan_object_bytes(&container->scan, index, bytes, error);
   if (status != RAWHAL_OK)
     *bytes = (rawhal_bytes_t){0};
@@ -251,8 +254,7 @@ rawhal_status_t rawhal_container_select(const rawhal_container_t *container,
   if (index)
     *index = 0;
   if (!container || !device || !index)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "no container, device or place for an index");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "container, device or index is NULL");
   unsigned best = 0;
   for (size_t i = 0; i < container->scan.count; ++i) {
     const rawhal_container_object_t *object = &container->scan.objects[i];

@@ -23,8 +23,8 @@ rawhal_status_t elf_header_check(const void *bytes, size_t size, Elf64_Ehdr *hea
     return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, EI_DATA,
                           "ELF data encoding %u: code objects are little-endian", ident[EI_DATA]);
   if (size < sizeof(*header))
-    return rawhal_fail_at(error, RAWHAL_MALFORMED, size, "the ELF header is cut at byte %zu of %zu",
-                          size, sizeof(*header));
+    return rawhal_fail_at(error, RAWHAL_MALFORMED, size,
+                          "the ELF header is truncated at byte %zu of %zu", size, sizeof(*header));
   memcpy(header, bytes, sizeof(*header));
   if (header->e_machine != ELF_MACHINE_AMDGPU)
     return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, offsetof(Elf64_Ehdr, e_machine),

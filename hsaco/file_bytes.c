@@ -45,7 +45,7 @@ rawhal_status_t file_bytes_open(const char *path, uint64_t most, bool copy,
 {
   *bytes = (file_bytes_t){0};
   if (!path)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no path");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "path is NULL");
   struct stat facts;
   WITHOUT_CANCELLATION(); /* callers hold locks, and the file would stay open */
   int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO must not block */

@@ -214,7 +214,7 @@ rawhal_status_t scan_elf(scan_t *scan, scan_part_t part, uint64_t *end, rawhal_e
   *end = part.offset + part.size;
   if (part.size < sizeof(host.header))
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part.offset + part.size,
-                          "the ELF header is cut at byte %llu of %zu",
+                          "the ELF header is truncated at byte %llu of %zu",
                           (unsigned long long)part.size, sizeof(host.header));
   memcpy(&host.header, host.bytes, sizeof(host.header));
   if (is_code_object(&host.header) || !part.is_file)

@@ -189,7 +189,7 @@ rawhal_status_t rawhal_hsaco_open(const void *bytes, size_t size,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "object is NULL");
   *hsaco = NULL;
   if (!bytes && size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no bytes, but %zu of them", size);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "bytes is NULL, and size is %zu", size);
   Elf64_Ehdr header;
   rawhal_status_t status = elf_header_check(bytes, size, &header, error);
   if (status != RAWHAL_OK)

@@ -45,7 +45,7 @@ static rawhal_status_t read_header(const archive_t *archive, uint32_t *version,
   const scan_part_t *part = &archive->part;
   if (part->size < KPACK_HEADER)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset + part->size,
-                          "the header of a kpack archive is cut at byte %llu of %d",
+                          "the header of a kpack archive is truncated at byte %llu of %d",
                           (unsigned long long)part->size, KPACK_HEADER);
   const unsigned char *header = archive->scan->space.bytes + part->offset;
   memcpy(version, header + 4, sizeof(*version));
@@ -164,7 +164,7 @@ static rawhal_status_t find_frames(archive_t *archive, rawhal_error_t *error)
     if (!fits || !range_within(at + sizeof(size), size, blob.size))
       return rawhal_fail_at(
           error, RAWHAL_MALFORMED, start + at,
-          "frame %u of a kpack archive is cut: its compressed part ends after %llu "
+          "frame %u of a kpack archive is truncated: its compressed part ends after %llu "
           "bytes",
           i, (unsigned long long)blob.size);
     archive->pieces[i].range = (kpack_range_t){blob.offset + at + sizeof(size), size};
@@ -210,7 +210,7 @@ static rawhal_status_t frame_size(const archive_t *archive, const kpack_entry_t 
   uint64_t length = scan_zstd_frame(bytes, piece->range.size, size);
   if (!length)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, place,
-                          "frame %llu of a kpack archive is not zstd, or cut",
+                          "frame %llu of a kpack archive is not zstd, or is truncated",
                           (unsigned long long)entry->ordinal);
   if (length != piece->range.size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, place + length,

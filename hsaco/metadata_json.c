@@ -51,7 +51,7 @@ rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco, rawhal_w
                                            void *context, rawhal_error_t *error)
 {
   if (!hsaco || !write)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no object or no write function");
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "hsaco or write is NULL");
   json_sink_t sink;
   sink.write = write;
   sink.context = context;
@@ -75,8 +75,11 @@ rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco, rawhal_w
 rawhal_status_t rawhal_metadata_to_json(rawhal_bytes_t value, rawhal_write_fn *write, void *context,
                                         rawhal_error_t *error)
 {
-  if (!write || (!value.data && value.size))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no value or no write function");
+  if (!write)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "write is NULL");
+  if (!value.data && value.size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "value.data is NULL, and value.size is %zu",
+                       value.size);
   json_sink_t sink;
   sink.write = write;
   sink.context = context;

@@ -25,7 +25,7 @@ bool note_next(note_walk_t *walk, note_t *note, const char **wrong)
     return false;
   Elf64_Nhdr header;
   if (walk->size - walk->offset < sizeof(header)) {
-    *wrong = "a note header is cut";
+    *wrong = "a note header is truncated";
     return false;
   }
   memcpy(&header, walk->bytes + walk->offset, sizeof(header));

@@ -138,7 +138,7 @@ static rawhal_status_t read_header(binary_t *binary, rawhal_error_t *error)
   *header = (binary_header_t){0};
   if (part->size < header_sizes[1])
     return rawhal_fail_at(error, RAWHAL_MALFORMED, part->offset,
-                          "the header of an offload binary is cut");
+                          "the header of an offload binary is truncated");
   memcpy(header, bytes_of(binary), header_sizes[1]);
   const uint8_t size = header_sizes[header->version <= LAST_VERSION ? header->version : 1];
   if (header->size < size || header->size > part->size)

@@ -60,7 +60,7 @@ bool pack_enter(pack_reader_t *reader, unpack_header_t kind, const char *name, u
     return fail_work(reader);
   unpack_header_t found = unpack_header(&reader->unpacker, &reader->offset, count);
   if (found == HEADER_CUT)
-    return pack_fail(reader, place, "it is cut where %s starts", name);
+    return pack_fail(reader, place, "it is truncated where %s starts", name);
   if (found != kind)
     return pack_fail(reader, place, "%s is not a %s", name, kind == HEADER_MAP ? "map" : "list");
   ++reader->depth;

@@ -237,7 +237,7 @@ bool unpack_value(unpacker_t *unpacker, unpack_shape_t shape, uint32_t depth, si
     *value = parser_data(&context);
     return true;
   case 0:
-    unpacker->why = "metadata is cut: it ends in the middle of a value";
+    unpacker->why = "metadata is truncated: it ends in the middle of a value";
     return false;
   case STOP:
     return false; /* the callback has said why */

@@ -113,7 +113,7 @@ static rawhal_status_t unpack_all(unpacking_t *unpacking, const allocator_t *all
     return fail_memory(error);
   if (result != Z_STREAM_END)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, stream->total_in,
-                          "a solution library's zlib stream is damaged or cut short");
+                          "a solution library's zlib stream is damaged or truncated");
   if (stream->total_in < unpacking->size)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, stream->total_in,
                           "%zu bytes follow a solution library's zlib stream",

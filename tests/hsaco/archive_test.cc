@@ -476,8 +476,9 @@ TEST(Archive, ClaimedCountsEndWithTheBytes)
   map.toc = Pack().raw(many32).str("a#0").map(1).str("gfx90a");
   for (const Damaged &damaged : {list, map})
     EXPECT_EQ(RAWHAL_MALFORMED, Container(damaged.build()).status);
-  expect_refusal(archive_of(gfx90a, many32), RAWHAL_MALFORMED, "cut");
-  expect_refusal(archive_of(gfx90a, many32.substr(0, 3)), RAWHAL_MALFORMED, "cut where it starts");
+  expect_refusal(archive_of(gfx90a, many32), RAWHAL_MALFORMED, "truncated");
+  expect_refusal(archive_of(gfx90a, many32.substr(0, 3)), RAWHAL_MALFORMED,
+                 "truncated where it starts");
   expect_refusal(archive_of(gfx90a, "\x01"), RAWHAL_MALFORMED, "it is not a map");
   expect_refusal(archive_of(gfx90a, Pack().map(0).bytes), RAWHAL_MALFORMED, "no `toc`");
   expect_refusal(archive_of(gfx90a, Pack().map(1).raw("\xc1").bytes), RAWHAL_MALFORMED,
@@ -502,22 +503,22 @@ TEST(Archive, FramesAreWhatTheySay)
   } cases[] = {
       {one, UINT64_MAX, "ends after"},
       {one, one.size() + 1, "overlap"}, // with the table
-      {one, one.size() - 1, "frame 0 of a kpack archive is cut"},
+      {one, one.size() - 1, "frame 0 of a kpack archive is truncated"},
       {one, 3, "no room"},
       {one, 0, "no room"},
       {little(UINT32_MAX, 4) + framed(frame), one.size(), "no room"},
-      {little(2, 4) + framed(frame), one.size(), "frame 1 of a kpack archive is cut"},
+      {little(2, 4) + framed(frame), one.size(), "frame 1 of a kpack archive is truncated"},
       {little(0, 4), 4, "names ordinal 0, and there are 0"},
-      {little(1, 4) + little(UINT32_MAX, 4) + frame, one.size(), "is cut"},
+      {little(1, 4) + little(UINT32_MAX, 4) + frame, one.size(), "is truncated"},
       {one + "x", one.size() + 1, "after its last frame"},
       {little(1, 4) + framed(frame + "x"), one.size() + 1, "ends after"},
       {little(1, 4) + framed(frame + frame), one.size() + frame.size(), "ends after"},
       {little(1, 4) + framed(frame.substr(0, frame.size() - 1)), one.size() - 1,
-       "not zstd, or cut"},
-      {little(1, 4) + framed(""), 8, "not zstd, or cut"},
-      {little(1, 4) + framed(gfx90a), 8 + gfx90a.size(), "not zstd, or cut"},
+       "not zstd, or is truncated"},
+      {little(1, 4) + framed(""), 8, "not zstd, or is truncated"},
+      {little(1, 4) + framed(gfx90a), 8 + gfx90a.size(), "not zstd, or is truncated"},
       {little(1, 4) + framed(std::string("\x50\x2a\x4d\x18\x00\x00\x00\x00", 8)), 16,
-       "not zstd, or cut"}, // a frame to skip
+       "not zstd, or is truncated"}, // a frame to skip
   };
   for (const auto &damage : cases)
     expect_refusal(frames(damage.stored, damage.size).build(), RAWHAL_MALFORMED, damage.text);

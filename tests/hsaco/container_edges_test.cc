@@ -31,10 +31,13 @@ TEST(ContainerEdges, EntriesOfABundleAreInTheBundle)
   const std::string id = "hip-amdgcn-amd-amdhsa--gfx90a";
   for (size_t left : {0, 1, 3, 23})
     expect_not_read(bundle_head(1) + std::string(left, '\0'), RAWHAL_MALFORMED,
-                    "entry table is cut");
+                    "entry table is truncated");
   for (uint64_t size : {uint64_t{30}, uint64_t{4097}, UINT64_MAX - 8})
     expect_not_read(bundle_head(1) + entry_head(0, 0, size) + id, RAWHAL_MALFORMED,
-                    "is too long or cut");
+                    "bytes is truncated");
+  const std::string longest(4097, 'x');
+  expect_not_read(bundle_head(1) + entry_head(0, 0, longest.size()) + longest, RAWHAL_MALFORMED,
+                  "id of 4097 bytes is too long");
   const std::pair<uint64_t, uint64_t> wrong[] = {
       {UINT64_MAX - 63, 128}, {0, UINT64_MAX}, {85, 1}, {86, UINT64_MAX - 84}};
   for (const auto &[offset, size] : wrong)
@@ -149,5 +152,5 @@ TEST(ContainerEdges, ACountIsInTheFile)
       expect_not_read(
           build::archive_of(
               "", build::Pack().map(1).str("toc").raw(head + std::string(bytes, '\1')).bytes),
-          RAWHAL_MALFORMED, "it is cut where toc starts");
+          RAWHAL_MALFORMED, "it is truncated where toc starts");
 }

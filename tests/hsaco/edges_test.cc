@@ -173,7 +173,7 @@ TEST(Edges, TheRestOfANoteSegmentIsNoHeader)
   for (uint64_t rest : {1, 4, 8, 11}) {
     Object object = plain_object();
     set_segment(object, build::kNoteSegment, [&](auto &s) { s.p_filesz += rest; });
-    expect_refused(object.bytes, RAWHAL_MALFORMED, "a note header is cut");
+    expect_refused(object.bytes, RAWHAL_MALFORMED, "a note header is truncated");
   }
 }
 
