@@ -366,9 +366,8 @@ static bool is_remembered(hsa_executable_t executable, hsa_loaded_code_object_t 
 
 static void no_memory(uint64_t size, const char *uri)
 {
-  front_report("no memory to remember a code object of %llu bytes (%.200s); its kernels have no "
-               "names",
-               (unsigned long long)size, uri ? uri : "from somewhere");
+  front_report("no memory for a code object of %llu bytes (%.200s): its kernels have no names",
+               (unsigned long long)size, uri ? uri : "origin unknown");
 }
 
 /* What is loaded keeps its bytes' place until the executable is frozen, and ROCr has read all of a

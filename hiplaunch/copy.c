@@ -286,7 +286,7 @@ static hipError_t find_variable(const void *symbol, size_t size, size_t offset, 
 hipError_t hipGetSymbolAddress(void **address, const void *symbol)
 {
   return address ? find_variable(symbol, 0, 0, address)
-                 : fail(hipErrorInvalidValue, "no place for the address");
+                 : fail(hipErrorInvalidValue, "address is NULL");
 }
 
 hipError_t hipGetSymbolSize(size_t *size, const void *symbol)
@@ -294,7 +294,7 @@ hipError_t hipGetSymbolSize(size_t *size, const void *symbol)
   device_t *device;
   allocation_t variable;
   if (!size)
-    return fail(hipErrorInvalidValue, "no place for the size");
+    return fail(hipErrorInvalidValue, "size is NULL");
   hipError_t status = device_current(&device);
   if (status == hipSuccess)
     status = registry_variable(symbol, device, &variable);

@@ -53,7 +53,7 @@ void events_settle(lane_t *lane)
 hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
 {
   if (!event)
-    return fail(hipErrorInvalidValue, "no place for the event");
+    return fail(hipErrorInvalidValue, "event is NULL");
   *event = calloc(1, sizeof(**event));
   if (!*event)
     return fail(hipErrorOutOfMemory, "out of host memory");
@@ -80,7 +80,7 @@ static void forget(struct ihipEvent_t *event)
 hipError_t hipEventDestroy(hipEvent_t event)
 {
   if (!event)
-    return fail(hipErrorInvalidHandle, "no event");
+    return fail(hipErrorInvalidHandle, "event is NULL");
   forget(event);
   free(event);
   return hipSuccess;
@@ -93,7 +93,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle)
   struct ihipStream_t *stream;
   rawhal_error_t error;
   if (!event)
-    return fail(hipErrorInvalidHandle, "no event");
+    return fail(hipErrorInvalidHandle, "event is NULL");
   forget(event);
   hipError_t status = stream_enter(handle, &stream);
   if (status != hipSuccess)
@@ -119,14 +119,14 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle)
 hipError_t hipEventQuery(hipEvent_t event)
 {
   if (!event)
-    return fail(hipErrorInvalidHandle, "no event");
+    return fail(hipErrorInvalidHandle, "event is NULL");
   return event->lane ? lane_wait(event->lane, event->ticket, 0) : hipSuccess;
 }
 
 hipError_t hipEventSynchronize(hipEvent_t event)
 {
   if (!event)
-    return fail(hipErrorInvalidHandle, "no event");
+    return fail(hipErrorInvalidHandle, "event is NULL");
   return event->lane ? lane_wait(event->lane, event->ticket, RAWHAL_FOREVER) : hipSuccess;
 }
 
@@ -134,8 +134,10 @@ hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsigned fla
 {
   struct ihipStream_t *stream;
   rawhal_error_t error;
-  if (!event || flags)
-    return fail(hipErrorInvalidValue, "no event, or flags 0x%x", flags);
+  if (!event)
+    return fail(hipErrorInvalidValue, "event is NULL");
+  if (flags)
+    return fail(hipErrorInvalidValue, "unknown flags 0x%x", flags);
   hipError_t status = stream_enter(handle, &stream);
   if (status != hipSuccess || !event->lane) {
     if (status == hipSuccess)
@@ -177,7 +179,7 @@ hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t
 {
   uint64_t from, to;
   if (!milliseconds)
-    return fail(hipErrorInvalidValue, "no place for the time");
+    return fail(hipErrorInvalidValue, "milliseconds is NULL");
   if (!start || !stop || !start->lane || !stop->lane ||
       (start->flags | stop->flags) & hipEventDisableTiming)
     return fail(hipErrorInvalidHandle,

@@ -13,7 +13,7 @@ hipError_t hipFuncGetAttributes(hipFuncAttributes *attributes, const void *funct
   device_t *device;
   loaded_t loaded;
   if (!attributes)
-    return fail(hipErrorInvalidValue, "no place for the attributes");
+    return fail(hipErrorInvalidValue, "attributes is NULL");
   hipError_t status = kernel_of(function, &device, &loaded);
   if (status != hipSuccess)
     return status;
@@ -47,8 +47,10 @@ hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void 
   device_t *device;
   loaded_t loaded;
   rawhal_occupancy_t occupancy;
-  if (!blocks || block_size <= 0)
-    return fail(hipErrorInvalidValue, "no place for the number, or blocks of %d", block_size);
+  if (!blocks)
+    return fail(hipErrorInvalidValue, "blocks is NULL");
+  if (block_size <= 0)
+    return fail(hipErrorInvalidValue, "a block of %d work-items", block_size);
   *blocks = 0;
   hipError_t status = kernel_of(function, &device, &loaded);
   if (status == hipSuccess)
@@ -65,7 +67,7 @@ hipError_t hipOccupancyMaxPotentialBlockSize(int *grid_size, int *block_size, co
   device_t *device;
   loaded_t loaded;
   if (!grid_size || !block_size)
-    return fail(hipErrorInvalidValue, "no place for the sizes");
+    return fail(hipErrorInvalidValue, "%s is NULL", grid_size ? "block_size" : "grid_size");
   *grid_size = *block_size = 0;
   hipError_t status = kernel_of(function, &device, &loaded);
   if (status != hipSuccess)

@@ -137,7 +137,7 @@ static hipError_t allocate_for(void **pointer, allocation_kind_t kind, size_t si
   device_t *device;
   allocation_t allocation;
   if (!pointer)
-    return fail(hipErrorInvalidValue, "no place for the pointer");
+    return fail(hipErrorInvalidValue, "pointer is NULL");
   *pointer = NULL;
   hipError_t status = device_current(&device);
   if (status == hipSuccess && size) {
@@ -162,7 +162,8 @@ hipError_t hipHostMalloc(void **pointer, size_t size, unsigned flags)
 hipError_t hipMallocManaged(void **pointer, size_t size, unsigned flags)
 {
   if (flags != 1 && flags != 2) /* hipMemAttachGlobal, hipMemAttachHost */
-    return fail(hipErrorInvalidValue, "flags 0x%x", flags);
+    return fail(hipErrorInvalidValue, "flags 0x%x: expected hipMemAttachGlobal or hipMemAttachHost",
+                flags);
   return allocate_for(pointer, ALLOCATION_MANAGED, size);
 }
 

@@ -98,7 +98,7 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
 {
   const rawhal_device_info_t *info;
   if (!properties)
-    return fail(hipErrorInvalidValue, "no place for the properties");
+    return fail(hipErrorInvalidValue, "properties is NULL");
   hipError_t status = info_of(device, &info);
   if (status == hipSuccess)
     fill(info, properties);
@@ -108,8 +108,10 @@ hipError_t hipGetDeviceProperties(hipDeviceProp_t *properties, int device)
 hipError_t hipDeviceGetName(char *name, int size, hipDevice_t device)
 {
   const rawhal_device_info_t *info;
-  if (!name || size <= 0)
-    return fail(hipErrorInvalidValue, "no place for the name");
+  if (!name)
+    return fail(hipErrorInvalidValue, "name is NULL");
+  if (size <= 0)
+    return fail(hipErrorInvalidValue, "a name of %d bytes", size);
   hipError_t status = info_of(device, &info);
   if (status == hipSuccess)
     snprintf(name, (size_t)size, "%s", info->description);
@@ -121,7 +123,7 @@ hipError_t hipMemGetInfo(size_t *available, size_t *total)
   device_t *device;
   uint64_t all, left;
   if (!available || !total)
-    return fail(hipErrorInvalidValue, "no place for the sizes");
+    return fail(hipErrorInvalidValue, "%s is NULL", available ? "total" : "available");
   hipError_t status = device_current(&device);
   if (status != hipSuccess)
     return status;

@@ -141,7 +141,7 @@ hipError_t registry_kernel(const void *host, device_t *device, loaded_t *loaded)
 hipError_t registry_function(hipFunction_t function, device_t *device, loaded_t *loaded)
 {
   if (!function)
-    return fail(hipErrorInvalidHandle, "no function");
+    return fail(hipErrorInvalidHandle, "function is NULL");
   pthread_mutex_lock(&lock);
   hipError_t status = load(function, device, loaded);
   pthread_mutex_unlock(&lock);
@@ -224,7 +224,7 @@ static hipError_t open_module(hipModule_t *module, const void *bytes, const char
 {
   device_t *device, *devices;
   if (!module || (!bytes && !path))
-    return fail(hipErrorInvalidValue, "no image, or no place for the module");
+    return fail(hipErrorInvalidValue, "%s is NULL", module ? "image" : "module");
   *module = NULL;
   hipError_t status = device_current(&device);
   if (status != hipSuccess)
@@ -273,7 +273,7 @@ hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, con
 {
   loaded_t loaded;
   if (!function || !name)
-    return fail(hipErrorInvalidValue, "no name, or no place for the function");
+    return fail(hipErrorInvalidValue, "%s is NULL", name ? "function" : "name");
   *function = NULL;
   pthread_mutex_lock(&lock);
   hipError_t status = hipSuccess;
@@ -303,7 +303,7 @@ hipError_t hipModuleGetGlobal(hipDeviceptr_t *address, size_t *size, hipModule_t
 {
   allocation_t variable = {0};
   if (!name)
-    return fail(hipErrorInvalidValue, "no name");
+    return fail(hipErrorInvalidValue, "name is NULL");
   pthread_mutex_lock(&lock);
   hipError_t status = hipSuccess;
   if (!find_module(module) || !module->device)

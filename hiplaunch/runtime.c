@@ -138,15 +138,14 @@ hipError_t hipInit(unsigned flags)
 hipError_t hipGetDeviceCount(int *count)
 {
   device_t *devices;
-  return count ? devices_open(&devices, count)
-               : fail(hipErrorInvalidValue, "no place for the count");
+  return count ? devices_open(&devices, count) : fail(hipErrorInvalidValue, "count is NULL");
 }
 
 hipError_t hipGetDevice(int *device)
 {
   device_t *found;
   if (!device)
-    return fail(hipErrorInvalidValue, "no place for the device");
+    return fail(hipErrorInvalidValue, "device is NULL");
   hipError_t status = device_current(&found);
   *device = status ? 0 : current;
   return status;
@@ -165,7 +164,7 @@ hipError_t hipDeviceGet(hipDevice_t *device, int ordinal)
 {
   device_t *found;
   if (!device)
-    return fail(hipErrorInvalidValue, "no place for the device");
+    return fail(hipErrorInvalidValue, "device is NULL");
   hipError_t status = device_at(ordinal, &found);
   *device = status ? 0 : ordinal;
   return status;
@@ -176,7 +175,7 @@ static hipError_t version(int *number)
 {
   enum { MAJOR = 5, MINOR = 2, PATCH = 21153 };
   if (!number)
-    return fail(hipErrorInvalidValue, "no place for the version");
+    return fail(hipErrorInvalidValue, "version is NULL");
   *number = MAJOR * 10000000 + MINOR * 100000 + PATCH;
   return hipSuccess;
 }

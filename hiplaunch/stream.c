@@ -190,8 +190,10 @@ hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest)
 hipError_t hipStreamCreateWithPriority(hipStream_t *stream, unsigned flags, int priority)
 {
   device_t *device;
-  if (!stream || flags & ~(unsigned)hipStreamNonBlocking)
-    return fail(hipErrorInvalidValue, "no place for the stream, or flags 0x%x", flags);
+  if (!stream)
+    return fail(hipErrorInvalidValue, "stream is NULL");
+  if (flags & ~(unsigned)hipStreamNonBlocking)
+    return fail(hipErrorInvalidValue, "unknown flags 0x%x", flags);
   *stream = NULL;
   hipError_t status = device_current(&device);
   if (status != hipSuccess)

@@ -89,7 +89,7 @@ RAWHAL_API const rawhal_queue_services_t *rawhal_services_queue(const rawhal_ser
 
 /* Prints what kernels of `executable` have left in the printf buffer, and empties it. No kernel
  * that prints may run meanwhile: wait for it. Records name their format by a number that each code
- * object begins anew, so flush before kernels of another one that print run on the queue. Cheap
+ * object counts from 0, so flush before kernels of another one that print run on the queue. Cheap
  * when nothing was printed.
  *
  * MALFORMED: a record makes no sense, at this offset in the buffer; those before it were printed,
