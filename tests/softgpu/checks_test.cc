@@ -92,7 +92,7 @@ TEST_F(Checks, a_race_names_both_sides)
   // Wave 0 runs to its end first, reading what nobody has written yet; then wave 1 writes there.
   const std::string text = run("lds_race", 0, 256);
   EXPECT_TRUE(says(text, "race in LDS")) << text;
-  EXPECT_TRUE(says(text, "wave 1, lane 0, 1 bytes at offset 256 of 1024, used by wave 0")) << text;
+  EXPECT_TRUE(says(text, "wave 1, lane 0, 1 byte at offset 256 of 1024, used by wave 0")) << text;
   EXPECT_TRUE(says(text, "without a barrier in between")) << text;
   EXPECT_TRUE(says(text, "ds_write_b32")) << text;
 }
@@ -145,7 +145,7 @@ TEST_F(Arguments, missing_ones_are_told_when_they_are_read)
   const std::string text = add(24, 28);
   EXPECT_TRUE(says(text, "read of kernel arguments that were not supplied")) << text;
   EXPECT_TRUE(says(text, "s_load_dword")) << text;
-  EXPECT_TRUE(says(text, "from byte 24 on; bytes 24 to 28 are missing; address 0x")) << text;
+  EXPECT_TRUE(says(text, "from byte 24 on; bytes 24 to 27 are missing; address 0x")) << text;
   EXPECT_TRUE(says(text, "the allocation [0x")) << text;
   EXPECT_NE(info.nearest_size, 0u);
 }

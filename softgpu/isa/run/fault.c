@@ -43,6 +43,12 @@ __attribute__((format(printf, 2, 3))) static void append(softgpu_fault_t *fault,
   va_end(arguments);
 }
 
+/* "1 byte", "4 bytes". */
+static void append_bytes(softgpu_fault_t *fault, const char *before, uint64_t count)
+{
+  append(fault, "%s%" PRIu64 " byte%s", before, count, count == 1 ? "" : "s");
+}
+
 /* Where an address outside of live memory lies relative to the closest allocation. */
 static void append_neighbour(softgpu_fault_t *fault)
 {
@@ -53,17 +59,19 @@ static void append_neighbour(softgpu_fault_t *fault)
            "; the program has unmapped memory at 0x%" PRIx64 " of [0x%" PRIx64 ", +%" PRIu64
            "), which is still registered",
            near.base + near.shift, near.base, near.size);
-  else if (inside)
-    append(fault, "; the allocation [0x%" PRIx64 ", +%" PRIu64 ") ends %" PRIu64 " bytes after it",
-           near.base, near.size, near.base + near.size - fault->address);
-  else if (!softgpu_memory_nearest(fault->address, &near))
+  else if (inside) {
+    append(fault, "; the allocation [0x%" PRIx64 ", +%" PRIu64 ")", near.base, near.size);
+    append_bytes(fault, " ends ", near.base + near.size - fault->address);
+    append(fault, " after it");
+  } else if (!softgpu_memory_nearest(fault->address, &near)) {
     append(fault, "; there is no live allocation");
-  else if (fault->address >= near.base + near.size)
-    append(fault, "; %" PRIu64 " bytes past the end of [0x%" PRIx64 ", +%" PRIu64 ")",
-           fault->address - (near.base + near.size), near.base, near.size);
-  else
-    append(fault, "; %" PRIu64 " bytes before [0x%" PRIx64 ", +%" PRIu64 ")",
-           near.base - fault->address, near.base, near.size);
+  } else {
+    const uint64_t end = near.base + near.size;
+    const bool past = fault->address >= end;
+    append_bytes(fault, "; ", past ? fault->address - end : near.base - fault->address);
+    append(fault, " %s [0x%" PRIx64 ", +%" PRIu64 ")", past ? "past the end of" : "before",
+           near.base, near.size);
+  }
 }
 
 /* Whose memory it is that the dispatch's device has no right to. Devices are nodes from 1 on. */
@@ -93,9 +101,13 @@ static void append_other(softgpu_fault_t *fault)
 /* Bytes of the kernarg segment, counted from its start. */
 static void append_missing(softgpu_fault_t *fault, const softgpu_dispatch_t *dispatch)
 {
-  append(fault, ", from byte %" PRIu64 " on; bytes %u to %u are missing; address 0x%" PRIx64,
-         fault->address - dispatch->kernarg, dispatch->missing_from, dispatch->missing_to,
-         fault->address);
+  const uint32_t first = dispatch->missing_from, last = dispatch->missing_to - 1;
+  append(fault, ", from byte %" PRIu64 " on; ", fault->address - dispatch->kernarg);
+  if (first == last)
+    append(fault, "byte %u is missing", first);
+  else
+    append(fault, "bytes %u to %u are missing", first, last);
+  append(fault, "; address 0x%" PRIx64, fault->address);
 }
 
 static void append_sync(softgpu_fault_t *fault, const softgpu_gws_t *gws)
@@ -103,24 +115,30 @@ static void append_sync(softgpu_fault_t *fault, const softgpu_gws_t *gws)
   if (!gws)
     append(fault, ": the queue has no GWS resources, which queues of cooperative launches get");
   else
-    append(fault, ": %" PRIu64 " work-groups, of which %" PRIu64 " can be resident at a time",
-           gws->groups, gws->most);
+    append(fault, ": %" PRIu64 " work-group%s, of which %" PRIu64 " can be resident at a time",
+           gws->groups, gws->groups == 1 ? "" : "s", gws->most);
+}
+
+static void append_address(softgpu_fault_t *fault)
+{
+  append_bytes(fault, ", ", fault->access_bytes);
+  append(fault, " at 0x%" PRIx64, fault->address);
 }
 
 static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
 {
   switch (fault->kind) {
   case SOFTGPU_FAULT_MEMORY:
-    append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
+    append_address(fault);
     append_neighbour(fault);
     break;
   case SOFTGPU_FAULT_FOREIGN:
-    append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
+    append_address(fault);
     append_owner(fault, wave->dispatch->node);
     break;
   case SOFTGPU_FAULT_READ_ONLY:
   case SOFTGPU_FAULT_MISALIGNED:
-    append(fault, ", %u bytes at 0x%" PRIx64, fault->access_bytes, fault->address);
+    append_address(fault);
     break;
   case SOFTGPU_FAULT_TRAP:
     append(fault, fault->address == 2 ? ", an abort, as after a failed assertion"
@@ -142,14 +160,14 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
   case SOFTGPU_FAULT_LDS:
   case SOFTGPU_FAULT_LDS_UNWRITTEN:
   case SOFTGPU_FAULT_LDS_RACE:
-    append(fault, ", %u bytes at offset %" PRIu64 " of %u", fault->access_bytes, fault->address,
-           wave->lds_bytes);
+    append_bytes(fault, ", ", fault->access_bytes);
+    append(fault, " at offset %" PRIu64 " of %u", fault->address, wave->lds_bytes);
     if (fault->kind == SOFTGPU_FAULT_LDS_RACE)
       append_other(fault);
     break;
   case SOFTGPU_FAULT_SCRATCH:
-    append(fault, ", %u bytes at offset %" PRId64 " of %u", fault->access_bytes,
-           (int64_t)fault->address, wave->private_bytes);
+    append_bytes(fault, ", ", fault->access_bytes);
+    append(fault, " at offset %" PRId64 " of %u", (int64_t)fault->address, wave->private_bytes);
     break;
   default:
     break;
