@@ -8,6 +8,7 @@
 
 #include <rawhal/version.h>
 
+#include "base/whole.h"
 #include "tools/shared/escape.h"
 #include "tools/shared/progress.h"
 #include "tools/shared/tool.h"
@@ -52,15 +53,35 @@ static void hold_streams(void)
       _exit(TOOL_FAILED);
 }
 
+/* Why the first write failed: by the end errno says something else. */
+static int output_failure;
+
+static ssize_t write_output(void *cookie, const char *text, size_t size)
+{
+  (void)cookie;
+  if (write_whole(STDOUT_FILENO, text, size))
+    return (ssize_t)size;
+  output_failure = output_failure ? output_failure : errno;
+  return 0;
+}
+
+/* Standard output, but that it keeps why it failed. */
+static void watch_output(void)
+{
+  FILE *watched = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_output});
+  if (!watched || setvbuf(watched, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ))
+    _exit(TOOL_FAILED);
+  stdout = watched;
+}
+
 /* What was printed is whole, or the exit status says that it is not. */
 static int finish(int status)
 {
   progress_clear();
-  bool broken = ferror(stdout);
-  errno = 0;
-  if (!fflush(stdout) && !broken)
+  (void)fflush(stdout);
+  if (!ferror(stdout))
     return status;
-  fprintf(stderr, "rawhal: standard output: %s\n", errno ? strerror(errno) : "cannot be written");
+  fprintf(stderr, "rawhal: standard output: %s\n", strerror(output_failure));
   return TOOL_FAILED;
 }
 
@@ -69,6 +90,7 @@ static char help_option[] = "--help";
 int main(int argc, char **argv)
 {
   hold_streams();
+  watch_output();
   if (argc == 3 && !strcmp(argv[1], "help")) { /* rawhal help COMMAND: COMMAND --help */
     argv[1] = argv[2];
     argv[2] = help_option;

@@ -283,8 +283,14 @@ TEST(Statuses, AreThoseThatAreDocumented)
     expect_refusal(status(name + " --frob"), 2, "'--frob'");
     expect_refusal(status(name + " good.co -xy"), 2,
                    "'-xy'"); // the word, also if more is wrong in it
-    for (const char *closed : {" >/dev/full", " >&-"})
-      EXPECT_EQ(3, status(with_file(words, "good.co") + closed).status) << closed;
+    const std::pair<std::string, std::string> ends[] = {{" >/dev/full", "No space left on device"},
+                                                        {" >&-", "Bad file descriptor"}};
+    for (const auto &[closed, why] : ends) {
+      const Outcome got = status(with_file(words, "good.co") + closed);
+      EXPECT_EQ(3, got.status) << closed;
+      const bool refused = !words.find("top") || !words.find("limits s") || !words.find("replay");
+      EXPECT_TRUE(refused || contains(got.err, "rawhal: standard output: " + why)) << got.err;
+    }
     if (words.find("FILE") == std::string::npos)
       continue;
     for (const char *file : {"none", "dir", "empty", "text", "cut.co", "/dev/null"}) {
@@ -302,6 +308,28 @@ TEST(Statuses, AreThoseThatAreDocumented)
                                                                 : 3;
       EXPECT_EQ(expected, got.status) << file << ": " << got.err;
     }
+  }
+}
+
+TEST(Options, AreUnknownOrHaveAValueTooManyOrTooFew)
+{
+  const std::pair<std::vector<std::string>, std::string> rows[] = {
+      {{"inspect", "--jso=1", "a"}, "option '--jso' takes no value"},
+      {{"inspect", "--json=", "a"}, "option '--json' takes no value"},
+      {{"inspect", "a", "--kernel"}, "option '--kernel' needs a value"},
+      {{"inspect", "a", "-o"}, "option '-o' needs a value"},
+      {{"inspect", "--jsonn", "a"}, "unknown option '--jsonn'"},
+      {{"inspect", "--frob=1", "a"}, "unknown option '--frob=1'"},
+      {{"inspect", "-x", "a"}, "unknown option '-x'"},
+      {{"record", "-o"}, "option '-o' needs a value"},
+      {{"exec", "--record-buffers=1", "--", "true"}, "option '--record-buffers' takes no value"},
+      {{"exec", "--memory"}, "option '--memory' needs a value"},
+      {{"exec", "--memroy", "1G", "--", "true"}, "unknown option '--memroy'"},
+  };
+  for (const auto &[words, said] : rows) {
+    std::vector<std::string> all = {tool};
+    all.insert(all.end(), words.begin(), words.end());
+    expect_refusal(run(all), 2, "rawhal " + words[0] + ": " + said + "\n");
   }
 }
 

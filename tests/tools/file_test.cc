@@ -124,7 +124,8 @@ TEST_F(Streams, AFullDiskIsAnError)
       continue;
     Outcome got = shell("exec '" + tool + "' " + command + " >/dev/full");
     EXPECT_EQ(3, got.status) << command;
-    EXPECT_TRUE(contains(got.err, "rawhal: standard output: ")) << command << ": " << got.err;
+    EXPECT_TRUE(contains(got.err, "rawhal: standard output: No space left on device"))
+        << command << ": " << got.err;
     EXPECT_EQ(1u, lines(got.err)) << command << ": " << got.err;
   }
 }

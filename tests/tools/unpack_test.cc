@@ -99,7 +99,7 @@ TEST_F(Unpack, RefusesInOneLine)
   expect_refusal(run({tool, "unpack"}), 2, "expected at least one FILE");
   expect_refusal(unpack({"--object", "x"}), 2, "'x' is not a number");
   expect_refusal(unpack({"--object", "-1"}), 2, "'-1' is not a number");
-  expect_refusal(unpack({"--nope"}), 2, "unknown or incomplete option '--nope'");
+  expect_refusal(unpack({"--nope"}), 2, "unknown option '--nope'");
 }
 
 } // namespace

@@ -63,9 +63,9 @@ static bool read_one(const char *command, const tool_option_t *option, const cha
   return false;
 }
 
-/* The word that getopt_long() has just refused. Of short options in one word it is behind that word
- * only after the last of them. */
-static const char *refused_word(char *const *argv)
+/* The word with an option that does not exist. Of short options in one word getopt_long() is behind
+ * that word only after the last of them. */
+static const char *unknown_word(char *const *argv)
 {
   const char *passed = argv[optind - 1], *word = argv[optind];
   const bool is_passed = *passed == '-' && passed[1] != '-' && strchr(passed, optopt);
@@ -74,19 +74,31 @@ static const char *refused_word(char *const *argv)
   return passed;
 }
 
+/* What getopt_long() has just answered with '?' or ':'. Of an option with a value too many it gives
+ * the number, of one that does not exist 0 or the letter. */
+static void refuse(const char *command, int answer, char *const *argv)
+{
+  const char *passed = argv[optind - 1];
+  if (answer == ':')
+    (void)tool_usage(command, "option '%s' needs a value", passed);
+  else if (optopt && optopt <= MOST_OPTIONS && !strncmp(passed, "--", 2))
+    (void)tool_usage(command, "option '%.*s' takes no value", (int)strcspn(passed, "="), passed);
+  else
+    (void)tool_usage(command, "unknown option '%s'", unknown_word(argv));
+}
+
 bool option_read_all(const char *command, const tool_option_t *options, bool program, int *argc,
                      char ***argv, void *filled)
 {
   struct option rows[MOST_OPTIONS + 1] = {0};
-  char letters[2 * MOST_OPTIONS + 2] = "";
-  letters[0] = '+'; /* the words begin with the first */
-  describe(options, rows, letters + 1);
+  char letters[2 * MOST_OPTIONS + 3] = "+:"; /* the words begin with the first */
+  describe(options, rows, letters + 2);
   opterr = 0;
   optind = 1;
   for (int found; (found = getopt_long(*argc, *argv, letters + !program, rows, NULL)) != -1;) {
     const tool_option_t *option = options;
-    if (found == '?') {
-      (void)tool_usage(command, "unknown or incomplete option '%s'", refused_word(*argv));
+    if (found == '?' || found == ':') {
+      refuse(command, found, *argv);
       return false;
     }
     while (option->letter != found && option - options != found - 1)
