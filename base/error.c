@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,4 +38,11 @@ rawhal_status_t rawhal_fail_at(rawhal_error_t *error, rawhal_status_t status, ui
   fill(error, status, offset, format, args);
   va_end(args);
   return status;
+}
+
+rawhal_status_t file_failure(int code)
+{
+  return code == ENOENT || code == ENOTDIR ? RAWHAL_NOT_FOUND
+         : code == EEXIST                  ? RAWHAL_INVALID_ARGUMENT
+                                           : RAWHAL_RUNTIME;
 }

@@ -14,6 +14,9 @@ RAWHAL_CHECKED __attribute__((format(printf, 4, 5))) rawhal_status_t
 rawhal_fail_at(rawhal_error_t *error, rawhal_status_t status, uint64_t offset, const char *format,
                ...);
 
+/* The status of a call that could not open or create a file, by its errno. */
+rawhal_status_t file_failure(int code);
+
 /* Text from a file in a printf call: `"%.*s", RAWHAL_STRING_ARGS(name)`. Long names are cut. */
 #define RAWHAL_STRING_ARGS(string)                                                                 \
   (int)((string).size < 200 ? (string).size : 200), ((string).data ? (string).data : "")

@@ -29,8 +29,7 @@ rawhal_status_t outcomes_open(const char *folder, rawhal_error_t *error)
     return RAWHAL_OK;
   int why = errno;
   outcomes_close();
-  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the folder '%.300s': %s", folder,
-                     strerror(why));
+  return rawhal_fail(error, file_failure(why), "the folder '%.300s': %s", folder, strerror(why));
 }
 
 void outcomes_close(void)

@@ -30,24 +30,25 @@ static rawhal_status_t read_file(const char *path, char **text, size_t *size, ra
   struct stat about;
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   bool regular = fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-  const char *why = fd < 0 ? strerror(errno) : regular ? NULL : "it is not a file";
+  int code = fd < 0 ? errno : 0;
   *size = 0;
-  *text = why ? NULL : malloc(POLICY_BYTES + 1);
+  *text = regular ? malloc(POLICY_BYTES + 1) : NULL;
   for (ssize_t got = 1; *text && got > 0 && *size <= POLICY_BYTES; *size += (size_t)got) {
     got = read(fd, *text + *size, POLICY_BYTES + 1 - *size);
     if (got < 0) {
-      why = strerror(errno);
+      code = errno;
       break;
     }
   }
   if (fd >= 0)
     (void)close(fd);
-  if (*text && !why)
+  if (*text && !code)
     return RAWHAL_OK;
   free(*text);
   *text = NULL;
-  return why ? rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s", why)
-             : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a policy");
+  return code       ? rawhal_fail(error, file_failure(code), "%s", strerror(code))
+         : !regular ? rawhal_fail(error, RAWHAL_UNSUPPORTED, "it is not a regular file")
+                    : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a policy");
 }
 
 static bool matches(const char *pattern, const char *name)

@@ -249,7 +249,7 @@ rawhal_status_t rules_check(const substitute_rule_t *rules, rawhal_error_t *erro
   for (const substitute_rule_t *rule = rules; rule; rule = rule->next)
     for (size_t i = 0; i < rule->extra_count; ++i)
       if (rule->extras[i].save && !output_would_make(rule->extras[i].save))
-        return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffer's file '%.200s': %s",
+        return rawhal_fail(error, file_failure(errno), "the buffer's file '%.200s': %s",
                            rule->extras[i].save, strerror(errno));
   return RAWHAL_OK;
 }

@@ -72,7 +72,7 @@ static rawhal_status_t check_output(const char *what, const char *path, rawhal_e
 {
   return output_would_make(path) || errno == EEXIST
              ? RAWHAL_OK
-             : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the %s '%.200s': %s", what, path,
+             : rawhal_fail(error, file_failure(errno), "the %s '%.200s': %s", what, path,
                            strerror(errno));
 }
 

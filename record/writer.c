@@ -136,11 +136,8 @@ static rawhal_status_t make_file(record_writer_t *writer, const char *path, rawh
   char text[128];
   const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (file < 0)
-    return rawhal_fail(error,
-                       errno == EEXIST   ? RAWHAL_INVALID_ARGUMENT
-                       : errno == ENOENT ? RAWHAL_NOT_FOUND
-                                         : RAWHAL_RUNTIME,
-                       "making %.200s: %s", path, strerror_r(errno, text, sizeof(text)));
+    return rawhal_fail(error, file_failure(errno), "cannot create %.200s: %s", path,
+                       strerror_r(errno, text, sizeof(text)));
   format_header_t header = {.magic = FORMAT_MAGIC,
                             .byte_order = FORMAT_BYTE_ORDER,
                             .version = FORMAT_VERSION,

@@ -26,8 +26,8 @@ static rawhal_status_t fail_errno(rawhal_error_t *error, const char *path)
 {
   int code = errno;
   char text[128];
-  return rawhal_fail(error, code == ENOENT || code == ENOTDIR ? RAWHAL_NOT_FOUND : RAWHAL_RUNTIME,
-                     "RAWHAL_LIMITS_FILE: %.200s: %s", path, strerror_r(code, text, sizeof(text)));
+  return rawhal_fail(error, file_failure(code), "RAWHAL_LIMITS_FILE: %.200s: %s", path,
+                     strerror_r(code, text, sizeof(text)));
 }
 
 /* Nothing that this process could have written itself, or its like, is an operator's word. */

@@ -32,9 +32,8 @@ _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2,
 static rawhal_status_t fail_errno(rawhal_error_t *error, const char *what, const char *path)
 {
   int code = errno;
-  rawhal_status_t status = code == ENOENT || code == ENOTDIR ? RAWHAL_NOT_FOUND : RAWHAL_RUNTIME;
   char text[128];
-  return rawhal_fail(error, status, "%s %.200s: %s", what, path,
+  return rawhal_fail(error, file_failure(code), "%s %.200s: %s", what, path,
                      strerror_r(code, text, sizeof(text)));
 }
 

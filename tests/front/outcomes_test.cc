@@ -186,8 +186,8 @@ TEST_F(Outcomes, WhatIsThereIsWholeWhoeverIsKilled)
 TEST(OutcomesFolder, OneThatCannotBeIsRefused)
 {
   rawhal_error_t error;
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, outcomes_open("/nowhere/at/all", &error));
-  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, outcomes_open("/dev/null", &error));
+  EXPECT_EQ(RAWHAL_NOT_FOUND, outcomes_open("/nowhere/at/all", &error));
+  EXPECT_EQ(RAWHAL_NOT_FOUND, outcomes_open("/dev/null", &error));
   const outcome_key_t key = {};
   outcome_t outcome;
   outcomes_try(&key);

@@ -105,8 +105,8 @@ def check_substitutes(folder):
     expect(run(folder, [], "replaced", options=("--trace", recording)), original)
     digest = re.search(r'"name":"combine".*?"(?:object|hash)":"([0-9a-f]{32})"', open(recording).read()).group(1)
     assert run(folder, [{**rule, "object": digest[:8]}], "replaced")[0] == out
-    for spec in ("nowhere.co", kernels + ":combine,buffer"):
-        expect(run(folder, [{**rule, "substitute": spec}], "replaced"), said="^rawhal exec: .*RAWHAL_POLICY: ", status=2)
+    for spec, status in (("nowhere.co", 3), (kernels + ":combine,buffer", 2)):
+        expect(run(folder, [{**rule, "substitute": spec}], "replaced"), said="^rawhal exec: .*RAWHAL_POLICY: ", status=status)
 
 
 BROKEN = [
@@ -140,7 +140,7 @@ def check_broken(folder):
     fifo = os.path.join(folder, "fifo")
     os.mkfifo(fifo)
     for path in (fifo, folder, "/dev/zero", os.path.join(folder, "nothing")):
-        expect(run(folder, None, "quota", path=path), said="^rawhal exec: .*RAWHAL_POLICY, '.*\n$", status=2)
+        expect(run(folder, None, "quota", path=path), said="^rawhal exec: .*RAWHAL_POLICY, '.*\n$", status=3)
 
 
 def main():

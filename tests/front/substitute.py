@@ -98,7 +98,8 @@ def check_refused(folder):
         said = [line for line in errors.splitlines() if "is not replaced" in line]
         assert len(said) == 1 and f"{name} is not replaced: " in said[0] and words in said[0], errors
     for spec, words in [("combine", "NAME=FILE"), (f"combine={kernels}:", None), (f"combine={kernels}:combine,buffer", None),
-                        (f"combine={folder}/nothing.co", None), (f"combine={kernels}:counted,value=-1", None),
+                        (f"combine={folder}/nothing.co", "rawhal exec: NOT_FOUND: RAWHAL_SUBSTITUTE: "),
+                        (f"combine={kernels}:counted,value=-1", None),
                         (f"combine={kernels}:counted,buffer=4K:{kernels},dispatch,value=3", "': File exists")]:
         done = subprocess.run(command("--substitute", spec), capture_output=True, text=True)
         assert done.returncode and not done.stdout.startswith("combine "), done

@@ -24,20 +24,26 @@ TEST(Exec, WhatIsOfARecordingWantsOne)
 TEST(Exec, LooksBeforeItStarts)
 {
   Scratch scratch;
-  const std::string file = scratch / "file", ran = scratch / "ran";
+  const std::string file = scratch / "file", ran = scratch / "ran",
+                    vector_add = fixtures + "vector_add-gfx90a-v5.co";
   spit(file, std::string("x"));
   const struct {
     std::vector<std::string> options, environment;
     std::string said;
+    int status = 2;
   } cases[] = {
-      {{"--trace", scratch / "no/trace"}, {}, "the trace '" + (scratch / "no/trace")},
+      {{"--trace", scratch / "no/trace"}, {}, "the trace '" + (scratch / "no/trace"), 3},
       {{"--trace", file}, {}, "already exists"},
-      {{"--record", scratch / "no/recording"}, {}, "the recording '"},
+      {{"--record", scratch / "no/recording"}, {}, "the recording '", 3},
       {{"--policy", file}, {}, "RAWHAL_POLICY, '" + file},
-      {{"--policy", scratch / "none"}, {}, "No such file"},
-      {{"--substitute", "a=" + (scratch / "none")}, {}, "RAWHAL_SUBSTITUTE: "},
-      {{"--region", file}, {}, "has 1 bytes, a region of this version has"},
-      {{"--region", scratch / "no/region"}, {}, "opening the region"},
+      {{"--policy", scratch / "none"}, {}, "No such file", 3},
+      {{"--substitute", "a=" + (scratch / "none")}, {}, "RAWHAL_SUBSTITUTE: ", 3},
+      {{"--region", file}, {}, "has 1 bytes, a region of this version has", 3},
+      {{"--region", scratch / "no/region"}, {}, "opening the region", 3},
+      {{"--substitute-cache", scratch / "no/cache", "--substitute", "a=" + vector_add},
+       {},
+       "RAWHAL_SUBSTITUTE_CACHE: ",
+       3},
       {{"--region", file},
        {"RAWHAL_LIMIT_REGION=/other"},
        "conflicts with RAWHAL_LIMIT_REGION='/other'"},
@@ -47,7 +53,7 @@ TEST(Exec, LooksBeforeItStarts)
       {{}, {"RAWHAL_GPU_SHAR=30%"}, "the nearest is RAWHAL_GPU_SHARE"},
       {{}, {"RAWHAL_GPU_SHARE_1=30"}, "RAWHAL_GPU_SHARE_1: "},
       {{}, {"RAWHAL_CHECK=loud"}, "RAWHAL_CHECK: expected off, warn, report or refuse, got 'loud'"},
-      {{}, {"RAWHAL_CU_MASK=1"}, "RAWHAL_CU_MASK: "},
+      {{}, {"RAWHAL_CU_MASK=1"}, "RAWHAL_CU_MASK: ", 3},
       {{}, {"RAWHAL_RECORD_BUFFERS=1"}, "RAWHAL_RECORD must be set"},
       {{}, {"RAWHAL_DEVICE=abacus"}, "RAWHAL_DEVICE: expected softgpu or hsa, got 'abacus'"},
   };
@@ -56,7 +62,7 @@ TEST(Exec, LooksBeforeItStarts)
     words.insert(words.end(), each.options.begin(), each.options.end());
     words.insert(words.end(), {"--", "/bin/sh", "-c", "> " + ran});
     const Outcome got = run(words, each.environment);
-    EXPECT_EQ(2, got.status) << each.said << got.err;
+    EXPECT_EQ(each.status, got.status) << each.said << got.err;
     EXPECT_TRUE(contains(got.err, each.said)) << each.said << "\n" << got.err;
     EXPECT_NE(0, access(ran.c_str(), F_OK)) << each.said;
   }

@@ -342,14 +342,16 @@ static int check_and_start(const char *command, char **argv, check_mode_t guard)
 {
   char path[PATH_MAX], program[PATH_MAX];
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
+  front_preflight_fn *preflight;
   bool enforces = false;
-  if (!front_find(path, &error) || !set_tools(path, &error)) {
+  if (!front_find(path, &error) || !set_tools(path, &error) ||
+      !front_load(path, &preflight, &error)) {
     (void)tool_fail(command, &error);
     return NOT_STARTED;
   }
-  if (!front_check(path, file_of(*argv, program), &enforces, &error)) {
+  if (preflight(file_of(*argv, program), &enforces, &error) != RAWHAL_OK) {
     (void)tool_fail(command, &error);
-    return error.status == RAWHAL_NOT_FOUND ? NOT_STARTED : TOOL_USAGE;
+    return error.status == RAWHAL_INVALID_ARGUMENT ? TOOL_USAGE : TOOL_FAILED;
   }
   int why = 0;
   if (enforces && guard != CHECK_OFF) {
@@ -453,8 +455,10 @@ const tool_command_t exec_command = {
             "librawhal-front-register.so to it.\n"
             "\n"
             "exit status: that of PROGRAM, or\n"
-            "  2    the command line is wrong, or an option or a variable asks for what is\n"
-            "       not possible; PROGRAM was not started\n"
+            "  2    the command line, a variable or a policy is wrong; PROGRAM was not\n"
+            "       started\n"
+            "  3    what an option or a variable asks for is not possible, such as creating a\n"
+            "       file; PROGRAM was not started\n"
             "  126  the library or PROGRAM cannot be run, or a process was killed (--guard)\n"
             "  127  PROGRAM does not exist\n",
     .run = run,

@@ -49,19 +49,14 @@ bool front_find(char path[PATH_MAX], rawhal_error_t *error)
   return true;
 }
 
-bool front_check(const char *path, const char *program, bool *enforces, rawhal_error_t *error)
+bool front_load(const char *path, front_preflight_fn **preflight, rawhal_error_t *error)
 {
-  bool (*check)(const char *program, bool *enforces, char *message, size_t size);
-  char message[sizeof(error->message)];
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return tool_refuse(error, RAWHAL_NOT_FOUND, "%.400s", dlerror());
   /* POSIX promises that an object pointer from dlsym() holds a function's address. */
-  *(void **)&check = dlsym(library, "rawhal_front_check");
-  if (!check)
-    return tool_refuse(error, RAWHAL_NOT_FOUND, "'%.300s' is of another version", path);
-  return check(program, enforces, message, sizeof(message)) ||
-         tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%s", message);
+  *(void **)preflight = dlsym(library, "rawhal_front_preflight");
+  return *preflight || tool_refuse(error, RAWHAL_NOT_FOUND, "'%.300s' is of another version", path);
 }
 
 /* ---- softgpu ---- */

@@ -10,10 +10,15 @@
  * RAWHAL_FRONT_LIBRARY says. */
 bool front_find(char path[PATH_MAX], rawhal_error_t *error);
 
-/* Asks the library of that path what it will do with a program's file in this environment. False:
- * it would leave the program without a device, and the error says why, or NOT_FOUND: the library
- * cannot be loaded. `*enforces`: something must not be done, as opposed to what is only watched. */
-bool front_check(const char *path, const char *program, bool *enforces, rawhal_error_t *error);
+/* What the library will do with a program's file in this environment. Unless OK it would leave the
+ * program without a device. INVALID_ARGUMENT: a variable's value, or what a policy says, is wrong;
+ * else what it needs, such as a file, is not to be had. `*enforces`: something must not be done, as
+ * opposed to what is only watched. */
+typedef rawhal_status_t front_preflight_fn(const char *program, bool *enforces,
+                                           rawhal_error_t *error);
+
+/* Loads the library of that path, for good. False: it cannot be loaded. */
+bool front_load(const char *path, front_preflight_fn **preflight, rawhal_error_t *error);
 
 /* softgpu-run, if this environment's programs are to run on softgpu, and do not yet; else "". The
  * same choice as that of instances. A softgpu that nobody asked for need not be there: then
