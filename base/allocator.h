@@ -1,11 +1,11 @@
 /* rawhal/allocator.h: where the library's own host memory comes from, when not from malloc().
  *
- * Options that have an `allocator` hand it to what they make and to everything made from that: the
- * layouts of a code object's kernels; all that has to do with the devices of an instance.
+ * The `allocator` in a call's options serves what the call makes and everything made from that: the
+ * layouts of a code object's kernels; everything that belongs to the devices of an instance.
  *
  * It covers what the library allocates itself, including zlib's memory. It does not cover
- *   what other libraries allocate: libelf, msgpack-c, jansson, zstd (which takes an allocator in no
- *     stable function), the C library (threads, sorting, opening libraries) and the HSA runtime;
+ *   what other libraries allocate: libelf, msgpack-c, jansson, zstd (none of whose stable functions
+ *     takes an allocator), the C library (threads, sorting, opening libraries) and the HSA runtime;
  *   what devices see: rings, kernargs and staging memory are the runtime's;
  *   files that are mapped;
  *   what belongs to no instance, for which malloc() is called: limit configurations, views and
@@ -18,13 +18,12 @@
 RAWHAL_BEGIN
 
 /* Both functions are called by any thread, including the runtime's own, at any time, several at
- * once, and with locks of the library held: they must neither call rawhal nor fork(). One without
- * the other is INVALID_ARGUMENT. The structure is copied during the call that is given it;
- * `context` must live until all that was made with it is destroyed, and the calls that do that have
- * returned. A child of fork() may free what its parent made: locks in the allocator have to allow
- * for that. */
+ * once, and with locks of the library held: they must neither call rawhal nor fork(). Setting only
+ * one of them is INVALID_ARGUMENT. The call that takes the structure copies it; `context` must live
+ * until everything made with it has been destroyed, and the calls that destroy it have returned. A
+ * child of fork() may free what its parent made: locks in the allocator must allow for that. */
 typedef struct rawhal_allocator {
-  /* Returns `size` bytes, never 0, at a multiple of `alignment`, which is a power of two and at
+  /* Returns `size` bytes (never 0) at a multiple of `alignment`, which is a power of two and at
    * least that of max_align_t. NULL: there is no memory, which the call that needs it reports as
    * OUT_OF_MEMORY. The contents do not matter. */
   void *(*allocate)(void *context, size_t size, size_t alignment);

@@ -21,19 +21,19 @@
 /* Compilers warn where the result is not used. */
 #define RAWHAL_CHECKED __attribute__((warn_unused_result))
 
-/* Still there, to be removed in a later version: RAWHAL_DEPRECATED("use rawhal_...") before a
+/* Available, but to be removed in a later version: RAWHAL_DEPRECATED("use rawhal_...") before a
  * declaration. */
 #define RAWHAL_DEPRECATED(instead) __attribute__((deprecated(instead)))
 
 /* Structures whose first member is `size` may grow. The caller sets it to sizeof() of the
  * structure, which tells the library which header the caller was compiled with; 0 stands for
- * version 0.2, so members that came later count only where `size` is set. UNSUPPORTED where a
- * member is set that an older library does not know. Structures that the library owns and returns a
- * pointer to grow at their end. Elements of arrays have no `size`: functions that end in _sized
- * take it once for all of them, and have an inline wrapper that passes the header's. */
+ * version 0.2, so later members count only if `size` is set. A call fails with UNSUPPORTED if a
+ * member is set that the library is too old to know. Structures that the library owns, and returns
+ * pointers to, grow at their end. Elements of arrays have no `size`: functions whose names end in
+ * _sized take it once for all elements, and have inline wrappers that pass the header's. */
 
-/* Text as it stands in a file: bytes with a length, NOT NUL-terminated, any byte value possible.
- * `data` may be NULL when `size` is 0. Who owns the bytes is said where a string is returned. */
+/* Text as it stands in a file: bytes with a length, NOT NUL-terminated, with any byte values.
+ * `data` may be NULL when `size` is 0. Each function that returns one says who owns the bytes. */
 typedef struct rawhal_string {
   const char *data;
   size_t size;
@@ -47,7 +47,7 @@ typedef struct rawhal_string {
 #endif
 
 /* The rawhal_string_t of text that ends with a NUL. It points to the text, which stays the
- * caller's; NULL is empty. */
+ * caller's; NULL gives an empty string. */
 static inline rawhal_string_t rawhal_string(const char *text)
 {
   rawhal_string_t string = {text, text ? strlen(text) : 0};

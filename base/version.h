@@ -1,8 +1,8 @@
-/* rawhal/version.h: which rawhal this is.
+/* rawhal/version.h: the version of the headers and of the library.
  *
- * Until 1.0 a minor version may change the interface, and the shared library's name has it
- * (librawhal.so.0.2); a patch version adds nothing and takes nothing away. From 1.0 on only a major
- * version takes away.
+ * Before 1.0 a minor version may change the interface, so it is part of the shared library's name
+ * (librawhal.so.0.2); a patch version adds nothing and takes nothing away. From 1.0 on, only a
+ * major version takes anything away.
  *
  * Thread-safety: everything here is constant. */
 #ifndef RAWHAL_VERSION_H
@@ -17,7 +17,7 @@ RAWHAL_BEGIN
 #define RAWHAL_VERSION_MINOR 2
 #define RAWHAL_VERSION_PATCH 0
 
-/* Versions as numbers that compare, for #if too. */
+/* Versions as numbers that can be compared, also in #if. */
 #define RAWHAL_VERSION_NUMBER(major, minor, patch) ((major)*1000000 + (minor)*1000 + (patch))
 #define RAWHAL_VERSION                                                                             \
   RAWHAL_VERSION_NUMBER(RAWHAL_VERSION_MAJOR, RAWHAL_VERSION_MINOR, RAWHAL_VERSION_PATCH)

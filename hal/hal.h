@@ -8,9 +8,9 @@
  *                                                      -> rawhal_queue_create -> submit -> wait
  *
  * Ownership: buffers, executables and queues keep the runtime open. They may be destroyed in any
- * order, after their instance too, and while dispatches run; a buffer after those that use it.
- * Functions that destroy always succeed, and NULL is allowed. A process may end with all of it in
- * use.
+ * order, even after their instance and while dispatches run, but a buffer only after the dispatches
+ * that use it. Functions that destroy always succeed, and NULL is allowed. A process may end with
+ * all of it in use.
  *
  * Thread-safety: all functions are thread-safe unless they say otherwise; destroying an object
  * while another thread uses it is an error of the caller.
@@ -18,9 +18,9 @@
  * pthread_cancel(): no call is a cancellation point; a thread that is cancelled in one ends after
  * the call has returned. Cancellation must be deferred, as it is by default.
  *
- * fork(): a child cannot use devices its parent had open. Everything answers DEVICE_LOST there, or
- * 0 and NULL where there is no status, and destroying frees nothing of the parent's, which goes on.
- * A child of a process without an instance may make its own. */
+ * fork(): a child cannot use devices that its parent had open. Calls that have a status return
+ * DEVICE_LOST there, others 0 or NULL, and destroying frees nothing of the parent's, which is not
+ * affected. A child of a process without an instance may make its own. */
 #ifndef RAWHAL_HAL_H
 #define RAWHAL_HAL_H
 
@@ -59,16 +59,17 @@ typedef enum rawhal_backend {
 typedef struct rawhal_instance_options {
   size_t size; /* sizeof(rawhal_instance_options_t), or 0: see types.h */
   rawhal_backend_t backend;
-  /* Default: RAWHAL_RUNTIME_LIBRARY in the environment (not of a program with more rights than its
-   * user), else "libhsa-runtime64.so.1". */
+  /* Default: RAWHAL_RUNTIME_LIBRARY in the environment (ignored in a program with more rights than
+   * its user), else "libhsa-runtime64.so.1". */
   const char *runtime_library;
-  const char *softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY in the environment (not of a
-                                  program with more rights than its user), else rawhal/softgpu/ in
-                                  librawhal's folder, as installed; of a program with the static
-                                  library, in its own folder or its prefix's for libraries */
+  const char *softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY in the environment (ignored in
+                                  a program with more rights than its user), else rawhal/softgpu/
+                                  in librawhal's folder, as installed; for a program with the
+                                  static library, in its own folder or its prefix's folder of
+                                  libraries */
   const char *softgpu_options; /* "gpus=2,vram_mib=512,timeout_ms=1000"; names in softgpu's
-                                  documentation. They hold until the runtime ends, whichever
-                                  instance gave them; then they are what they were before */
+                                  documentation. They apply until the runtime ends, whichever
+                                  instance gave them, and are restored then */
   /* Quota and limits of every device, see limit.h; what is not set here comes from the environment.
    * Only for the instance that starts the runtime: INVALID_ARGUMENT when it runs already. */
   const rawhal_limit_config_t *limits;
@@ -84,19 +85,19 @@ typedef struct rawhal_instance_options {
   rawhal_log_fn *log;
   void *log_context;
   /* For the instance and all that is made with its devices, including the code objects that
-   * executables open; NULL: malloc(), or what the runtime runs with. Instances share it: another
-   * than the runtime's is INVALID_ARGUMENT when it runs already. */
+   * executables open; NULL: malloc(), or what the runtime runs with. Instances share it: one other
+   * than the runtime's is INVALID_ARGUMENT when that runs already. */
   const rawhal_allocator_t *allocator;
 } rawhal_instance_options_t;
 
 /* Opens the runtime. There is one runtime per process: instances share it, and all must agree on
  * the backend. `options` may be NULL. NOT_FOUND: no runtime library, no software GPU library, no
  * hardware; INVALID_ARGUMENT: contradictory or misspelt options or RAWHAL_DEVICE; UNSUPPORTED: a
- * chip that softgpu lists and cannot execute, or a runtime that is too old; OUT_OF_MEMORY; RUNTIME;
- * of limits, as rawhal_limit_config_environment() and rawhal_limiter_open(). */
+ * chip that softgpu lists but cannot execute, or a runtime that is too old; OUT_OF_MEMORY; RUNTIME;
+ * for limits, as rawhal_limit_config_environment() and rawhal_limiter_open(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_instance_create(
     const rawhal_instance_options_t *options, rawhal_instance_t **instance, rawhal_error_t *error);
-/* The runtime ends with the last of all that keeps it open: see "Ownership". */
+/* The runtime ends when nothing keeps it open any more: see "Ownership". */
 RAWHAL_API void rawhal_instance_destroy(rawhal_instance_t *instance);
 
 /* What RAWHAL_BACKEND_DEFAULT stands for in this environment, for tools that start programs: they
@@ -106,8 +107,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_backend_default(rawhal_backend_
                                                                  rawhal_error_t *error);
 
 /* Writes the path where instances find softgpu's library, for tools that use it without a device.
- * Absolute; `given` as softgpu_library above, may be NULL. NOT_FOUND: in none of its places;
- * OUT_OF_RANGE: longer than `size`. */
+ * Absolute; `given` as softgpu_library above, may be NULL. NOT_FOUND: it is in none of its places;
+ * OUT_OF_RANGE: the path is longer than `size`. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path,
                                                                       size_t size,
                                                                       rawhal_error_t *error);
@@ -126,7 +127,7 @@ rawhal_instance_find_device(const rawhal_instance_t *instance, uint64_t agent,
 
 /* Facts of a device, which do not change. */
 typedef struct rawhal_device_info {
-  char name[64];         /* as the runtime says it, "gfx90a" */
+  char name[64];         /* as the runtime reports it, "gfx90a" */
   char description[128]; /* one sentence; says plainly when the device is software */
   bool is_software;
   /* The processor whose code it executes. `name` is another where softgpu is listed as another
@@ -141,7 +142,7 @@ typedef struct rawhal_device_info {
   uint32_t max_grid_dim[3];
   uint32_t max_queue_packets;
   uint64_t agent; /* the handle of its hsa_agent_t */
-  /* Of what follows, what the runtime does not tell is 0, "" or -1. */
+  /* From here on, what the runtime does not report is 0, "" or -1. */
   char uuid[64]; /* "GPU-" and 16 digits */
   uint32_t pci_domain, pci_bus, pci_device, pci_function;
   uint32_t clock_mhz, memory_clock_mhz; /* at most */
@@ -154,8 +155,8 @@ typedef struct rawhal_device_info {
 /* Owned by the device. NULL for NULL. */
 RAWHAL_API const rawhal_device_info_t *rawhal_device_info(const rawhal_device_t *device);
 
-/* Whether the device can be given access to the peer's memory, by rawhal_buffer_allow(); to its own
- * it always has access. False for NULL. */
+/* Whether the device can be given access to the peer's memory, by rawhal_buffer_allow(); it always
+ * has access to its own. False for NULL. */
 RAWHAL_API bool rawhal_device_can_access(const rawhal_device_t *device,
                                          const rawhal_device_t *peer);
 
@@ -166,7 +167,7 @@ RAWHAL_API rawhal_limiter_t *rawhal_device_limiter(const rawhal_device_t *device
 /* ---- Memory ---- */
 
 /* How much of the device's memory this process can ever have, and how much it can still get, in
- * bytes: by the quota where there is one. Zeros for NULL and where the device is gone. */
+ * bytes, within the quota if there is one. Zeros for NULL and for a device that is gone. */
 RAWHAL_API void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total,
                                      uint64_t *available);
 
@@ -195,9 +196,9 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allocate(rawhal_device_t
  * Exactly the same bytes may be a buffer of several devices, each with an address for that device,
  * which may be the same; they are freed in any order.
  *
- * INVALID_ARGUMENT: overlaps a live buffer otherwise, or the device has no access; OUT_OF_RANGE:
- * beyond the allocation that the runtime knows; UNSUPPORTED: the runtime's host memory without a
- * host address; OUT_OF_MEMORY; QUOTA_EXCEEDED; RUNTIME. */
+ * INVALID_ARGUMENT: it overlaps a live buffer in any other way, or the device has no access;
+ * OUT_OF_RANGE: it ends beyond the allocation that the runtime knows; UNSUPPORTED: the runtime's
+ * host memory without a host address; OUT_OF_MEMORY; QUOTA_EXCEEDED; RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import(rawhal_device_t *device,
                                                                void *pointer, size_t size,
                                                                rawhal_buffer_t **buffer,
@@ -225,18 +226,18 @@ RAWHAL_API size_t rawhal_buffer_size(const rawhal_buffer_t *buffer);
 /* Host pointer of a RAWHAL_MEMORY_HOST buffer, else NULL; also NULL for NULL or a freed buffer. */
 RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
 
-/* Blocking copies, ordered with nothing but the caller: wait for dispatches first. Offsets and
- * sizes in bytes; OUT_OF_RANGE beyond a buffer, INVALID_ARGUMENT for overlapping ranges and for a
- * buffer that has been freed. Size 0 does nothing.
+/* Blocking copies, not ordered with what queues do: wait for dispatches first. Offsets and sizes in
+ * bytes; OUT_OF_RANGE beyond a buffer, INVALID_ARGUMENT for overlapping ranges and for a buffer
+ * that has been freed. Size 0 does nothing.
  *
- * Between the memory of two devices, that of `from` copies when it has access to `to`
- * (rawhal_buffer_allow()), else that of `to` when it has access to `from`, else both, through the
+ * Between the memory of two devices, the device of `from` copies if it has access to `to`
+ * (rawhal_buffer_allow()), else that of `to` if it has access to `from`, else both do, through the
  * host. The device that copies is charged.
  *
  * TIMED_OUT: the device took longer than copy_timeout_ns for a transfer. It may still carry it out:
- * the destination is undefined until it has. Until then copies of the device first wait for it, as
- * long again, and fail; freeing a buffer of the device waits a second, and then leaves the memory
- * allocated until the runtime ends. The caller's own memory is not touched after the call.
+ * the destination is undefined until it has. Until then copies of the device first wait for it, for
+ * as long again, and then fail; freeing a buffer of the device waits a second, and then leaves the
+ * memory allocated until the runtime ends. The caller's own memory is not touched after the call.
  * DEVICE_LOST: the device says that it failed. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer,
                                                               uint64_t offset, const void *data,
@@ -256,15 +257,15 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *bu
 
 /* ---- Memory of several processes ---- */
 
-/* The runtime's hsa_amd_ipc_memory_t: programs that use the runtime by themselves can use these
- * handles, and theirs can be used here. */
+/* The runtime's hsa_amd_ipc_memory_t: programs that use the runtime directly can use these handles,
+ * and theirs can be used here. */
 typedef struct rawhal_ipc_handle {
   unsigned char bytes[32];
 } rawhal_ipc_handle_t;
 
-/* Makes a handle of a device-local buffer, to be sent to other processes in any way. It is valid as
- * long as the buffer lives; on softgpu, processes that have imported it by then keep the memory.
- * Nothing should use the buffer during the call: softgpu waits up to 30 s for what does.
+/* Makes a handle of a device-local buffer, to be sent to other processes by any means. It is valid
+ * as long as the buffer lives; on softgpu, processes that have imported it by then keep the memory.
+ * Nothing should use the buffer during the call: softgpu waits up to 30 s for whatever does.
  * INVALID_ARGUMENT: an imported buffer; UNSUPPORTED: host memory (let both processes map one file,
  * and import that); RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_ipc(const rawhal_buffer_t *buffer,
@@ -273,10 +274,10 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_export_ipc(const rawhal_
 /* Makes a RAWHAL_MEMORY_DEVICE buffer, which `device` has access to, of the first `size` > 0 bytes
  * of another process's buffer, or of one of this process. All of the allocation, 2 MiB at least,
  * counts towards the quota as long as the buffer lives, and where it was allocated until it is
- * freed there. Processes must order their dispatches and copies between themselves.
- * OUT_OF_RANGE: more than is shared, which is whole pages of 4096 bytes, as far as the runtime says
- * so: 5.7 does not; QUOTA_EXCEEDED; RUNTIME: not a valid handle, the memory is gone, or it belongs
- * to another user. */
+ * freed there. Processes must order their dispatches and copies between themselves. OUT_OF_RANGE:
+ * more than is shared, which is whole pages of 4096 bytes, if the runtime reports that: 5.7 does
+ * not; QUOTA_EXCEEDED; RUNTIME: not a valid handle, the memory is gone, or it belongs to another
+ * user. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_buffer_import_ipc(rawhal_device_t *device, const rawhal_ipc_handle_t *handle, size_t size,
                          rawhal_buffer_t **buffer, rawhal_error_t *error);
@@ -307,8 +308,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import_dmabuf(rawhal_dev
  * UNSUPPORTED (not safe to load, with the reason); afterwards: RUNTIME with the loader's reason;
  * QUOTA_EXCEEDED, as code takes device memory; OUT_OF_MEMORY.
  *
- * The same bytes are loaded once per device: loading them again gives the same executable, to be
- * destroyed as often. Devices share the copy. */
+ * The same bytes are loaded once per device: loading them again gives the same executable, which
+ * must be destroyed as often. Devices share the copy. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_load(rawhal_device_t *device,
                                                                  const rawhal_hsaco_t *hsaco,
                                                                  rawhal_executable_t **executable,
@@ -351,8 +352,8 @@ rawhal_executable_load_with(rawhal_device_t *device, const rawhal_hsaco_t *hsaco
 /* Zero-initialise, then set what should differ. Everything is read during the call only. */
 typedef struct rawhal_open_options {
   size_t size; /* sizeof(rawhal_open_options_t), or 0: see types.h */
-  const rawhal_container_options_t *container; /* how the carrier is read; NULL: as by default */
-  const rawhal_hsaco_options_t *hsaco;         /* the same of the object in it */
+  const rawhal_container_options_t *container; /* how the carrier is read; NULL: the defaults */
+  const rawhal_hsaco_options_t *hsaco;         /* the same for the object in it */
   rawhal_string_t kernel; /* must be in the object; empty: there is one object for the device */
   const rawhal_external_t *externals; /* as rawhal_executable_options_t */
   size_t external_count, external_size;
@@ -363,7 +364,7 @@ typedef struct rawhal_open_options {
  * used after the call. Fails as rawhal_container_open(), _select(), rawhal_hsaco_open() and
  * rawhal_executable_load_with(): TARGET_MISMATCH lists what was there. AMBIGUOUS: several objects
  * are equally good and hold different code, as in libraries of several translation units, and no
- * `kernel` is named. NOT_FOUND: none of those has it. */
+ * `kernel` is named. NOT_FOUND: none of them has that kernel. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_open(
     rawhal_device_t *device, const void *bytes, size_t size, const rawhal_open_options_t *options,
     rawhal_executable_t **executable, rawhal_error_t *error);
@@ -371,13 +372,13 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_open_file(
     rawhal_device_t *device, const char *path, const rawhal_open_options_t *options,
     rawhal_executable_t **executable, rawhal_error_t *error);
 
-/* The facts of what is loaded, of the executable's own copy of the object. Owned by the executable.
+/* The facts of what is loaded: of the executable's own copy of the object. Owned by the executable.
  * NULL for NULL. */
 RAWHAL_API const rawhal_hsaco_t *rawhal_executable_hsaco(const rawhal_executable_t *executable);
 
-/* What the runtime was given. It is the object's bytes, unless the runtime does not know what their
- * ELF header says: a copy then, with another header and otherwise the same, and no file. (A copy,
- * too, of an object linked with --emit-relocs, without those relocations: `relabelled` is false.)
+/* What the runtime was given: the object's bytes or, if the runtime does not know what their ELF
+ * header says, a copy that differs in its header only, and no file. (An object linked with
+ * --emit-relocs is copied, too, without those relocations; `relabelled` is then false.)
  *  - The processor is the one that softgpu is listed as (see rawhal_device_info_t).
  *  - An object of version 6 becomes one of version 5, when the runtime has refused it and it is not
  *    for a generic target: nothing else in it needs version 6. */
@@ -392,21 +393,22 @@ rawhal_executable_info(const rawhal_executable_t *executable);
 
 /* Its kernels must not be submitted or recorded any more. What is submitted or recorded may go on:
  * the code leaves the device after the last such dispatch has finished, or its queue or recording
- * is destroyed; this call does not wait for it. Whether code can go is checked whenever a queue,
- * recording or executable is destroyed, an executable is loaded, or a buffer is allocated. */
+ * is destroyed; this call does not wait for it. Whether code can be unloaded is checked whenever a
+ * queue, recording or executable is destroyed, an executable is loaded, or a buffer is allocated.
+ */
 RAWHAL_API void rawhal_executable_destroy(rawhal_executable_t *executable);
 
 /* Finds a kernel by `.name` or symbol, and compiles its layout; owned by the executable, the same
- * pointer every time. `stated_size`: kernarg bytes of a kernel whose facts do not tell, else 0 (see
- * rawhal_kernarg_layout_create(), as which it fails, too). NOT_FOUND; UNSUPPORTED: an unusable
- * kernel, with the reason. */
+ * pointer every time. `stated_size`: kernarg bytes of a kernel whose facts do not state them, else
+ * 0 (see rawhal_kernarg_layout_create(), whose errors it also has). NOT_FOUND; UNSUPPORTED: an
+ * unusable kernel, with the reason. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_kernel(
     rawhal_executable_t *executable, rawhal_string_t name, uint32_t stated_size,
     const rawhal_device_kernel_t **kernel, rawhal_error_t *error);
 
-/* Where an exported variable is on the device, and its size in bytes, by its name in the object; of
- * one that was supplied, the address that was, and 0 bytes. `address` and `size` may be NULL. The
- * address is valid, and rawhal_buffer_import() can make it a buffer, until the executable is
+/* Where an exported variable is on the device, and its size in bytes, by its name in the object;
+ * for one that was supplied, the address supplied, and 0 bytes. `address` and `size` may be NULL.
+ * The address is valid, and rawhal_buffer_import() can make it a buffer, until the executable is
  * destroyed. NOT_FOUND. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_executable_variable(const rawhal_executable_t *executable, rawhal_string_t name,
@@ -414,8 +416,8 @@ rawhal_executable_variable(const rawhal_executable_t *executable, rawhal_string_
 
 /* ---- Queues: everything else is in queue.h ---- */
 
-/* `options` may be NULL; their comments have their errors. OUT_OF_MEMORY, also for want of HSA
- * signals or queues; RUNTIME; DEVICE_LOST: the device is the parent's. */
+/* `options` may be NULL; the comments of its members say what errors they cause. OUT_OF_MEMORY,
+ * also for want of HSA signals or queues; RUNTIME; DEVICE_LOST: the device is the parent's. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *device,
                                                               const rawhal_queue_options_t *options,
                                                               rawhal_queue_t **queue,
@@ -425,22 +427,22 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *d
  *
  * Each is a submission of a queue, with a ticket: it begins when all that was submitted before has
  * finished, and what is submitted later, OVERLAP or not, begins when it has. The device's DMA
- * engines carry it out, concurrently with the kernels of other queues; it has a timing (of a fill
- * above 512 KiB: its last piece's), is charged to the device's limits like a kernel, and takes two
- * packets. The program's thread does not wait for the device.
+ * engines carry it out, concurrently with the kernels of other queues; it has a timing (for a fill
+ * above 512 KiB, that of its last piece), is charged to the device's limits like a kernel, and
+ * takes two packets. The program's thread does not wait for the device.
  *
- * A device has few engines, on softgpu one for what comes from the host and one for what comes from
- * the device, for all queues and the blocking copies; each carries copies out in the order in which
- * they were submitted: one whose queue is held up holds up those after it, of other queues as well.
- * So a queue's copy must not wait for what happens only after a later copy of another queue, be it
- * by a signal, a kernel that waits for memory, or the host: neither would begin.
+ * A device has few engines for all queues and the blocking copies (softgpu has one for what comes
+ * from the host and one for what comes from the device). Each carries copies out in the order in
+ * which they were submitted: a copy whose queue is held up holds up those after it, even of other
+ * queues. So a copy must not wait, by a signal, a kernel that waits for memory, or the host, for
+ * what happens only after a later copy of another queue: neither would begin.
  *
  * Buffers must belong to the queue's device, or it must have access (rawhal_buffer_allow()), and
  * must not be freed before the ticket has finished. Offsets and sizes in bytes; size 0 is a marker.
- * Errors as those of rawhal_queue_submit() and of the blocking call of that name. RUNTIME: the
- * runtime did not start the copy; its place in the queue is used up. rawhal_queue_wait() and
- * callbacks say DEVICE_LOST when the device says that it failed, as long as rawhal_queue_timing()
- * would have its times. `ticket` may be NULL. */
+ * Fails as rawhal_queue_submit() and the blocking call of that name. RUNTIME: the runtime did not
+ * start the copy; its place in the queue is used up. rawhal_queue_wait() and callbacks report
+ * DEVICE_LOST when the device says that it failed, as long as rawhal_queue_timing() would have its
+ * times. `ticket` may be NULL. */
 
 /* A copy of `bytes` from one buffer to another, or within one where the ranges do not overlap. */
 typedef struct rawhal_copy {
@@ -464,10 +466,11 @@ rawhal_queue_fill(rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offse
                   size_t size, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
 /* Copies from and to the program's memory. What the HSA runtime allocated (rawhal_buffer_host()) is
  * used in place, and must not change until the ticket has finished. Other memory goes through host
- * memory of the same size, allocated until then: OUT_OF_MEMORY. What is written may be reused when
- * the call has returned; what is read is there when rawhal_queue_wait() or a callback says that
- * this ticket, or a later one of this same queue, has finished, and must stay allocated until then
- * or until the queue is destroyed. Import as a buffer what is large or used often, and copy. */
+ * memory of the same size, allocated until then: OUT_OF_MEMORY. The source of a write may be reused
+ * when the call has returned. What is read is there when rawhal_queue_wait() or a callback says
+ * that this ticket, or a later one of this same queue, has finished, and its memory must stay
+ * allocated until then or until the queue is destroyed. Memory that is large or used often is
+ * better imported as a buffer and copied. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_write(
     rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset, const void *data, size_t size,
     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);

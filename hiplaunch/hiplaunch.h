@@ -12,7 +12,8 @@ RAWHAL_BEGIN
 
 /* Why the last call of this thread that failed did so, in a line: which kernel, which argument,
  * which numbers. Empty when none has failed. Valid until the thread's next call that fails;
- * hipGetLastError() leaves it. RAWHAL_LOG=error in the environment has the same lines on stderr. */
+ * hipGetLastError() does not clear it. RAWHAL_LOG=error in the environment prints the same lines on
+ * stderr. */
 RAWHAL_API const char *hipRawhalLastMessage(void);
 
 RAWHAL_END

@@ -1,12 +1,12 @@
-/* rawhal/container.h: finding the code objects inside whatever carries them.
+/* rawhal/container.h: finding the code objects in whatever carries them.
  *
  * A container is a range of bytes or a file: a bare code object, a clang offload bundle, compressed
  * (CCOB) or not, an offload binary (clang-offload-packager's), a kpack archive (ROCm's KPAK,
  * compressed or not), a host executable, library or object with code objects in its sections
  * (.hip_fatbin, .llvm.offloading, __CLANG_OFFLOAD_BUNDLE__...), or an ar archive of any of these.
  * They may nest, five deep. Each code object found gets an exact, bounded extent; nothing outside
- * of the caller's bytes is read. Ownership and thread-safety are those of rawhal_hsaco_t: entries
- * and strings live until close, everything is immutable after open. */
+ * the caller's bytes is read. Ownership and thread-safety are those of rawhal_hsaco_t: entries and
+ * strings live until close, everything is immutable after open. */
 #ifndef RAWHAL_CONTAINER_H
 #define RAWHAL_CONTAINER_H
 
@@ -19,9 +19,9 @@ typedef struct rawhal_container rawhal_container_t;
 
 enum {
   RAWHAL_CONTAINER_COPY = 1u << 0, /* keep a private copy of the bytes */
-  /* Of what is compressed, keep unpacked only what is being read: a library may unpack to many
-   * times its size, bundle after bundle. The bytes of unpacked objects are then had by
-   * rawhal_container_read() alone. */
+  /* Of compressed data, keep unpacked only what is being read: a library may unpack to many times
+   * its size, bundle after bundle. Only rawhal_container_read() then gives the bytes of unpacked
+   * objects. */
   RAWHAL_CONTAINER_HOLD_ONE = 1u << 1,
 };
 
@@ -31,19 +31,20 @@ typedef struct rawhal_container_options {
   uint32_t max_objects;        /* and blobs of a kpack archive; default 65,536 */
   uint32_t max_bundle_entries; /* of one bundle; default 256 */
   uint64_t max_file_bytes;     /* default 4 GiB */
-  uint64_t max_unpacked_bytes; /* held at once of what is compressed, with its compressed bytes; 1
-                                  GiB. Without HOLD_ONE, that is all of it */
+  uint64_t max_unpacked_bytes; /* unpacked and held at once, with the compressed bytes; default 1
+                                  GiB. Without HOLD_ONE, that is all that is unpacked */
   uint32_t flags;
   const rawhal_allocator_t *allocator; /* NULL: malloc() */
-  uint64_t max_unpacked_total; /* while it is opened, the same of all that is unpacked; 16 GiB */
+  uint64_t max_unpacked_total; /* unpacked in all while it is opened, with the compressed bytes;
+                                  default 16 GiB */
 } rawhal_container_options_t;
 
 /* A code object that was found. */
 typedef struct rawhal_container_object {
-  rawhal_bytes_t bytes; /* exactly one ELF code object; `data` is NULL where it is unpacked and only
-                           one is held: rawhal_container_read() */
+  rawhal_bytes_t bytes; /* exactly one ELF code object; `data` is NULL if it was unpacked, with
+                           HOLD_ONE: use rawhal_container_read() */
   uint64_t offset;    /* of its first byte in the container, or of the bytes it was unpacked from */
-  bool unpacked;      /* bytes are a copy that was unpacked, and live until close */
+  bool unpacked;      /* `bytes` were unpacked; without HOLD_ONE they live until close */
   rawhal_string_t id; /* of the bundle entry ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack-") or offload
                          binary ("amdgcn-amd-amdhsa--gfx90a:xnack-"); the target id a kpack archive
                          lists it under ("gfx90a:xnack-"); else empty */
@@ -53,46 +54,47 @@ typedef struct rawhal_container_object {
   rawhal_target_t target; /* from the object's e_flags */
   bool readable; /* its ELF header is that of an AMDGPU code object; else why_not says what it is */
   rawhal_string_t why_not;
-  rawhal_string_t member; /* of an ar archive, the member that it is or stands in ("scale.o"); else
-                             empty */
+  rawhal_string_t member; /* in an ar archive, the member that it is or is part of ("scale.o");
+                             else empty */
 } rawhal_container_object_t;
 
 /* Finds the code objects in `bytes`, which must stay alive and unchanged until close unless
  * RAWHAL_CONTAINER_COPY is given. `options` may be NULL. INVALID_ARGUMENT (an unknown flag),
  * MALFORMED, UNSUPPORTED (a recognised carrier that rawhal does not read, or a host file whose code
- * objects are in kpack archives: the message says in which), NOT_FOUND (it carries no code
- * objects), CAP_EXCEEDED (an option, or the work), OUT_OF_MEMORY.
+ * objects are in kpack archives: the message names them), NOT_FOUND (it carries no code objects),
+ * CAP_EXCEEDED (an option, or the work), OUT_OF_MEMORY.
  *
- * What reading costs grows with the bytes of the container and those that are unpacked from it, and
- * with nothing else: whatever is in them, 100 MB take less than a second of a processor like those
- * docs/performance.md's figures are from. Where entries or sections name the same bytes again and
- * again, or compressed blocks and table entries by the million hold next to nothing, reading ends
- * with CAP_EXCEEDED. The work is counted, not timed, so that this happens to a file always or
- * never. Also, the sizes of all objects listed come to at most 64 times those bytes, which bounds
- * the cost of opening them all. */
+ * The cost of reading grows with the bytes of the container and those unpacked from it, and with
+ * nothing else: whatever they contain, 100 MB take less than a second on a processor like those of
+ * docs/performance.md. If entries or sections name the same bytes again and again, or millions of
+ * compressed blocks or table entries hold next to nothing, reading ends with CAP_EXCEEDED. The work
+ * is counted, not timed, so for any one file this happens always or never. Also, the sizes of all
+ * objects listed add up to at most 64 times those bytes, which bounds the cost of opening them all.
+ */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open(const void *bytes, size_t size, const rawhal_container_options_t *options,
                       rawhal_container_t **container, rawhal_error_t *error);
 
-/* The same for a file. It is mapped until close: what is written to it later shows, and cutting it
- * makes reading what was cut fatal (SIGBUS), in here and wherever an object's bytes are used. Where
- * others may write to it, RAWHAL_CONTAINER_COPY reads it instead, once, all of it: a copy takes the
- * file's size of memory, a mapping what is touched. Neither keeps the file open. Also NOT_FOUND,
- * and INVALID_ARGUMENT when it cannot be opened, is not a regular file, or was cut meanwhile.
+/* The same for a file. It is mapped until close: later writes to it are seen, and if it is
+ * truncated, reading past its new end is fatal (SIGBUS), in the library and wherever an object's
+ * bytes are used. If others may write to it, use RAWHAL_CONTAINER_COPY, which reads all of it once
+ * instead: a copy takes as much memory as the file has bytes, a mapping only what is touched.
+ * Neither keeps the file open. Also NOT_FOUND, and INVALID_ARGUMENT if it cannot be opened, is not
+ * a regular file, or was truncated meanwhile.
  *
- * The library itself opens no code object's file but by this call and rawhal_hsaco_open_file(), and
- * neither copies unless it is told to; the rawhal command tells it to. */
+ * The library itself opens a code object's file by no other call than this one and
+ * rawhal_hsaco_open_file(), and neither copies unless told to; the rawhal command tells them to. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open_file(const char *path, const rawhal_container_options_t *options,
                            rawhal_container_t **container, rawhal_error_t *error);
 
 /* Measures an image in memory that comes without a size, such as programs hand to
- * hipModuleLoadData(): how many bytes it has by its own headers. `readable` bytes at `image` may be
- * read, and nothing else is; `options` as above, may be NULL. It is one carrier, or one code
- * object: what follows directly after it is not counted. Of a code object, the furthest end of its
- * tables, segments and sections; of a bundle, of its entries; of an offload binary and of a
- * compressed bundle, what they say. A compressed bundle of version 1 says nothing, and zlib's are
- * unpacked to find their end.
+ * hipModuleLoadData(): how many bytes it has according to its own headers. `readable` bytes at
+ * `image` may be read, and nothing else is; `options` as above, may be NULL. It is one carrier, or
+ * one code object: what follows it directly is not counted. A code object ends where the last of
+ * its tables, segments and sections does, a bundle where the last of its entries does; an offload
+ * binary and a compressed bundle state their size. A compressed bundle of version 1 does not; if it
+ * was compressed by zlib, it is unpacked to find its end.
  *
  * INVALID_ARGUMENT; MALFORMED: it does not start like any known carrier, contradicts itself, or
  * ends after the `readable` bytes; UNSUPPORTED: archives, kpack archives, bitcode and wrappers do
@@ -101,10 +103,10 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_container_measure(
     const void *image, size_t readable, const rawhal_container_options_t *options, size_t *size,
     rawhal_error_t *error);
 
-/* Measures and opens an image in memory of this process. What may be read is what /proc/self/maps
- * says is mapped there without a gap; of a mapped file, none of that may lie beyond the file's end
- * (SIGBUS). Nothing may be unmapped meanwhile. Fails as rawhal_container_measure() and
- * rawhal_container_open(); INVALID_ARGUMENT: nothing readable is at `image`; NOT_FOUND: no
+/* Measures and opens an image in memory of this process. All that /proc/self/maps shows as mapped
+ * there without a gap may be read; no part of it that maps a file may lie beyond the file's end
+ * (SIGBUS). None of it may be unmapped meanwhile. Fails as rawhal_container_measure() and
+ * rawhal_container_open() do; INVALID_ARGUMENT: nothing readable is at `image`; NOT_FOUND: no
  * /proc/self/maps. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_container_open_image(const void *image, const rawhal_container_options_t *options,
@@ -121,10 +123,11 @@ RAWHAL_API size_t rawhal_container_count(const rawhal_container_t *container);
 RAWHAL_API const rawhal_container_object_t *
 rawhal_container_object(const rawhal_container_t *container, size_t index);
 
-/* The bytes of an object, of containers of every kind. Of one that is unpacked, with HOLD_ONE, they
- * live until the next such call or close, and are unpacked again unless they are those of the last
- * call's bundle: read in order, each bundle is unpacked twice in all. Not thread-safe then.
- * INVALID_ARGUMENT; MALFORMED: the file was changed meanwhile; CAP_EXCEEDED, OUT_OF_MEMORY. */
+/* The bytes of an object, in any kind of container. With HOLD_ONE, those of an unpacked object live
+ * until the next such call or close, and are unpacked again unless they belong to the last call's
+ * bundle: if objects are read in order, each bundle is unpacked twice in all. Not thread-safe with
+ * HOLD_ONE. INVALID_ARGUMENT; MALFORMED: the file has changed meanwhile; CAP_EXCEEDED,
+ * OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_container_read(rawhal_container_t *container,
                                                                 size_t index, rawhal_bytes_t *bytes,
                                                                 rawhal_error_t *error);

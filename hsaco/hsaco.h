@@ -71,9 +71,9 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
 /* Facts of the whole object.
  *
  * `loadable` is a promise about ROCr's loader, 5.2.3 and later, which trusts most of what it reads:
- * it neither crashes on these bytes nor reads outside of them, accepts them, and finds the usable
- * kernels and the exported variables with the sizes given here. What the bytes alone do not decide
- * may still be refused:
+ * it neither crashes on these bytes nor reads outside them, accepts them, and finds the usable
+ * kernels and the exported variables with the sizes given here. An object may still be refused for
+ * what its bytes alone do not decide:
  *   hsa_status_t                           because
  *   INCOMPATIBLE_ARGUMENTS                 the device is another target: rawhal_target_match()
  *   INVALID_ISA_NAME, INVALID_CODE_OBJECT  the same, and the runtime does not know the processor
@@ -88,11 +88,12 @@ RAWHAL_API void rawhal_hsaco_close(rawhal_hsaco_t *hsaco);
  *                                          define (an absolute number without a type is none) and
  *                                          that was not supplied before
  *   OUT_OF_RESOURCES                       no memory for the span of the segments (up to 1 GiB)
- * The verdict is stricter than the loader where the loader takes objects that are not sound: symbol
- * tables and string tables that do not fit together, sections outside of the file, reserved
+ * The verdict is stricter than the loader where the loader accepts objects that are not sound:
+ * symbol tables and string tables that do not fit together, sections outside the file, reserved
  * bindings, relocations that it silently skips or gets wrong (such as one with an addend to a
- * symbol that is not supplied) or that change a kernel's descriptor. Where a kernel starts is not
- * the loader's business: one whose entry is no code is unusable, and the others can be loaded. */
+ * symbol that is not supplied) or that change a kernel's descriptor. The loader does not check
+ * where a kernel starts: one whose entry is not code is unusable, and the object can be loaded for
+ * the others. */
 typedef struct rawhal_hsaco_info {
   rawhal_bytes_t bytes;         /* the object itself */
   uint32_t code_object_version; /* 3..6 */
@@ -108,7 +109,7 @@ typedef struct rawhal_hsaco_info {
   rawhal_string_t metadata_target; /* amdhsa.target of the first note that has one; may be empty */
   size_t kernel_count, printf_count, diagnostic_count, segment_count, symbol_count,
       relocation_count;
-  bool loadable; /* the HSA loader can be given it: see above; why not is also a diagnostic */
+  bool loadable; /* the HSA loader can be given it: see above; if not, a diagnostic says why, too */
   rawhal_string_t not_loadable_reason; /* empty when loadable; the rule and its two numbers; owned
                                           by the object */
 } rawhal_hsaco_info_t;
@@ -220,15 +221,15 @@ enum {
   RAWHAL_ARGUMENT_PIPE = 1u << 3,
 };
 
-/* What few arguments have and few readers want. Arguments of one kind that have nothing but the
- * kind share one. */
+/* What few arguments have and few readers want. Arguments of one kind with nothing but that kind
+ * share one. */
 typedef struct rawhal_argument_detail {
   rawhal_string_t value_kind_text;       /* `.value_kind` as it is spelled */
   rawhal_string_t type_name, value_type; /* empty when absent */
   uint32_t pointee_align;                /* bytes, 0 when absent */
 } rawhal_argument_detail_t;
 
-/* One argument of a kernel, as its metadata has it. */
+/* One argument of a kernel, as its metadata describes it. */
 typedef struct rawhal_argument {
   rawhal_string_t name;                   /* empty when absent */
   const rawhal_argument_detail_t *detail; /* never NULL */
@@ -266,13 +267,13 @@ typedef struct rawhal_kernel {
   rawhal_string_t language, vec_type_hint, device_enqueue_symbol, kind;
   bool uses_dynamic_stack, workgroup_processor_mode, uniform_work_group_size;
   rawhal_bytes_t metadata; /* the kernel's own msgpack map, for readers that want it verbatim */
-  const rawhal_hsaco_t *object; /* that has it; NULL for a kernel that the caller made up */
+  const rawhal_hsaco_t *object; /* that contains it; NULL for a kernel that the caller made up */
 } rawhal_kernel_t;
 
 /* NULL when index >= kernel_count. Kernels with metadata come first, in file order. */
 RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_kernel(const rawhal_hsaco_t *hsaco, size_t index);
 
-/* By `.name` or by symbol ("NAME.kd"); NULL when there is none. O(1). */
+/* Finds a kernel by `.name` or by symbol ("NAME.kd"); NULL when there is none. O(1). */
 RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t *hsaco,
                                                            rawhal_string_t name);
 
@@ -281,9 +282,9 @@ RAWHAL_API const rawhal_kernel_t *rawhal_hsaco_find_kernel(const rawhal_hsaco_t 
 /* Writes all metadata of the object as one JSON value: AMDGPUUsage's keys without the leading dot
  * (and without "amdhsa." at the root: version, target, printf, kernels; the last two always lists),
  * in file order, unknown keys included, notes merged. Bytes of a string that are not UTF-8 become
- * U+0080..U+00FF; a map or an array that stands as a key becomes "?". Each kernel begins a line,
- * and each key behind the kernels, which come first; there are no other lines. `write` gets the
- * text in pieces, in order, and returns false to stop (INVALID_ARGUMENT). */
+ * U+0080..U+00FF; a map or an array used as a key becomes "?". Kernels come first; each of them
+ * begins a line, and so does each key after them, and nothing else does. `write` gets the text in
+ * pieces, in order, and returns false to stop (INVALID_ARGUMENT). */
 typedef bool rawhal_write_fn(void *context, const char *text, size_t size);
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_hsaco_metadata_json(const rawhal_hsaco_t *hsaco,
                                                                      rawhal_write_fn *write,
@@ -313,11 +314,11 @@ RAWHAL_API const rawhal_segment_t *rawhal_hsaco_segment(const rawhal_hsaco_t *hs
 typedef enum rawhal_symbol_kind {
   RAWHAL_SYMBOL_KERNEL = 0, /* NAME.kd */
   RAWHAL_SYMBOL_FUNCTION = 1,
-  RAWHAL_SYMBOL_VARIABLE = 2, /* exported data; `defined` false: to be supplied before loading */
+  RAWHAL_SYMBOL_VARIABLE = 2, /* exported data; unless `defined`, to be supplied before loading */
   RAWHAL_SYMBOL_OTHER = 3,
 } rawhal_symbol_kind_t;
 
-/* A global or weak symbol with a name, of .symtab, or of .dynsym where there is no .symtab. */
+/* A global or weak symbol that has a name, from .symtab or, if there is none, from .dynsym. */
 typedef struct rawhal_symbol {
   rawhal_string_t name;
   uint64_t address, size; /* st_value; bytes */
@@ -327,8 +328,8 @@ typedef struct rawhal_symbol {
 /* In the order of the table. NULL when index >= symbol_count. */
 RAWHAL_API const rawhal_symbol_t *rawhal_hsaco_symbol(const rawhal_hsaco_t *hsaco, size_t index);
 
-/* An entry of a SHT_RELA section (AMDGPUUsage, "Relocation Records"), but of a linked object's
- * those that were kept for a linker (--emit-relocs). */
+/* An entry of a SHT_RELA section (AMDGPUUsage, "Relocation Records"), except those of a linked
+ * object that were kept for a linker (--emit-relocs). */
 typedef struct rawhal_relocation {
   uint64_t address; /* of the field; in a relocatable object, offset in the section it is for */
   int64_t addend;
@@ -337,7 +338,7 @@ typedef struct rawhal_relocation {
   bool external; /* the symbol is a variable that is not in this object: it must be supplied
                     before loading, see rawhal_executable_load_with() */
 } rawhal_relocation_t;
-/* In file order of the sections' headers. NULL when index >= relocation_count. */
+/* In the order of the section headers. NULL when index >= relocation_count. */
 RAWHAL_API const rawhal_relocation_t *rawhal_hsaco_relocation(const rawhal_hsaco_t *hsaco,
                                                               size_t index);
 
@@ -350,8 +351,8 @@ typedef enum rawhal_severity {
   RAWHAL_SEVERITY_ERROR = 2,   /* something here cannot be used: a kernel, or loading the object */
 } rawhal_severity_t;
 
-/* Something odd about an object that opened all the same. What many kernels have is said once, with
- * their number. */
+/* Something odd about an object that opened all the same. What many kernels share is reported once,
+ * with their number. */
 typedef struct rawhal_diagnostic {
   rawhal_severity_t severity;
   rawhal_string_t kernel;  /* the first it is about; empty when it is about the object */

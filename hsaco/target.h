@@ -17,7 +17,7 @@ typedef enum rawhal_feature {
   RAWHAL_FEATURE_ON = 3,
 } rawhal_feature_t;
 
-/* A processor and its feature settings: of a code object, or of a device. */
+/* A processor and its feature settings, of a code object or a device. */
 typedef struct rawhal_target {
   uint32_t machine;         /* EF_AMDGPU_MACH value; unknown numbers are kept */
   uint32_t generic_version; /* 1..255 for generic targets (code object V6), else 0 */
@@ -36,10 +36,10 @@ enum {
 };
 
 /* Reads a target id: "gfx90a:sramecc+:xnack-", with or without an "amdgcn-amd-amdhsa--" style
- * prefix; or a triple that names the processor as LLVM does since 2026-07: "amdgpu9.0a",
+ * prefix; or a triple that names the processor as LLVM has done since 2026-07: "amdgpu9.0a",
  * "amdgpu9.0a-amd-amdhsa:xnack-", "amdgpu9.4-amd-amdhsa--gfx942". Features that are not named are
- * ANY where the processor has them. Fails with INVALID_ARGUMENT (syntax, a feature twice or one the
- * processor does not have) or NOT_FOUND (no such processor). */
+ * ANY where the processor has them. Fails with INVALID_ARGUMENT (syntax, a feature given twice or
+ * one that the processor does not have) or NOT_FOUND (no such processor). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_target_parse(rawhal_string_t text,
                                                               rawhal_target_t *target,
                                                               rawhal_error_t *error);
@@ -50,12 +50,12 @@ RAWHAL_API void rawhal_target_from_flags(uint32_t e_flags, uint32_t abi_version,
                                          rawhal_target_t *target);
 
 /* Writes the canonical id without prefix ("gfx90a:sramecc+:xnack-", "mach-0xfe" when unknown) like
- * snprintf: never beyond `size`, always terminated when size > 0; returns the length the whole text
- * has. */
+ * snprintf: never beyond `size`, always terminated when size > 0; returns the length of the whole
+ * text. */
 RAWHAL_API size_t rawhal_target_format(const rawhal_target_t *target, char *buffer, size_t size);
 
-/* Can `device` (a concrete processor with ON/OFF settings) run `object`? RAWHAL_MISMATCH_* bits, 0
- * = yes. */
+/* Can `device` (a concrete processor with ON/OFF settings) run `object`? Returns RAWHAL_MISMATCH_*
+ * bits, 0 = it can. */
 RAWHAL_API uint32_t rawhal_target_match(const rawhal_target_t *object,
                                         const rawhal_target_t *device);
 

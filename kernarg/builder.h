@@ -8,13 +8,13 @@
  *   dispatch.blob = blob.data, dispatch.blob_size = blob.size;
  *
  * A value is placed where a C struct would have it: after the previous one, at the next multiple of
- * its type's alignment, with zeros between. It must be the kernel's next visible argument, in order
- * of offsets: have its offset, its size, its name where both have one, and be a pointer where that
- * is one. What does not fit is refused with the argument's index in metadata order, its name and
- * both numbers. The first failure stays: later calls do nothing, and rawhal_builder_finish()
- * reports it, so that only its result needs to be checked.
+ * its type's alignment, with zeros between. It must match the kernel's next visible argument, in
+ * order of offsets: have its offset, its size, its name if both have one, and be a pointer if that
+ * is one. A value that does not match is refused with the argument's index in metadata order, its
+ * name and both numbers. The first failure stays: later calls do nothing, and
+ * rawhal_builder_finish() reports it, so that only its result needs to be checked.
  *
- * Where a layout knows only a size, values must lie within it. Without a layout nothing is checked.
+ * If the layout knows only a size, values must lie within it. Without a layout nothing is checked.
  *
  * Blocks: grouped kernels read their arguments from device memory, one block for each group.
  * rawhal_builder_next() begins another block; all of them are written to a buffer, say by
@@ -47,52 +47,52 @@ typedef struct rawhal_builder_options {
   size_t memory_size;
   size_t stride; /* from block to block, in bytes; 0: that of an array of the struct, which is the
                     first block's size rounded up to its largest alignment and `alignment` */
-  size_t alignment; /* of blocks, a power of two; 0: what is in them decides. */
+  size_t alignment; /* of blocks, a power of two; 0: their contents decide. */
   uint32_t flags;
-  const rawhal_allocator_t *allocator; /* NULL: the layout's, without one malloc() */
+  const rawhal_allocator_t *allocator; /* NULL: the layout's or, if there is none, malloc() */
 } rawhal_builder_options_t;
 
-/* `layout` may be NULL, and must outlive the builder; so may `options`. INVALID_ARGUMENT: a flag
- * that is unknown or has no arguments to go by, an alignment that is not a power of two, a stride
- * that is not a multiple of it, or memory that is NULL and has a size. OUT_OF_MEMORY. */
+/* `layout` must outlive the builder; it and `options` may be NULL. INVALID_ARGUMENT: an unknown
+ * flag, RAWHAL_BUILDER_PLACE without known arguments, an alignment that is not a power of two, a
+ * stride that is not a multiple of it, or memory that is NULL and has a size. OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_builder_create(
     const rawhal_kernarg_layout_t *layout, const rawhal_builder_options_t *options,
     rawhal_builder_t **builder, rawhal_error_t *error);
-/* Frees it with its own memory, and what rawhal_builder_finish() gave out of that. NULL is allowed.
- */
+/* Frees it with its own memory, including what rawhal_builder_finish() returned from it. NULL is
+ * allowed. */
 RAWHAL_API void rawhal_builder_destroy(rawhal_builder_t *builder);
 
-/* Empties it, and forgets a failure. Its memory stays for the next blob, which then takes no
+/* Empties it, and forgets a failure. Its memory is kept for the next blob, which needs no
  * allocation unless it is longer. */
 RAWHAL_API void rawhal_builder_reset(rawhal_builder_t *builder);
 
 /* What an appended value is. */
 typedef enum rawhal_builder_kind {
   RAWHAL_BUILDER_ANY = 0,     /* may be either: uint64_t is also how device addresses are given */
-  RAWHAL_BUILDER_VALUE = 1,   /* for no argument that is an address */
-  RAWHAL_BUILDER_POINTER = 2, /* for no argument that is passed by value, nor an LDS offset */
+  RAWHAL_BUILDER_VALUE = 1,   /* not for an argument that is an address */
+  RAWHAL_BUILDER_POINTER = 2, /* not for an argument that is passed by value or is an LDS offset */
 } rawhal_builder_kind_t;
 
 /* Appends `size` bytes at the next multiple of `alignment`, a power of two. `name` may be empty.
  * INVALID_ARGUMENT: it is not the kernel's next argument, or the call is wrong. OUT_OF_RANGE: it
- * would lie elsewhere than the argument, the kernel takes no more, or the block's stride, the
- * segment or the memory ends before it does. OUT_OF_MEMORY. Nothing is appended then. */
+ * would not lie where the argument does, the kernel takes no more arguments, or the block's stride,
+ * the segment or the memory ends before it does. OUT_OF_MEMORY. On failure nothing is appended. */
 RAWHAL_API rawhal_status_t rawhal_builder_append(rawhal_builder_t *builder, rawhal_string_t name,
                                                  const void *value, size_t size, size_t alignment,
                                                  rawhal_builder_kind_t kind);
 
-/* Leaves `size` zeros, as a struct's member for padding. */
+/* Appends `size` zeros, like a struct's padding. */
 RAWHAL_API rawhal_status_t rawhal_builder_skip(rawhal_builder_t *builder, size_t size);
 
 /* Ends a block: pads it to the stride. Begins the next when something is appended. All blocks have
- * the same size. OUT_OF_RANGE: an argument is missing. INVALID_ARGUMENT: another size than that of
- * the first block, or nothing in it. */
+ * the same size. OUT_OF_RANGE: an argument is missing. INVALID_ARGUMENT: its size is not that of
+ * the first block, or it is empty. */
 RAWHAL_API rawhal_status_t rawhal_builder_next(rawhal_builder_t *builder);
 
-/* `bytes` becomes what was appended, owned by the builder or the caller's memory, and valid until
- * the next call that changes the builder: a blob that rawhal_kernarg_check() takes and that ends
- * with the last argument; or, after rawhal_builder_next(), whole blocks. Fails as the first call
- * that failed did; OUT_OF_RANGE when an argument is missing, which may be appended then. */
+/* `bytes` becomes what was appended, in the builder's memory or the caller's, and valid until the
+ * next call that changes the builder: a blob that rawhal_kernarg_check() accepts and that ends with
+ * the last argument; or, after rawhal_builder_next(), whole blocks. Fails as the first call that
+ * failed did; OUT_OF_RANGE when an argument is missing, which may still be appended. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_builder_finish(rawhal_builder_t *builder,
                                                                 rawhal_bytes_t *bytes,
                                                                 rawhal_error_t *error);
@@ -101,8 +101,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_builder_finish(rawhal_builder_t
 typedef struct rawhal_builder_info {
   size_t size;     /* set it to sizeof(rawhal_builder_info_t), or 0: see types.h */
   size_t length;   /* bytes so far */
-  size_t appended; /* values in the block at hand */
-  size_t blocks;   /* that were ended */
+  size_t appended; /* values in the current block */
+  size_t blocks;   /* that have ended */
   size_t stride;   /* from block to block; 0 until the first has ended, unless it was given */
 } rawhal_builder_info_t;
 

@@ -21,7 +21,7 @@ typedef struct rawhal_kernarg_layout rawhal_kernarg_layout_t;
 
 /* ---- Layout ---- */
 
-/* What a kernel's facts tell of its segment. */
+/* How much a kernel's facts say about its segment. */
 typedef enum rawhal_kernarg_knowledge {
   RAWHAL_KERNARG_ARGUMENTS = 0, /* `.args` known: every argument has its place */
   RAWHAL_KERNARG_SIZE =
@@ -32,13 +32,13 @@ typedef enum rawhal_kernarg_knowledge {
 /* The layout as a whole. */
 typedef struct rawhal_kernarg_info {
   rawhal_kernarg_knowledge_t knowledge;
-  /* Declared, in bytes: the first that is not 0 of metadata's, the descriptor's, the end of the
-   * last argument, the caller's. */
+  /* Declared, in bytes: the first of these that is not 0: the metadata's, the descriptor's, the end
+   * of the last argument, the caller's. */
   uint32_t segment_size;
   /* max(declared, descriptor, end of the last argument): what an image occupies. */
   uint32_t effective_size;
   uint32_t alignment; /* of the segment; at least 16, a power of two */
-  /* End of the last visible argument inside the declared segment: the least a blob may have. */
+  /* End of the last visible argument inside the declared segment: the least length of a blob. */
   uint32_t explicit_end;
   uint32_t visible_count, hidden_count;
   uint32_t block_count;    /* 64-byte blocks an image occupies */
@@ -60,10 +60,10 @@ typedef struct rawhal_kernarg_info {
  *
  * Names are not part of either: renaming an argument changes no byte of a segment. */
 
-/* Compiles the layout of `kernel`. `stated_size` is the segment size that the caller states for
- * a kernel whose facts give none (descriptor says 0 and no metadata); pass 0 otherwise. The layout
- * copies what it needs, except names, which point into the kernel's object and live as long; it
- * also uses that object's allocator.
+/* Compiles the layout of `kernel`. `stated_size` is the segment size that the caller states for a
+ * kernel whose facts give none (descriptor says 0 and no metadata); pass 0 otherwise. The layout
+ * copies what it needs, except names, which point into the kernel's object and live as long as it
+ * does; it also uses that object's allocator.
  *
  * INVALID_ARGUMENT: nothing known and stated_size 0, or stated_size contradicts what is known.
  * MALFORMED: arguments overlap or wrap, the alignment is not a power of two, or a hidden pointer
@@ -102,8 +102,8 @@ rawhal_kernarg_layout_find(const rawhal_kernarg_layout_t *layout, rawhal_string_
 
 /* ---- Launch facts ---- */
 
-/* What hidden arguments are computed from. `work_items` are the grid's and `workgroup` those of a
- * work-group, 1 for unused dimensions.
+/* What hidden arguments are computed from. `work_items` is the size of the grid and `workgroup`
+ * that of a work-group, both in work-items, 1 for unused dimensions.
  *
  *   hidden_block_count    work_items / workgroup, rounded down: full work-groups only
  *   hidden_group_size     workgroup
@@ -112,7 +112,7 @@ rawhal_kernarg_layout_find(const rawhal_kernarg_layout_t *layout, rawhal_string_
  *   hidden_global_offset, hidden_dynamic_lds_size, hidden_queue_ptr, hidden_printf_buffer,
  *   hidden_hostcall_buffer, hidden_heap_v1, hidden_default_queue, hidden_completion_action,
  *   hidden_multigrid_sync_arg, hidden_private_base, hidden_shared_base
- *                         as given here, 0 unless the caller has one
+ *                         as given here, 0 if the caller has none
  *   hidden_none, and kinds unknown to this version
  *                         zeros */
 typedef struct rawhal_launch {
@@ -158,7 +158,7 @@ enum {
   RAWHAL_KERNARG_KEEP_HIDDEN = 1u << 1,
 };
 
-/* Holds a blob against the rule, and writes nothing. `flags`: RAWHAL_KERNARG_*; others are
+/* Checks a blob against the rule, and writes nothing. `flags`: RAWHAL_KERNARG_*; others are
  * INVALID_ARGUMENT. INVALID_ARGUMENT and OUT_OF_RANGE as above. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_kernarg_check(const rawhal_kernarg_layout_t *layout, const void *blob, size_t length,
@@ -173,12 +173,12 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_block_count(uint64_t by
 
 /* ---- Images ---- */
 
-/* Writes the whole image, block_count * 64 bytes, to `image` (aligned to 16; `size` bytes are
- * there): checked blob bytes, zeros, hidden arguments from `launch`, each at its own offset with
- * its own size. `launch` may be NULL when the layout has no hidden arguments. Nothing is written
- * when it fails: what rawhal_kernarg_check() refuses; INVALID_ARGUMENT for a zero work-group size;
- * OUT_OF_RANGE when `size` is too small or a hidden value does not fit a field that is declared
- * narrower than its kind. */
+/* Writes the whole image, block_count * 64 bytes, to `image`, which is aligned to 16 and has `size`
+ * bytes: checked blob bytes, zeros, hidden arguments from `launch`, each at its own offset with its
+ * own size. `launch` may be NULL when the layout has no hidden arguments. On failure nothing is
+ * written. Fails as rawhal_kernarg_check(); INVALID_ARGUMENT: a work-group size of 0; OUT_OF_RANGE:
+ * `size` is too small, or a hidden value does not fit a field that is declared narrower than its
+ * kind. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_write_blob(
     const rawhal_kernarg_layout_t *layout, const void *blob, size_t length, uint32_t flags,
     const rawhal_launch_t *launch, void *image, size_t size, rawhal_error_t *error);
@@ -216,7 +216,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_kernarg_get_named(
     rawhal_bytes_t *value, rawhal_error_t *error);
 
 /* One argument of an image as a line of text, for reports: "3 'n' (by_value) 32..36 = 1024
- * (0x400)"; pointers in hexadecimal, other sizes than 1, 2, 4 and 8 as bytes (the first 32),
+ * (0x400)"; pointers in hexadecimal, sizes other than 1, 2, 4 and 8 as bytes (the first 32),
  * "missing" where the image ends too early; "" when there is no such index. Control characters of
  * names become '?'. Like snprintf: never beyond `size`, terminated when size > 0; returns the
  * length of the whole text. */
@@ -227,8 +227,8 @@ RAWHAL_API size_t rawhal_kernarg_format(const rawhal_kernarg_layout_t *layout, s
  *
  * HAL-style callers see a kernel as bindings (global buffers, in order) and one dense stream of
  * constants (by-value arguments, in order, each at its natural alignment of min(size, 8) rounded
- * down to a power of two). It is a different type than the layout on purpose:
- * neither can be passed where the other belongs. */
+ * down to a power of two). They are a different type from the layout on purpose: neither can be
+ * passed where the other belongs. */
 
 /* Made from a native layout; immutable. */
 typedef struct rawhal_bindings rawhal_bindings_t;
@@ -265,8 +265,8 @@ RAWHAL_API const rawhal_binding_slot_t *rawhal_bindings_constant(const rawhal_bi
                                                                  size_t index);
 
 /* Builds the native blob from device addresses and constants: all `length` bytes are written, zeros
- * between the arguments. `length` must be at least the native explicit_end; optional arguments are
- * written as far as it covers them completely. INVALID_ARGUMENT: other counts than the layout's, or
+ * between the arguments. `length` must be at least the native explicit_end; an optional argument is
+ * written if the blob covers it completely. INVALID_ARGUMENT: counts other than the layout's, or
  * NULL. OUT_OF_RANGE: the blob is too short. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_bindings_pack(
     const rawhal_bindings_t *layout, const uint64_t *bindings, size_t binding_count,

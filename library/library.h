@@ -9,18 +9,18 @@
  *     rawhal_library_create -> _add -> _kernel -> rawhal_queue_submit() -> _release
  *
  * Which object: of those that have the kernel and that the device can run, the one that was made
- * for it most exactly, as rawhal_container_select() has it. Names are not unique: AMBIGUOUS where
- * objects that are equally good have different code; a query then says which it means.
+ * for it most exactly, as rawhal_container_select() decides. Names are not unique: AMBIGUOUS if
+ * objects that are equally good have different code; a query must then say which it means.
  *
  * Files may change, be replaced and come and go at any time: what was indexed is compared with what
  * is there (size, inode, and times of change) before it is used, and a library that finds itself
- * out of date looks again. (What is stored through a shared mapping need not show in these.) Files
- * are mapped while they are read, and cutting one then is fatal, unless the container options say
+ * out of date looks again. (A store through a shared mapping need not show in these.) Files are
+ * mapped while they are read, and truncating one then is fatal, unless the container options say
  * RAWHAL_CONTAINER_COPY: see rawhal_container_open_file(). Files that were added to a folder
- * meanwhile are seen after rawhal_library_refresh(), or when something else has made it look again.
- * No file is kept open except an index of each folder, up to `max_open_files`.
+ * meanwhile are seen after rawhal_library_refresh(), or when something else has made the library
+ * look again. No file is kept open except an index of each folder, up to `max_open_files`.
  *
- * Ownership: a library keeps its device's runtime open; strings it gives live until it is
+ * Ownership: a library keeps its device's runtime open; strings that it returns live until it is
  * destroyed. Thread-safety: all functions are thread-safe, except destroying. While one thread
  * reads names, others that search wait; a load waits only for another load of the same object. */
 #ifndef RAWHAL_LIBRARY_H
@@ -40,17 +40,17 @@ typedef struct rawhal_library_options {
    * recently used first. Default 1 GiB. What is in use may come to more. When the device lacks
    * memory for a load, unused objects are unloaded first in any case. */
   uint64_t max_loaded_bytes;
-  /* The folder where indexes are kept between processes; it is created if missing. An index
-   * belongs to a path and to the sizes, inodes and times of the files there; their content is not
-   * compared, which would mean reading it. So files that were copied, moved or unpacked again are
-   * read once more, with the same answers. Folders that are read as quickly without (fewer than 16
-   * files, less than 1 MiB with what is unpacked from them) have none. NULL: RAWHAL_CACHE in the
-   * environment (not of a program with more rights than its user), else XDG_CACHE_HOME/rawhal,
+  /* The folder where indexes are kept between processes; it is created if missing. An index belongs
+   * to a path and to the sizes, inodes and times of the files there; their content is not compared,
+   * which would mean reading it. So files that were copied, moved or unpacked again are read once
+   * more, with the same answers. Folders that are read as quickly without one (fewer than 16 files,
+   * less than 1 MiB with what is unpacked from them) have none. NULL: RAWHAL_CACHE in the
+   * environment (ignored in a program with more rights than its user), else XDG_CACHE_HOME/rawhal,
    * else HOME/.cache/rawhal. "off", here or there: none. It is used only if it is the user's own
-   * and no one else can write to it; nothing fails where it cannot be used. */
+   * and no one else can write to it; nothing fails if it cannot be used. */
   const char *cache;
-  const rawhal_container_options_t *container; /* how files are read; NULL: as by default */
-  const rawhal_hsaco_options_t *hsaco;         /* the same of the objects in them */
+  const rawhal_container_options_t *container; /* how files are read; NULL: the defaults */
+  const rawhal_hsaco_options_t *hsaco;         /* the same for the objects in them */
   uint32_t max_open_files;                     /* default 32 */
 } rawhal_library_options_t;
 
@@ -64,9 +64,9 @@ RAWHAL_API void rawhal_library_destroy(rawhal_library_t *library);
 
 /* ---- What is in it ---- */
 
-/* Adds a file, or a folder with all that is below it, links to files included, links to folders
- * not. Files in a folder that carry no code objects are passed over. Adding a path again does
- * nothing. NOT_FOUND: no such path; INVALID_ARGUMENT: neither. */
+/* Adds a file, or a folder with all that is below it, including links to files but not links to
+ * folders. Files in a folder that carry no code objects are passed over. Adding a path again does
+ * nothing. NOT_FOUND: no such path; INVALID_ARGUMENT: it is neither. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_add(rawhal_library_t *library,
                                                              const char *path,
                                                              rawhal_error_t *error);
@@ -89,7 +89,7 @@ typedef struct rawhal_library_query {
   rawhal_string_t file;          /* its last parts ("gfx942/gemm.co"), or the whole path */
   rawhal_content_hash_t content; /* of the object */
   uint64_t signature;            /* of the kernel's arguments: rawhal_kernarg_info_t.signature */
-  uint32_t kernarg_size;         /* of a kernel whose facts do not tell, see
+  uint32_t kernarg_size;         /* of a kernel whose facts do not state it, see
                                     rawhal_executable_kernel() */
 } rawhal_library_query_t;
 
@@ -102,7 +102,7 @@ typedef struct rawhal_library_match {
   uint64_t bytes;       /* the object's size */
   rawhal_target_t target;
   rawhal_content_hash_t content;
-  uint64_t signature; /* 0: unusable, or facts do not tell the size of its arguments */
+  uint64_t signature; /* 0: unusable, or its facts do not state the size of its arguments */
   bool unpacked, usable;
 } rawhal_library_match_t;
 
@@ -147,8 +147,8 @@ typedef struct rawhal_library_stats {
   uint64_t loaded_bytes;    /* of objects, now */
   uint64_t loaded_objects;
 } rawhal_library_stats_t;
-/* Fills in `*stats`. `stats_size`: sizeof(rawhal_library_stats_t); so much is written, zeros where
- * the library knows less. Zeros for NULL. */
+/* Fills in `*stats`. `stats_size`: sizeof(rawhal_library_stats_t); that many bytes are written,
+ * zeros where the library knows less. Zeros for NULL. */
 RAWHAL_API void rawhal_library_stats(rawhal_library_t *library, rawhal_library_stats_t *stats,
                                      size_t stats_size);
 

@@ -3,45 +3,45 @@
  * A limiter is one process's account for one device. It belongs to a tenant (a container, a user: a
  * name), and tenants share the device. GPU time is limited at each of these levels; memory at the
  * tenant and the process. Processes that are to share limits share a region, a small file mapped by
- * each of them; without a region the limits are those of one process, which keeps what a limiter
- * owes when it is closed for the next one it opens.
+ * each of them; without a region the limits are those of one process, in which the next limiter
+ * that is opened takes over what a closed one owes.
  *
- * GPU time: every submission is charged the device time it took, from its first dispatch's start to
- * its last one's end, to a clock at each level that runs at the limit's share of real time. It is
- * admitted when no clock is ahead by more than the burst. Over any window W a level gets at most
+ * GPU time: the device time that a submission took, from the start of its first dispatch to the end
+ * of its last, is charged to a clock at each level, which runs at the limit's share of real time. A
+ * submission is admitted when no clock is ahead by more than the burst. Over any window W a level
+ * gets at most
  *
  *     share * W + burst * share + one submission
  *
- * and one that asks for it gets share * W. That holds however long the submissions take: nothing
- * depends on how long a kernel took before, because no more than 1 / (1 - share) submissions of a
- * level are in flight at once. (Below 50 % that is one: short kernels are better submitted in
- * batches, each of which is one submission.) What is not used within the burst is lost: kernels
- * longer than that, on a device that is fully booked, need a longer one. A submission that there is
- * room for is admitted without a lock, an allocation or a system call. A lock is taken where there
- * is no room, for the first run of a kernel, which is measured alone, and when something of the
- * process has been in flight for half a second. A clock is never more than a day ahead: what would
- * take longer to pay for is paid after a day.
+ * and a level that asks for it gets share * W. That holds however long the submissions take:
+ * nothing depends on how long a kernel took before, because no more than 1 / (1 - share)
+ * submissions of a level are in flight at once. (Below 50 % that is one: short kernels are better
+ * submitted in batches, each of which is one submission.) What is not used within the burst is
+ * lost: kernels longer than that, on a device that is fully booked, need a longer burst. A
+ * submission for which there is room is admitted without a lock, an allocation or a system call. A
+ * lock is taken where there is no room, for the first run of a kernel, which is measured alone, and
+ * when something of the process has been in flight for half a second. A clock is never more than a
+ * day ahead: what would take longer to pay for is paid after a day.
  *
- * A submission that ends otherwise, by a fault or with its queue, is charged from when it can have
- * begun until the device let go of it. A process that is killed, or ends without closing, is
- * charged until another process of the region looks, or the next one joins. What is running counts
- * before it has ended, in admission as in rows. So a process that is stopped (SIGSTOP, a debugger)
- * with work in flight holds back its own tenant until it goes on or dies, and other tenants for a
- * second at most.
+ * A submission that ends otherwise, by a fault or with its queue, is charged from the earliest time
+ * at which it can have begun until the device let go of it. A process that is killed, or ends
+ * without closing, is charged until another process of the region looks, or the next one joins.
+ * What is running counts before it has ended, both in admission and in rows. So a process that is
+ * stopped (SIGSTOP, a debugger) with work in flight holds back its own tenant until it continues or
+ * dies, and other tenants for a second at most.
  *
  * One exception: a kernel may wait for something that its program does only after another
- * submission. What would be refused is admitted all the same, in the process whose submission has
- * been running for half a second (two in the same queue), and for longer than all of the level that
- * is not paid for yet: one submission, and one more each time that the running time doubles, so
- * that a level may exceed its share by 2 + log2(longest / 0.5 s) submissions of those who use it;
- * while others wait, by one in half a second. Processes of a tenant wait for what runs in another
- * of them; if it never ends, for ever.
+ * submission. Therefore a process whose submission has been running for half a second (two seconds
+ * in a queue that is busy), and for longer than what the level still owes, may submit all the same:
+ * once, and once more each time that the running time doubles. So a level may exceed its share by 2
+ * + log2(longest / 0.5 s) submissions of those who use it; while others wait, by one in half a
+ * second. Processes of a tenant wait for what runs in another of them; if it never ends, for ever.
  *
  * Turns: of those that have work, the one charged least for its weight goes first, among the
  * processes of a tenant and among the tenants of a device whose share is limited; each gets its
  * part to within a submission, however long the kernels of the others are. A process may wait for
- * the submission of another that is in flight, and until that is paid for: its time / share. A
- * process that asks without waiting (deadline 0) keeps its turn for 2 ms after
+ * the submission of another that is in flight, and until that is paid for, which takes its time /
+ * share. A process that asks without waiting (deadline 0) keeps its turn for 2 ms after
  * rawhal_queue_retry_at().
  *
  * A region is cooperation between processes that trust each other with its file, not a wall: a
@@ -51,7 +51,7 @@
  * on behalf of programs that have no way to the device but through it; or passes the descriptor
  * (SCM_RIGHTS, or inherited) only to trusted programs.
  *
- * What holds of limits that several processes set (a process's own limits concern no other):
+ * What applies when several processes set a limit (a process's own limits concern no other):
  *
  *     limit                  who may set it           what holds
  *     memory, gpu-share,     each process of the      the strictest of what its processes now
@@ -61,48 +61,48 @@
  *     device-share           each process on the      the strictest of all processes now there and
  *                            device, for the device   the operator
  *     burst of the device    none by itself           the shortest burst of all processes now
- *                                                     there, where one that set none counts as
- *                                                     20 ms: no tenant loosens it for others
+ *                                                     there, of which one that set none counts
+ *                                                     as 20 ms: no tenant loosens it for others
  *
  *     when a process         then
  *     joins                  what it asks for counts from its first admission on; it may make a
  *                            limit stricter for others there, never looser
  *     sets a limit           what it asked for before is forgotten, and the strictest of all holds
  *                            again; it may loosen only what it had made strict itself
- *     leaves, or dies        what it asked for is forgotten likewise. Its memory is free; device
- *                            time it had begun is paid by its tenant
+ *     leaves, or dies        what it asked for is forgotten as well. Its memory is freed; its
+ *                            tenant pays for the device time that it had begun
  *     is the last to leave   the tenant's limits are those of the next that joins. Its debt stays,
- *                            under its name, until it is paid: its place is not given to another
- *                            before, and when all places are taken so, joining fails
- *     share or rate changes  what is owed stays the same device time or number of dispatches: its
- *                            wait shrinks or grows as the share grows or shrinks; a share of 0
- *                            keeps it until there is one again
+ *                            under its name, until it is paid: until then its place is not given to
+ *                            another, and if debts hold all places, joining fails
+ *     share or rate changes  what is owed stays the same device time or number of dispatches: the
+ *                            wait for it shrinks or grows as the share grows or shrinks; a share of
+ *                            0 keeps it until there is one again
  *
  * A region has 512 places, one for each process on each device, and room for 64 tenants, counted on
  * each device by itself. 4 places are kept for each of the 64, whether it is there or not: however
- * many processes one tenant has, 4 of every other can join. One that can choose its name takes the
- * places of all the names that it chooses.
+ * many processes one tenant has, 4 of every other can join. One that can choose its name can take
+ * the places of all the names that it chooses.
  *
- * A process that was stopped (SIGSTOP) while it joined holds the lock of the region: until it goes
- * on or dies, others cannot join (TIMED_OUT after 1 to 2 s) or change shared limits (TIMED_OUT
- * after some 10 ms). Nothing else waits for it: neither memory, admission, views nor leaving,
- * though limits may stay as strict as processes that have left had asked for.
+ * A process that was stopped (SIGSTOP) while it joined holds the lock of the region: until it
+ * continues or dies, others cannot join (TIMED_OUT after 1 to 2 s) or change shared limits
+ * (TIMED_OUT after some 10 ms). Nothing else waits for it: neither memory, admission, views nor
+ * leaving, though limits may stay as strict as processes that have left had asked for.
  *
  * Processes that died are found by those that they would hold back: within 50 ms of the next wait,
  * refused allocation or query of memory by any process, nothing of theirs counts, even if another
  * process still has their open files. A process that has closed them itself, as daemons do, counts
- * as long as it has the region mapped, if that may be seen. (Where a process cannot be seen, in
+ * as long as it has the region mapped, if that can be seen. (Where a process cannot be seen, in
  * another PID namespace or without /proc, it counts as alive while a child that it made by a raw
  * clone() lives.)
  *
  * Memory counts from before it is taken until it is free: what is refused was never taken. Memory
  * of another process or driver counts where it is mapped, all of it and 2 MiB at least, and where
- * it was allocated until it is freed there: it is there until the last of these lets go. (What a
+ * it was allocated until it is freed there: it exists until the last of these lets go. (What a
  * dma-buf's descriptor keeps after the buffer was freed counts under `rawhal exec` only.)
  *
- * Without a region a process is limited once: where another copy of this library, or of the front,
- * has limits in the same process, by dlmopen() or inside of a plugin, opening devices fails
- * (UNSUPPORTED) and names the region as the remedy, in which both count. rawhal_limiter_open() by
+ * Without a region a process is limited once: if another copy of this library, or of the front, has
+ * limits in the same process, through dlmopen() or inside a plugin, opening devices fails
+ * (UNSUPPORTED) and names the remedy: a region, in which both count. rawhal_limiter_open() by
  * itself does not look for others.
  *
  * A limit that is configured is enforced, or the call fails. Nothing here installs signal handlers
@@ -112,11 +112,10 @@
  * has no limiter and must open its own.
  *
  * Configuration: the program sets limits, and so do RAWHAL_* variables, the variables of HAMi's
- * device plugins, and a file of the operator's. Of two that are set the stricter holds, so that
- * none lifts another's limit, and neither does a variable for one device (`_0`, `_1`) the general
- * one of its name. Every value knows its origin; text that is not understood, and a RAWHAL_*
- * variable that rawhal does not know and that is like one that it does, are errors that name the
- * variable.
+ * device plugins, and a file of the operator's. If a limit is set twice, the stricter value
+ * applies, so that none lifts another's limit; nor does a variable for one device (`_0`, `_1`) lift
+ * the general one of its name. Every value has its origin; text that is not understood, and an
+ * unknown RAWHAL_* variable whose name resembles a known one, are errors that name the variable.
  *
  *   limit                                       stricter is
  *   shares, bytes, counts, rates, burst         smaller; 0 is nothing at all
@@ -125,24 +124,24 @@
  *   compute units                               both masks together; an error when nothing is left
  *   tenant, region                              neither: two that differ are an error naming both
  *
- * RAWHAL_LIMITS_PINNED lists what the program cannot change at all, nor make stricter: names as in
- * rawhal_limit_info_t, "tenant", "region", "cu-mask", or "all" that is set from outside.
- * RAWHAL_LIMITS_FILE names a file of NAME=VALUE lines (names of limits or variables; # begins a
- * comment) whose values are pinned, and hold against all variables, too. It must belong to root or
- * another user, and this process must not be able to write it, or it is refused. Where something
- * else asks for more than what is pinned, the pinned value holds; where it asks for less, or
- * another mask, the call fails and names both; another tenant or region is overruled.
+ * RAWHAL_LIMITS_PINNED lists what the program cannot change at all, not even make stricter: names
+ * as in rawhal_limit_info_t, "tenant", "region", "cu-mask", or "all" for everything that is set
+ * from outside. RAWHAL_LIMITS_FILE names a file of NAME=VALUE lines (names of limits or variables;
+ * # begins a comment) whose values are pinned, and apply against all variables, too. It must belong
+ * to root or another user, and this process must not be able to write it, or it is refused. If
+ * something else asks for more than what is pinned, the pinned value applies; if it asks for less,
+ * or another mask, the call fails and names both; another tenant or region is overruled.
  *
  * Under `rawhal exec` (librawhal-front, HSA_TOOLS_LIB) the front enforces what is set from outside,
- * for all that the program submits and allocates by any library. The program's devices then enforce
- * only what the program itself sets, so that nothing is charged twice: without such limits
+ * for all that the program submits and allocates through any library. The program's devices then
+ * enforce only what the program itself sets, so that nothing is charged twice: without such limits
  * rawhal_device_limiter() is NULL. Text from outside is read, and refused, as without the front; a
  * region that both the program and the environment name is joined by the front alone.
  *
- * What pinning protects: a limit from outside against the program, its configuration files and its
- * users, and against mistakes. What it does not: against a process that changes its environment, or
- * its memory, before or after rawhal reads it. Only the region holds such a process, as far as it
- * cannot write to it, and whatever controls access to the device.
+ * Pinning protects a limit from outside against the program, its configuration files and its users,
+ * and against mistakes. It does not protect it against a process that changes its environment, or
+ * its memory, before or after rawhal reads it. Such a process is held only by a region that it
+ * cannot write to, and by whatever controls access to the device.
  *
  * Thread-safety: all functions are thread-safe, except that a config belongs to one thread and
  * closing must come last. pthread_cancel(): no call is a cancellation point (see queue.h). */
@@ -155,7 +154,7 @@ RAWHAL_BEGIN
 
 /* ---- What can be limited ---- */
 
-/* The limits, with whose they are and their units. */
+/* The limits, whom each one limits, and their units. */
 typedef enum rawhal_limit {
   RAWHAL_LIMIT_MEMORY = 0,               /* tenant: bytes of device memory */
   RAWHAL_LIMIT_GPU_SHARE = 1,            /* tenant: device time, parts per million */
@@ -179,7 +178,7 @@ typedef enum rawhal_limit {
  * the bound that holds. */
 typedef enum rawhal_limit_charging {
   RAWHAL_CHARGING_FAIR = 0, /* its part: 1/n of the time in which n processes were running */
-  RAWHAL_CHARGING_WALL = 1, /* all of the time: an upper bound of what it can have used */
+  RAWHAL_CHARGING_WALL = 1, /* all of the time: an upper bound on what it can have used */
 } rawhal_limit_charging_t;
 
 /* Values of RAWHAL_LIMIT_PRIORITY. */
@@ -219,14 +218,14 @@ typedef struct rawhal_limit_info {
   uint64_t minimum, maximum;  /* of what may be set, besides RAWHAL_UNLIMITED */
   rawhal_limit_level_t level; /* who it limits */
 } rawhal_limit_info_t;
-/* NULL for a limit that this library does not have: they count from 0 without a gap. */
+/* NULL for a limit that this library does not have: limits are numbered from 0 without gaps. */
 RAWHAL_API const rawhal_limit_info_t *rawhal_limit_info(rawhal_limit_t limit);
 
 /* Writes a value as text that rawhal_limit_parse() reads back: "4GiB", "30%", "unlimited". Never
  * beyond `size`, NUL-terminated when size > 0; "" for an unknown limit. */
 RAWHAL_API void rawhal_limit_format(rawhal_limit_t limit, uint64_t value, char *text, size_t size);
 
-/* The device a limit is for, as far as reading it needs to know. */
+/* What reading a limit needs to know about the device that it is for. */
 typedef struct rawhal_limit_device {
   size_t size;           /* sizeof(rawhal_limit_device_t), or 0: see types.h */
   uint32_t index;        /* which `_N` variables count */
@@ -256,13 +255,13 @@ typedef struct rawhal_limit_value {
   uint64_t value;
   char origin[48]; /* "program", a variable's name, or "RAWHAL_LIMITS_FILE:" with a line; "" when
                       it is not set */
-  /* What was said from outside; the program may set what is stricter. */
+  /* What is set from outside; the program may set a stricter value. */
   uint64_t bound;
-  char bound_origin[48]; /* "": nothing was said */
+  char bound_origin[48]; /* "": nothing is set */
   bool pinned;           /* the program may not change it at all */
 } rawhal_limit_value_t;
 
-/* What besides limits is configured, by text. */
+/* What is configured as text, besides limits. */
 typedef enum rawhal_limit_name {
   RAWHAL_LIMIT_NAME_TENANT = 0,  /* default "default" */
   RAWHAL_LIMIT_NAME_REGION = 1,  /* path of the region's file; none: limits of this process only */
@@ -300,7 +299,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_set_region_fd(
  * INVALID_ARGUMENT, OUT_OF_RANGE: the message begins with the variable. UNSUPPORTED: the file could
  * be written by this process; or a variable names a file and the program has more rights than the
  * user who started it, as secure_getenv(3) sees it. NOT_FOUND, RUNTIME, OUT_OF_MEMORY,
- * CAP_EXCEEDED: reading the file. */
+ * CAP_EXCEEDED: the file cannot be read. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_config_environment(
     rawhal_limit_config_t *config, const rawhal_limit_device_t *device, rawhal_error_t *error);
 /* The value in force: what was set, else the default (RAWHAL_UNLIMITED for most). */
@@ -327,13 +326,13 @@ RAWHAL_API const rawhal_limit_foreign_t *rawhal_limit_foreign(size_t index);
 /* ---- Regions ---- */
 
 /* Makes a region in memory of its own, without a name, for rawhal_limit_config_set_region_fd(): the
- * form to use for containers. Its size is sealed: no process that has it can cut it short. The
+ * form to use for containers. Its size is sealed: no process that has it can truncate it. The
  * caller closes `*fd` (close-on-exec is set); the region lives as long as any process has it open.
  * OUT_OF_MEMORY, RUNTIME.
  *
  * Other memory files (memfd_create) that may still be sealed are sealed when they are first opened
  * as a region. What has no seal, a region found by its path or a descriptor of such a file, is not
- * protected from processes that may write it: cut short, it kills (SIGBUS) all processes that have
+ * protected from processes that may write it: truncating it kills (SIGBUS) all processes that have
  * it mapped. Therefore a path is refused, with the reason, unless it is a regular file, not reached
  * by a symbolic link, that belongs to this user or root, has one name, and is not writable by
  * everybody (group-writable is allowed: that is how users share one); one that is made here has
@@ -349,11 +348,11 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_region_create(int *fd,
 typedef struct rawhal_limiter rawhal_limiter_t;
 
 /* Joins a tenant on a device, which all processes must name alike: by its UUID. If others have set
- * the same limit, the strictest value holds: see the table above. `config` is copied.
- * UNSUPPORTED, MALFORMED: the file is not a region, or is damaged, of another version, or not to be
- * trusted; or the process is in a time namespace, in whose time others would wait. CAP_EXCEEDED:
- * the region is full, or what is left of it is kept for others. OUT_OF_MEMORY: so is its file
- * system. TIMED_OUT: another process was stopped while it held the region's lock. RUNTIME. */
+ * the same limit, the strictest value holds: see the table above. `config` is copied. UNSUPPORTED,
+ * MALFORMED: the file is not a region, or is damaged, of another version, or not to be trusted; or
+ * the process is in a time namespace, in whose time others would wait. CAP_EXCEEDED: the region is
+ * full, or what is left of it is kept for others. OUT_OF_MEMORY; also if the region's file system
+ * is full. TIMED_OUT: another process was stopped while it held the region's lock. RUNTIME. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limiter_open(const rawhal_limit_config_t *config,
                                                               const char *device,
                                                               rawhal_limiter_t **limiter,
@@ -399,7 +398,7 @@ RAWHAL_API void rawhal_limit_control_close(rawhal_limit_control_t *control);
  * of the region. NOT_FOUND: the region has no such tenant. TIMED_OUT: as above. */
 
 /* Sets a limit of the tenant, or of its device. It holds from the next admission or allocation, and
- * wakes those that wait. INVALID_ARGUMENT: it is a process's own. OUT_OF_RANGE. */
+ * wakes those that wait. INVALID_ARGUMENT: it is a limit of a process. OUT_OF_RANGE. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_control_set(rawhal_limit_control_t *control, const char *device, const char *tenant,
                          rawhal_limit_t limit, uint64_t value, rawhal_error_t *error);
@@ -409,8 +408,8 @@ rawhal_limit_control_set(rawhal_limit_control_t *control, const char *device, co
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_limit_control_suspend(rawhal_limit_control_t *control, const char *device,
                              const char *tenant, bool suspended, rawhal_error_t *error);
-/* Gives up what an operator has set: the tenant is resumed, and what its processes ask for holds
- * again, for the device's share as well. */
+/* Gives up what an operator has set: the tenant is resumed, and what its processes ask for applies
+ * again, also for the device's share. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_control_release(
     rawhal_limit_control_t *control, const char *device, const char *tenant, rawhal_error_t *error);
 
@@ -468,7 +467,7 @@ typedef struct rawhal_limit_row {
   uint64_t
       wait_histogram[RAWHAL_LIMIT_WAIT_BUCKETS]; /* [i]: waits below 2^i us and not below half */
   uint64_t estimated_ns, estimate_error_ns;      /* sums; of what was measured and estimated */
-  uint64_t no_timestamps; /* dispatches charged by the host's clock, for want of the device's */
+  uint64_t no_timestamps; /* dispatches charged by the host's clock, for lack of the device's */
 
   uint64_t memory_limit, memory_used, memory_peak;
   uint64_t memory_by_class[RAWHAL_LIMIT_CLASSES];
@@ -487,13 +486,13 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_view_open(const char *pat
 RAWHAL_API void rawhal_limit_view_close(rawhal_limit_view_t *view);
 /* Stores up to `capacity` rows of `row_size` bytes, sizeof(rawhal_limit_row_t): each device,
  * followed by its tenants, each followed by its processes. Returns how many there are, 0 for NULL.
- * `rows` may be NULL. Of a busy region the members of a row need not be of one moment. */
+ * `rows` may be NULL. In a busy region the members of a row need not be of one moment. */
 RAWHAL_API size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_t *rows,
                                          size_t row_size, size_t capacity);
 /* The last refusal of each slot, also of processes that are gone: a number that has grown by more
- * than one tells of others in between. Stores up to `capacity` of `denial_size` bytes,
- * sizeof(rawhal_limit_denial_t), by slot; returns how many there are, 0 for NULL. `denials` may be
- * NULL. One that is being written is left out. */
+ * than one means that there were others in between. Stores up to `capacity` of them, of
+ * `denial_size` bytes, sizeof(rawhal_limit_denial_t), by slot; returns how many there are, 0 for
+ * NULL. `denials` may be NULL. One that is being written is left out. */
 RAWHAL_API size_t rawhal_limit_view_denials(const rawhal_limit_view_t *view,
                                             rawhal_limit_denial_t *denials, size_t denial_size,
                                             size_t capacity);

@@ -1,21 +1,21 @@
 /* rawhal/queue.h: kernel dispatches, straight onto one HSA queue.
  *
  * A submission is a batch of dispatches that becomes visible to the device as a whole: everything
- * that can fail is checked and reserved first, and a refused one leaves the rings as they were (a
- * memory quota stays charged with the scratch that was asked for). It gets a ticket; tickets of a
- * queue grow by one. Submission copies blobs and pointer arrays.
+ * that can fail is checked and reserved first, and a refused submission leaves the rings as they
+ * were (a memory quota stays charged with the scratch that was asked for). It gets a ticket;
+ * tickets of a queue grow by one. Submission copies blobs and pointer arrays.
  *
  * Ordering: by default a dispatch starts after all earlier ones of its queue have finished and sees
  * their writes and the host's (barrier bit, system-scope acquire and release): in-order use needs
  * nothing else. RAWHAL_DISPATCH_OVERLAP lets a dispatch start while earlier ones run. Different
  * queues are not ordered, except by rawhal_queue_barrier().
  *
- * Back-pressure: three rings are bounded, packets, kernarg blocks and submissions in flight. When
- * one is full, submit waits until the deadline; with deadline 0 it answers WOULD_BLOCK at once.
+ * Back-pressure: three rings are bounded: packets, kernarg blocks and submissions in flight. When
+ * one is full, submit waits until the deadline; with deadline 0 it returns WOULD_BLOCK at once.
  *
  * Faults: when the device stops a queue (a kernel faults, a packet is invalid), every ticket that
  * had not finished fails with FAULT and the cause, later submissions fail at once with the same
- * cause, and nothing waits for ever. Other queues go on; make a new queue to go on here.
+ * cause, and nothing waits for ever. Other queues are not affected; to continue, make a new queue.
  *
  * Thread-safety: any number of threads may submit to and wait on one queue. Submitting takes no
  * lock while there is room: one compare-and-swap reserves ticket, packets and kernarg blocks
@@ -51,7 +51,7 @@ typedef struct rawhal_queue rawhal_queue_t;
 /* A kernel of a loaded executable: see rawhal_executable_kernel(). Immutable. */
 typedef struct rawhal_device_kernel rawhal_device_kernel_t;
 
-/* What a loaded kernel is: its facts, its layout, and what the runtime says of it. */
+/* What a loaded kernel is: its facts, its layout, and what the runtime says about it. */
 typedef struct rawhal_device_kernel_info {
   const rawhal_kernel_t *kernel;
   const rawhal_kernarg_layout_t *layout;
@@ -65,8 +65,8 @@ rawhal_device_kernel_info(const rawhal_device_kernel_t *kernel);
 
 /* What keeps more waves from running at once. */
 typedef enum rawhal_occupancy_limit {
-  RAWHAL_OCCUPANCY_WAVES = 0,      /* a SIMD's places for waves */
-  RAWHAL_OCCUPANCY_WORKGROUPS = 1, /* a compute unit's places for work-groups of several waves */
+  RAWHAL_OCCUPANCY_WAVES = 0,      /* the wave slots of a SIMD */
+  RAWHAL_OCCUPANCY_WORKGROUPS = 1, /* a compute unit's slots for work-groups of several waves */
   RAWHAL_OCCUPANCY_VGPRS = 2,
   RAWHAL_OCCUPANCY_SGPRS = 3,
   RAWHAL_OCCUPANCY_LDS = 4,
@@ -79,11 +79,11 @@ typedef struct rawhal_occupancy {
   rawhal_occupancy_limit_t limited_by;                      /* the first of equals */
 } rawhal_occupancy_t;
 
-/* How many waves and whole work-groups of `work_items` each a compute unit can hold, by the
- * registers and the LDS of the kernel and `dynamic_lds` bytes more; zeros when not even one, or on
+/* How many waves and whole work-groups of `work_items` each a compute unit can hold, given the
+ * registers and LDS of the kernel and `dynamic_lds` bytes more; zeros if not even one fits, or on
  * failure. Scratch, other kernels and masks of compute units are not counted. UNSUPPORTED: a
- * processor other than GFX9's, or a kernel without a descriptor; INVALID_ARGUMENT: no work-items;
- * OUT_OF_RANGE: a work-group that the kernel does not allow. */
+ * processor other than those of GFX9, or a kernel without a descriptor; INVALID_ARGUMENT: no
+ * work-items; OUT_OF_RANGE: a work-group that the kernel does not allow. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_device_kernel_occupancy(
     const rawhal_device_kernel_t *kernel, uint32_t work_items, uint32_t dynamic_lds,
     rawhal_occupancy_t *occupancy, rawhal_error_t *error);
@@ -144,8 +144,8 @@ typedef struct rawhal_dependency {
   rawhal_queue_t *queue;
   rawhal_ticket_t ticket;
   uint64_t signal; /* hsa_signal_t.handle, which must live until the barrier is passed */
-  int64_t value;   /* until the signal is at most this, by AMD's barrier-value packet: 0 for a
-                      completion signal that is made with 1 */
+  int64_t value;   /* waits until the signal is at most this, by AMD's barrier-value packet: 0
+                      for a completion signal that was created with 1 */
 } rawhal_dependency_t;
 
 /* The most dependencies of one barrier. */
@@ -154,15 +154,15 @@ typedef struct rawhal_dependency {
 /* Submits a barrier: what is submitted to `queue` later, OVERLAP or not, starts after everything
  * submitted before and after all `dependencies` have finished. The device waits, not the host.
  * `count` 0 (dependencies may be NULL) makes a marker. The barrier's own ticket finishes when it is
- * passed, and its timing is when that was: an event with a time of its own, in the order of the
- * queue. (The device writes the times of a barrier's completion signal like a dispatch's; HIP's
- * events rest on that, too.) Takes count + 1 packets and no kernarg blocks.
+ * passed, and its timing says when that was: it is an event with a time of its own, in the order of
+ * the queue. (The device writes the times of a barrier's completion signal like a dispatch's; HIP's
+ * events rely on that, too.) Takes count + 1 packets and no kernarg blocks.
  *
  * Fails with the cause, and nothing is submitted, when a dependency has failed already. One that
  * fails later lets the barrier pass, so that nothing waits for ever: wait for the dependency's
- * ticket to learn it. The queues of dependencies must not be destroyed before the barrier is
- * passed. INVALID_ARGUMENT: a ticket that was never given out; OUT_OF_RANGE: too many; otherwise as
- * rawhal_queue_submit(). */
+ * ticket to learn of the failure. The queues of dependencies must not be destroyed before the
+ * barrier is passed. INVALID_ARGUMENT: a ticket that was never given out; OUT_OF_RANGE: too many;
+ * otherwise as rawhal_queue_submit(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_barrier_sized(
     rawhal_queue_t *queue, const rawhal_dependency_t *dependencies, size_t dependency_size,
     size_t count, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
@@ -177,7 +177,7 @@ rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_dependency_t *dependenc
 
 /* Subtracts one from an HSA signal of the caller's when everything submitted before has finished,
  * as a packet does with its completion signal: with system-scope release. The signal must live
- * until then. It is a barrier of its own, with a ticket; takes two packets. Errors as
+ * until then. It is a barrier of its own, with a ticket, and takes two packets. Fails as
  * rawhal_queue_submit(). `ticket` may be NULL. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_signal(rawhal_queue_t *queue,
                                                               uint64_t hsa_signal,
@@ -185,12 +185,12 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_signal(rawhal_queue_t *qu
                                                               rawhal_ticket_t *ticket,
                                                               rawhal_error_t *error);
 
-/* The other way: the ticket has finished when `*hsa_signal` (hsa_signal_t.handle) is at most
+/* The reverse: the ticket has finished when `*hsa_signal` (hsa_signal_t.handle) is at most
  * `*value`, for hsa_signal_wait_*(.., HSA_SIGNAL_CONDITION_LT, value + 1, ..) and barrier-value
- * packets. The signal belongs to the queue, lives as long, and only falls; when the queue dies it
- * falls far below. Ask rawhal_queue_wait() whether the ticket succeeded, which also charges limits.
- * Do not write to it. INVALID_ARGUMENT: not a ticket of this queue; FAULT / DEVICE_LOST: it never
- * will finish. */
+ * packets. The signal belongs to the queue, lives as long as it does, and only falls; when the
+ * queue dies it falls far below. Ask rawhal_queue_wait() whether the ticket succeeded, which also
+ * charges limits. Do not write to it. INVALID_ARGUMENT: not a ticket of this queue; FAULT /
+ * DEVICE_LOST: it will never finish. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_ticket_signal(rawhal_queue_t *queue,
                                                                      rawhal_ticket_t ticket,
                                                                      uint64_t *hsa_signal,
@@ -206,19 +206,19 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queu
                                                             rawhal_error_t *error);
 
 /* A function that is called when a ticket has finished or failed. `result->status` is OK, or what
- * rawhal_queue_wait() would answer, with its message; valid during the call. */
+ * rawhal_queue_wait() would return, with its message; valid during the call. */
 typedef void rawhal_completion_fn(void *context, rawhal_ticket_t ticket,
                                   const rawhal_error_t *result);
 
 /* Calls `function` exactly once when a ticket has finished or failed; soon, if it already has. A
  * ticket may have any number of callbacks; those of a queue come one at a time, in the order of
- * tickets and then of registration, as far as they are registered early enough. The calls come from
- * a thread of the queue's own, which is started by the first registration (or with the queue, where
+ * tickets and then of registration, if they are registered early enough. The calls come from a
+ * thread of the queue's own, which is started by the first registration (or with the queue, where
  * other processes share its limits), blocks while there is nothing to do, and has all signals of
  * the program masked; never from inside this function. What happened before it was registered, and
  * what the dispatches wrote, is visible to the callback.
  *
- * A callback may call everything, and may wait for other tickets, which holds up the callbacks of
+ * A callback may call any function, and may wait for other tickets, which holds up the callbacks of
  * its own queue only. It may even destroy its own queue, as the last thing it does with it.
  * Callbacks that are pending when their queue is destroyed are called by rawhal_queue_destroy() on
  * the calling thread, when the device is done with the queue: with OK when the ticket had finished,
@@ -236,18 +236,17 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_on_complete(rawhal_queue_
                                                                    rawhal_error_t *error);
 
 /* Device time of a finished submission, in nanoseconds of the system's HSA clock: from the start of
- * its first dispatch to the end of its last. (Of a batch all of whose dispatches OVERLAP: start and
- * end of the last one to finish.) The runtime converts the device's clock at each call:
- * two answers may differ by nanoseconds. Kept until `submissions` further
- * submissions (see rawhal_queue_options_t) take its place: NOT_FOUND then, WOULD_BLOCK while it
- * runs. */
+ * its first dispatch to the end of its last. (For a batch whose dispatches all OVERLAP: from start
+ * to end of the last one to finish.) The runtime converts the device's clock at each call: two
+ * answers may differ by nanoseconds. Kept until `submissions` further submissions (see
+ * rawhal_queue_options_t) have taken its place, then NOT_FOUND; WOULD_BLOCK while it runs. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue,
                                                               rawhal_ticket_t ticket,
                                                               uint64_t *start_ns, uint64_t *end_ns,
                                                               rawhal_error_t *error);
 
-/* The same of one of its dispatches, counted from 0 as they were submitted or recorded, on a queue
- * with dispatch_times. OUT_OF_RANGE: no such dispatch, or one without times of its own. */
+/* The same for one of its dispatches, counted from 0 in the order of submission or recording, on a
+ * queue with dispatch_times. OUT_OF_RANGE: no such dispatch, or one without times of its own. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_queue_dispatch_timing(rawhal_queue_t *queue, rawhal_ticket_t ticket, size_t dispatch,
                              uint64_t *start_ns, uint64_t *end_ns, rawhal_error_t *error);
@@ -283,7 +282,7 @@ rawhal_recording_create(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch
 RAWHAL_API void rawhal_recording_destroy(rawhal_recording_t *recording); /* NULL is allowed */
 
 /* Changes one visible argument of one dispatch, by index in metadata order, for this and later
- * replays; replays that were submitted keep what they had. `size` must be the argument's.
+ * replays; replays already submitted keep what they had. `size` must be the argument's.
  * OUT_OF_RANGE: no such dispatch or argument; INVALID_ARGUMENT: as rawhal_kernarg_set(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_recording_set(rawhal_recording_t *recording,
                                                                size_t dispatch, size_t argument,
@@ -301,10 +300,10 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay(rawhal_queue_t *qu
 /* Submits a recording of one dispatch with other arguments: a blob of the size that it was recorded
  * with. Hidden arguments, and whatever lies between them, are the recording's; with KEEP_HIDDEN
  * those that the blob covers are the blob's. Kernel, geometry and blob size were checked when it
- * was recorded: the least that a submission can cost. The blob is read during the call only, so any
- * number of threads may do so at once. INVALID_ARGUMENT: a recording of several, or made with
- * pointers, or of a kernel with arguments after hidden ones; a blob of another size; otherwise as
- * rawhal_queue_replay(). */
+ * was recorded, so no submission costs less. The blob is read during the call only, so any number
+ * of threads may do so at once. INVALID_ARGUMENT: a recording of several dispatches, one made with
+ * pointers, or one of a kernel with arguments after hidden ones; a blob of another size; otherwise
+ * as rawhal_queue_replay(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay_blob(
     rawhal_queue_t *queue, const rawhal_recording_t *recording, const void *blob, size_t blob_size,
     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
@@ -333,7 +332,7 @@ typedef struct rawhal_queue_options {
   size_t size;            /* sizeof(rawhal_queue_options_t), or 0: see types.h */
   uint32_t packets;       /* AQL ring; default 1,024; at most what the device allows */
   uint32_t submissions;   /* in flight; default 256, at most 65,536. Each holds one HSA signal
-                             (about 50 us to create; the runtime has some 4,000 to give) */
+                             (about 50 us to create; the runtime provides some 4,000) */
   uint64_t kernarg_bytes; /* kernarg ring; default 1 MiB, at most 1 GiB, at least 128 per packet (a
                              kernel of code object V5 often takes 320). Twice that is allocated, so
                              that no image is ever split */
@@ -343,17 +342,18 @@ typedef struct rawhal_queue_options {
   rawhal_queue_priority_t priority; /* a hint to the device; at most that of its limits */
   /* Bit i of the words: the queue may use compute unit i; read during the call; NULL: all. Compute
    * units that the device's limits exclude are left out. INVALID_ARGUMENT: none is left, or none of
-   * a die, or half of a pair where they go in pairs; OUT_OF_RANGE: one the device does not have. */
+   * a die, or half of a pair where they go in pairs; OUT_OF_RANGE: one that the device does not
+   * have. */
   const uint32_t *cu_mask;
   uint32_t cu_mask_bits;
-  /* An hsa_queue_t of this device that the program has made, instead of a new one. Both may write
-   * packets to it, each at indices taken from its write index; of type SINGLE, not at the same
-   * time. Its size is `packets`. Ordering holds for all that is in the queue. A refused submission
-   * may use up a ticket. Its dispatch times are turned on, and the device's limits may set its mask
-   * of compute units. It must outlive this queue, which waits at most a second when it is destroyed
-   * for what it has submitted, and then leaves what the device may still use allocated until the
-   * runtime ends. Errors come to the program's own callback: pass them on to rawhal_queue_report().
-   */
+  /* An hsa_queue_t of this device that the program has made, instead of a new one. The program may
+   * go on writing packets to it; each side takes indices from its write index and, if it is of type
+   * SINGLE, not at the same time as the other. Its size is `packets`. Ordering holds for all that
+   * is in the queue. A refused submission may use up a ticket. Its dispatch times are turned on,
+   * and the device's limits may set its mask of compute units. It must outlive this queue, whose
+   * destruction waits at most a second for what was submitted, and then leaves what the device may
+   * still use allocated until the runtime ends. Errors come to the program's own callback: pass
+   * them on to rawhal_queue_report(). */
   void *hsa_queue;
   /* Each dispatch of a submission has times of its own: rawhal_queue_dispatch_timing(). Costs an
    * HSA signal per packet of the ring, made with the queue, and one packet more per submission. */
@@ -362,7 +362,7 @@ typedef struct rawhal_queue_options {
 
 /* For the error callback of an HSA queue that the program made (rawhal_queue_options_t): tells the
  * queue that it has stopped with this hsa_status_t, which fails the tickets that have not finished.
- * Fails with the cause when the queue was dead already. */
+ * Fails with the cause if the queue is dead already. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue,
                                                               int32_t hsa_status,
                                                               rawhal_error_t *error);
@@ -378,7 +378,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_fault(rawhal_queue_t *que
  * so again unless something finishes. 0 without limits, and for NULL. */
 RAWHAL_API uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue);
 
-/* A queue's sizes and how far it is. */
+/* A queue's sizes and progress. */
 typedef struct rawhal_queue_info {
   size_t size;                   /* set it to sizeof(rawhal_queue_info_t), or 0: see types.h */
   uint32_t packets, submissions; /* capacities, as rounded */
@@ -389,12 +389,12 @@ typedef struct rawhal_queue_info {
   const void *hsa_queue;       /* the hsa_queue_t; write packets only to one that you made */
 } rawhal_queue_info_t;
 
-/* Fills in `*info`: what holds at this moment. Neither may be NULL. */
+/* Fills in `*info` with the state of this moment. Neither may be NULL. */
 RAWHAL_API void rawhal_queue_info(rawhal_queue_t *queue, rawhal_queue_info_t *info);
 
 /* Stops the queue, whatever runs on it, calls the callbacks that are pending, and frees it.
  * Outstanding tickets are gone; no thread may be waiting for one. Bounded: waits for a callback
- * that runs, not for kernels. NULL is allowed. */
+ * that is running, not for kernels. NULL is allowed. */
 RAWHAL_API void rawhal_queue_destroy(rawhal_queue_t *queue);
 
 RAWHAL_END

@@ -20,8 +20,8 @@
  * when the services are made.
  *
  * Each queue needs services of its own: a kernel takes a packet of the hostcall buffer for every
- * wave that asks, and there must be as many as waves can be under way. Services must be made before
- * their queue and destroyed after it. When the queue has died of a fault, make both anew:
+ * wave that asks, and there must be as many as there can be waves under way. Services must be made
+ * before their queue and destroyed after it. When the queue has died of a fault, make both anew:
  * unfinished requests stay in the buffers.
  *
  * What kernels write is not trusted: offsets, counts and formats are checked, formats are read
@@ -47,7 +47,7 @@ typedef enum rawhal_services_stream {
 } rawhal_services_stream_t;
 
 /* Gets what one printf() of one work-item printed: `size` bytes at `text`, not NUL-terminated,
- * valid during the call. Text longer than 65,535 bytes is cut. Calls come one at a time, from
+ * valid during the call. Text longer than 65,535 bytes is truncated. Calls come one at a time, from
  * inside rawhal_services_flush() or from the thread that serves hostcalls, which has all signals of
  * the program masked; the work-item waits meanwhile. Must not call functions of the same services.
  */
@@ -69,7 +69,7 @@ typedef struct rawhal_services_options {
                                 1,048,576. Rounded up to a power of two; 4,120 bytes of host memory
                                 each */
   uint64_t printf_bytes;     /* host memory; default 1 MiB, 64 bytes to 1 GiB. What does not fit
-                                before the next flush is lost: printf() gives -1 there */
+                                before the next flush is lost: printf() returns -1 there */
   uint64_t heap_bytes;       /* what malloc() can take in all; default 64 MiB, a multiple of 2 MiB.
                                 Device memory, within the quota, plus 2 MiB and 128 KiB.
                                 The device library takes 2 MiB at a time for one of its 16 sizes of
@@ -104,7 +104,7 @@ typedef struct rawhal_services_info {
   uint64_t packets;   /* of hostcalls, answered */
   uint64_t refused;   /* requests of work-items that make no sense, or are not served here */
   uint64_t heap_used; /* bytes that kernels hold, in pages of 4 KiB */
-  uint64_t heap_full; /* requests that heap_bytes had no room for: malloc() gave NULL */
+  uint64_t heap_full; /* requests that heap_bytes had no room for: malloc() returned NULL */
 } rawhal_services_info_t;
 
 /* Fills in `*info`. Zeros for NULL. */

@@ -19,10 +19,10 @@
  *
  * Threads: modules may come and go. All reading is done with the loader's lock held, which
  * dlclose() waits for: all that is listed was loaded at the same time, and the allocator is called
- * with that lock held. A library that another thread is just loading may be seen before its
+ * with that lock held. A library that another thread is still loading may be seen before its
  * pointers are relocated: then why_not says that they point to nothing, or a search does not find
  * it; so open the process once dlopen() has returned. The program must not unmap or protect memory
- * while it is read, including images that lie outside of every module. Afterwards `image` and
+ * while it is read, including images that lie outside every module. Afterwards `image` and
  * `wrapper` are valid as long as their module stays loaded, which is the caller's to know.
  * Everything listed is immutable. */
 #ifndef RAWHAL_PROCESS_H
@@ -41,7 +41,8 @@ typedef struct rawhal_process_options {
   size_t size;                 /* sizeof(rawhal_process_options_t), or 0: see types.h */
   uint32_t max_fatbins;        /* default 65,536 */
   uint32_t max_kernels;        /* default 1,048,576 */
-  uint64_t max_unpacked_bytes; /* to measure bundles that only unpacking tells the end of; 1 GiB */
+  uint64_t max_unpacked_bytes; /* to measure bundles whose end only unpacking shows; default 1
+                                  GiB */
   const rawhal_allocator_t *allocator; /* NULL: malloc() */
 } rawhal_process_options_t;
 
@@ -51,7 +52,7 @@ typedef struct rawhal_process_options {
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_process_open(
     const rawhal_process_options_t *options, rawhal_process_t **process, rawhal_error_t *error);
 
-/* Lists the kernels alone of a file that is not loaded: rawhal_container_open_file() finds its fat
+/* Lists only the kernels, of a file that is not loaded: rawhal_container_open_file() finds its fat
  * binaries. Addresses are those it was linked at. `options` may be NULL. INVALID_ARGUMENT: no such
  * file, or not an ELF file of 64 bits and this byte order. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
@@ -70,7 +71,7 @@ typedef enum rawhal_process_names {
 
 /* A program or library with fat binaries. */
 typedef struct rawhal_process_module {
-  rawhal_string_t path; /* as the loader has it; of the program, what /proc/self/exe says */
+  rawhal_string_t path; /* as the loader has it; for the program, what /proc/self/exe says */
   uint64_t base;        /* what was added to its addresses */
   bool sections;        /* wrappers were found by the file's section table, not by a search */
   rawhal_process_names_t names;
@@ -85,7 +86,7 @@ RAWHAL_API const rawhal_process_module_t *rawhal_process_module(const rawhal_pro
 typedef struct rawhal_process_fatbin {
   size_t module;        /* its index */
   const void *wrapper;  /* its 24 bytes */
-  rawhal_bytes_t image; /* exactly; what the wrapper points to and no bytes when why_not says why */
+  rawhal_bytes_t image; /* exactly; if why_not is set, what the wrapper points to, and no bytes */
   bool kpack;           /* the image is not a carrier but a reference to kpack archives (msgpack) */
   rawhal_string_t why_not;
 } rawhal_process_fatbin_t;
@@ -93,7 +94,7 @@ typedef struct rawhal_process_fatbin {
 /* What one wrapper says, as programs hand them to __hipRegisterFatBinary(): 24 bytes that can be
  * read. `fatbin` gets what the wrapper points to, of no known size, and whether that is kpack.
  * INVALID_ARGUMENT: NULL; MALFORMED: no wrapper, another version than 1, or it points nowhere. Any
- * thread. */
+ * thread may call it. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_process_wrapper(const void *wrapper,
                                                                  rawhal_process_fatbin_t *fatbin,
                                                                  rawhal_error_t *error);

@@ -1,5 +1,5 @@
-/* rawhal/tensile.h: what a solution library of Tensile says: rocBLAS' and hipBLASLt's *.dat, and
- * *.dat.zlib, which are unpacked first.
+/* rawhal/tensile.h: what a solution library of Tensile contains: rocBLAS's and hipBLASLt's *.dat,
+ * and *.dat.zlib, which are unpacked first.
  *
  * Tensile writes, next to its code objects, what chooses among their kernels: a list of solutions,
  * each a kernel with the problems that it is for and the sizes that it works with, and a tree that
@@ -8,13 +8,13 @@
  * nothing: the predicates and tables of the tree are passed over. With a rawhal_library_t of the
  * folder, which is as lazy, a solution leads to its kernel.
  *
- * Facts, all of public source: the tables are msgpack, their keys as in Tensile's and hipBLASLt's
- * (tensilelite) Serialization/SolutionLibrary.hpp, ContractionSolution.hpp and
+ * Facts, all from public sources: the tables are msgpack, their keys as in Tensile's and
+ * hipBLASLt's (tensilelite) Serialization/SolutionLibrary.hpp, ContractionSolution.hpp and
  * PlaceholderLibrary.hpp; PlaceholderLibrary.hpp, getCodeObjectFileName(), and
  * HipSolutionAdapter.cpp say where a kernel's code object is.
  *
- * Ownership: all that is given out lives until the library is closed. Thread-safety: once opened it
- * does not change. Cost: one pass, of 20 ns per byte where each is a value of its own; memory is
+ * Ownership: everything returned lives until the library is closed. Thread-safety: once opened it
+ * does not change. Cost: one pass, of 20 ns per byte if each is a value of its own; memory is
  * bounded by the file's size, or what it unpacks to, 1 GiB at most. */
 #ifndef RAWHAL_TENSILE_H
 #define RAWHAL_TENSILE_H
@@ -30,7 +30,7 @@ typedef struct rawhal_tensile rawhal_tensile_t;
 typedef struct rawhal_tensile_options {
   size_t size; /* sizeof(rawhal_tensile_options_t), or 0: see types.h */
   /* What the code objects of this library are named after: its own file's name without ".dat" or
-   * ".dat.zlib", as Tensile names them. Of a file it is taken from the path unless it is set; of
+   * ".dat.zlib", as Tensile names them. For a file it is taken from the path unless it is set; for
    * one that shares its code objects (TensileLibrary.dat, TensileLibrary_gfx*.dat,
    * TensileLibrary_lazy_*.dat) there is none. Empty: no solution says where its code object is. */
   rawhal_string_t prefix;
@@ -50,26 +50,26 @@ typedef struct rawhal_tensile_arguments {
   bool universal; /* the arguments are the same for one product and for many (grouped) */
 } rawhal_tensile_arguments_t;
 
-/* Sizes as the solution's `sizeMapping` has them, which may be negative where Tensile says so.
- * Dimensions that are not said are 0: threadTile has two of them in files of both writers. */
+/* Sizes as the solution's `sizeMapping` has them, which may be negative if Tensile says so.
+ * Dimensions that are not stated are 0: threadTile has two of them in files of both writers. */
 typedef struct rawhal_tensile_sizes {
   int64_t workgroup[3], thread_tile[3], macro_tile[3]; /* in work-items; elements; elements */
   int64_t depth_u;                                     /* of the sum, at once */
   int64_t global_split_u;                              /* work-groups that share a sum */
   int64_t stagger_u, stagger_stride_shift, workgroup_mapping;
-  /* Of hipBLASLt's only: staggerUMapping, workGroupMappingXCC and -XCCGroup, globalSplitUCoalesced
-   * and -WorkGroupMappingRoundRobin. */
+  /* hipBLASLt only: staggerUMapping, workGroupMappingXCC and -XCCGroup, globalSplitUCoalesced and
+   * -WorkGroupMappingRoundRobin. */
   int64_t stagger_mapping, xcc, xcc_group, split_coalesced, split_round_robin;
-  int64_t global_accumulation;  /* 0: no second kernel adds what the shares came to */
+  int64_t global_accumulation;  /* 0: no second kernel adds up the shares */
   int64_t workspace_per_c;      /* bytes for each element of C */
-  int64_t stream_k, persistent; /* 0 where it is not said */
+  int64_t stream_k, persistent; /* 0 if not stated */
 } rawhal_tensile_sizes_t;
 
 /* One solution. Strings and bytes are the library's. */
 typedef struct rawhal_tensile_solution {
   int64_t index;          /* what the tree calls it */
   rawhal_string_t name;   /* of the solution */
-  rawhal_string_t kernel; /* its kernel's `.name`: of Tensile the same, of hipBLASLt its own */
+  rawhal_string_t kernel; /* its kernel's `.name`: for Tensile the same, for hipBLASLt its own */
   rawhal_string_t
       code_object;    /* file name, in the library's folder; empty: not known, see the options */
   bool source_kernel; /* compiled, not assembled */
@@ -82,7 +82,7 @@ typedef struct rawhal_tensile_solution {
 /* What hipBLASLt's host code tells the solution's kernel about sharing out one product, as words of
  * 32 bits, up to RAWHAL_TENSILE_SPLIT_ARGUMENTS: the first of its arguments if `universal`, else
  * those after beta. To use another split or mapping than the solution's, change a copy of it.
- * Numbers that do not fit are cut as hipBLASLt cuts them. `workgroups`: of the grid, which for
+ * Numbers that do not fit are truncated as hipBLASLt does it. `workgroups`: of the grid, which for
  * versions from 1 has one dimension, except on gfx12; `compute_units`: the device's.
  * docs/tensile.md has each bit, the other arguments and the sources. UNSUPPORTED: a solution of
  * Tensile's, which has none, or a version above 2; INVALID_ARGUMENT: NULL, or compute_units is
@@ -108,10 +108,10 @@ rawhal_tensile_open(const void *bytes, size_t size, const rawhal_tensile_options
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_tensile_open_file(const char *path, const rawhal_tensile_options_t *options,
                          rawhal_tensile_t **tensile, rawhal_error_t *error);
-/* Frees all that was given out. NULL is allowed. */
+/* Frees it with everything that it returned. NULL is allowed. */
 RAWHAL_API void rawhal_tensile_close(rawhal_tensile_t *tensile);
 
-/* The version of the Tensile that wrote it; empty where it is not said. */
+/* The version of the Tensile that wrote it; empty if not stated. */
 RAWHAL_API rawhal_string_t rawhal_tensile_version(const rawhal_tensile_t *tensile);
 
 /* How many solutions there are. */
@@ -127,11 +127,11 @@ RAWHAL_API size_t rawhal_tensile_library_count(const rawhal_tensile_t *tensile);
 RAWHAL_API rawhal_string_t rawhal_tensile_library(const rawhal_tensile_t *tensile, size_t number);
 
 /* Loads the kernel of a solution, as rawhal_library_kernel() does: to be given back by
- * rawhal_library_release(). Of the library's files only those count that have the name of the
- * solution's code object or, where that has none for the device, the name with "-xnack-", then
- * "-xnack+" before its ending, and that are in the folder of the file that the solution was read
- * from, if it was one; of a solution that has no code object's name, all. NOT_FOUND names the
- * solution; OUT_OF_RANGE: number >= their count; otherwise as rawhal_library_kernel(). */
+ * rawhal_library_release(). Only those of the library's files count that are named like the
+ * solution's code object or, if that has none for the device, have that name with "-xnack-", then
+ * "-xnack+" before its ending, and are in the folder of the file that the solution was read from,
+ * if it was read from one; for a solution without a code object's name, all files count. NOT_FOUND
+ * names the solution; OUT_OF_RANGE: number >= their count; otherwise as rawhal_library_kernel(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_tensile_kernel(const rawhal_tensile_t *tensile, size_t number, rawhal_library_t *library,
                       const rawhal_device_kernel_t **kernel, rawhal_error_t *error);

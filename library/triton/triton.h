@@ -1,20 +1,20 @@
-/* rawhal/triton.h: kernels out of Triton's cache, without Triton.
+/* rawhal/triton.h: kernels from Triton's cache, without Triton.
  *
  * Triton leaves each kernel that it compiled for AMD in a folder of its own as NAME.hsaco, a code
  * object, and NAME.json, which says what a launch needs and the object does not: how many waves a
  * work-group has and how much group memory it gets. Opening takes one entry, by either file, or
- * everything below a folder, as ~/.triton/cache is one, and holds what the JSON says against the
+ * everything below a folder such as ~/.triton/cache, and checks what the JSON says against the
  * object.
  *
  *     rawhal_triton_open_file -> rawhal_triton_kernel -> rawhal_executable_open_file(hsaco_path)
  *       -> rawhal_executable_kernel(name) -> rawhal_triton_dispatch -> rawhal_queue_submit()
  *
  * A cache may also be added to a rawhal_library_t, which finds the same objects by their kernels'
- * names; `name` and, as entries of one name are the rule, `hsaco_path` for the query's `file` are
- * here.
+ * names: give the query `name` from here and, as many entries usually share a name, `hsaco_path` as
+ * its `file`.
  *
  * Tried with what Triton 3.0 to 3.5 and 3.9 write; members that one of them lacks are optional, and
- * a "target" may be the list that it was before. JSON is read by jansson, whose memory comes from
+ * a "target" may be the list that it once was. JSON is read by jansson, whose memory comes from
  * malloc(). Links to files are followed, links to folders are not; FIFOs and devices are never
  * opened.
  *
@@ -35,12 +35,12 @@ typedef struct rawhal_triton_options {
   size_t size;                         /* sizeof(rawhal_triton_options_t), or 0: see types.h */
   uint32_t max_kernels;                /* default 65,536 */
   uint32_t max_json_bytes;             /* of one file; default 1 MiB */
-  const rawhal_hsaco_options_t *hsaco; /* how objects are read; NULL: as by default */
+  const rawhal_hsaco_options_t *hsaco; /* how objects are read; NULL: the defaults */
   const rawhal_allocator_t *allocator; /* NULL: malloc() */
 } rawhal_triton_options_t;
 
-/* A kernel as the cache has it. Strings have no control characters, and a NUL after them. What a
- * file does not say is 0, or empty. */
+/* A kernel as the cache describes it. Strings have no control characters, and are followed by a
+ * NUL. What a file does not say is 0, or empty. */
 typedef struct rawhal_triton_kernel {
   rawhal_string_t name; /* of the kernel; of the file, where the JSON could not be read */
   rawhal_string_t json_path, hsaco_path; /* empty: there is no such file beside the other */
@@ -52,7 +52,7 @@ typedef struct rawhal_triton_kernel {
   uint32_t num_warps;      /* waves of a work-group */
   uint32_t warp_size;      /* work-items of a wave; the object's where the JSON has none */
   uint32_t workgroup;      /* work-items: num_warps * warp_size */
-  uint32_t num_stages;     /* of software pipelines; of no concern for a launch */
+  uint32_t num_stages;     /* of software pipelines; a launch does not need it */
   uint32_t num_ctas;       /* work-groups of a cluster; 1 where the JSON has none */
   bool launch_cooperative_grid;
   /* Memory that Triton's launcher gives each program of the grid, and its alignment, in bytes. */
@@ -67,13 +67,13 @@ typedef struct rawhal_triton_kernel {
   rawhal_string_t why_not;
 } rawhal_triton_kernel_t;
 
-/* Reads `path`: NAME.json, NAME.hsaco, or a folder. Of one file, anything wrong with the entry
+/* Reads `path`: NAME.json, NAME.hsaco, or a folder. For one file, anything wrong with the entry
  * makes the call fail; in a folder such an entry is listed, with its status and why_not. JSON that
  * is not an entry's, such as the lists __grp__NAME.json, is passed over in a folder.
  *
  * NOT_FOUND: no such path, one file of the entry without the other, no kernel of that name in the
- * object; INVALID_ARGUMENT: the path is something else; MALFORMED: not JSON, or a member that
- * cannot be, or contradicts the object: the message names it, and both values; TARGET_MISMATCH: the
+ * object; INVALID_ARGUMENT: the path is something else; MALFORMED: not JSON, or a member that is
+ * impossible or contradicts the object: the message names it, and both values; TARGET_MISMATCH: the
  * object is for another processor than the JSON; UNSUPPORTED: another backend; CAP_EXCEEDED: an
  * option; OUT_OF_MEMORY; and as rawhal_hsaco_open_file(). `options` may be NULL. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
