@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Manual pages of section 3 out of the public headers: their declarations, and the comments above these.
+"""Manual pages of section 3 from the public headers: their declarations, and the comments above these.
 
 usage: man3.py OUTPUT VERSION HEADER...
 
@@ -27,21 +27,21 @@ RETURNS = """Functions that return a
 .B rawhal_status_t
 return
 .BR RAWHAL_OK ,
-which is 0, or what went wrong; compilers warn where nobody looks at it.
+which is 0, or what went wrong; compilers warn if the result is ignored.
 Names in capitals, such as
 .BR INVALID_ARGUMENT ,
 stand for
 .B RAWHAL_INVALID_ARGUMENT
-and its like, which
+and so on;
 .BR rawhal_status (3)
-lists with what a caller does next.
+lists them with what a caller does next.
 .IR error ,
 where it is the last parameter, may be NULL."""
-OVERVIEW = """Each header has a page, which also has the name of every function and type in it:
+OVERVIEW = """Each header has a page, which every function and type in it leads to:
 .BR "man rawhal_queue_submit" .
-In there
+Within the page,
 .B "/\\(ha\\ *NAME"
-finds what is said of it.
+finds its description.
 .PP
 The command and its subcommands are in
 .BR rawhal (1)."""
