@@ -400,8 +400,8 @@ RAWHAL_API void rawhal_executable_destroy(rawhal_executable_t *executable);
 
 /* Finds a kernel by `.name` or symbol, and compiles its layout; owned by the executable, the same
  * pointer every time. `stated_size`: kernarg bytes of a kernel whose facts do not state them, else
- * 0 (see rawhal_kernarg_layout_create(), whose errors it also has). NOT_FOUND; UNSUPPORTED: an
- * unusable kernel, with the reason. */
+ * 0 (see rawhal_kernarg_layout_create(), whose errors are also this call's). NOT_FOUND;
+ * UNSUPPORTED: an unusable kernel, with the reason. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_executable_kernel(
     rawhal_executable_t *executable, rawhal_string_t name, uint32_t stated_size,
     const rawhal_device_kernel_t **kernel, rawhal_error_t *error);

@@ -2,8 +2,8 @@
  *
  * A submission is a batch of dispatches that becomes visible to the device as a whole: everything
  * that can fail is checked and reserved first, and a refused submission leaves the rings as they
- * were (a memory quota stays charged with the scratch that was asked for). It gets a ticket;
- * tickets of a queue grow by one. Submission copies blobs and pointer arrays.
+ * were (a memory quota stays charged with the scratch that was asked for). A submission gets a
+ * ticket; tickets of a queue grow by one. Submission copies blobs and pointer arrays.
  *
  * Ordering: by default a dispatch starts after all earlier ones of its queue have finished and sees
  * their writes and the host's (barrier bit, system-scope acquire and release): in-order use needs
@@ -239,7 +239,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_on_complete(rawhal_queue_
  * its first dispatch to the end of its last. (For a batch whose dispatches all OVERLAP: from start
  * to end of the last one to finish.) The runtime converts the device's clock at each call: two
  * answers may differ by nanoseconds. Kept until `submissions` further submissions (see
- * rawhal_queue_options_t) have taken its place, then NOT_FOUND; WOULD_BLOCK while it runs. */
+ * rawhal_queue_options_t) have taken its place, NOT_FOUND after that; WOULD_BLOCK while it runs. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *queue,
                                                               rawhal_ticket_t ticket,
                                                               uint64_t *start_ns, uint64_t *end_ns,
