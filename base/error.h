@@ -17,7 +17,7 @@ rawhal_fail_at(rawhal_error_t *error, rawhal_status_t status, uint64_t offset, c
 /* The status of a call that could not open or create a file, by its errno. */
 rawhal_status_t file_failure(int code);
 
-/* Text from a file in a printf call: `"%.*s", RAWHAL_STRING_ARGS(name)`. Long names are cut. */
+/* Text from a file for printf(): `"%.*s", RAWHAL_STRING_ARGS(name)`. Long names are truncated. */
 #define RAWHAL_STRING_ARGS(string)                                                                 \
   (int)((string).size < 200 ? (string).size : 200), ((string).data ? (string).data : "")
 

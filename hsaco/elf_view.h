@@ -33,7 +33,7 @@ typedef struct elf_view {
 } elf_view_t;
 
 /* Is this an ELF64 little-endian AMDGPU HSA object of a known version? MALFORMED when it is not an
- * ELF or is cut; otherwise UNSUPPORTED, with what it is. Reads the header only. */
+ * ELF or is truncated; otherwise UNSUPPORTED, with what it is. Reads the header only. */
 RAWHAL_CHECKED rawhal_status_t elf_header_check(const void *bytes, size_t size, Elf64_Ehdr *header,
                                                 rawhal_error_t *error);
 

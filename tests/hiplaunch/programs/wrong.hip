@@ -46,6 +46,14 @@ int main(int, char **argv)
     report(hipMemcpyToSymbol(&host, &host, 4));
   else if (what == "again")
     report(hipFree(freed));
+  else if (what == "null") { // each says which of its conditions it was
+    hipStream_t stream;
+    hipFunction_t function;
+    report(hipStreamCreateWithFlags(nullptr, 0x80));
+    report(hipStreamCreateWithFlags(&stream, 0x80));
+    report(hipModuleGetFunction(&function, nullptr, nullptr));
+    report(hipModuleGetFunction(nullptr, nullptr, "fill"));
+  }
   if (hipPeekAtLastError() != hipSuccess && what != "copy")
     report(hipGetLastError());
   hipError_t error = hipDeviceSynchronize();
