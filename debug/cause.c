@@ -121,7 +121,8 @@ static void found_add(found_t *found, const rawhal_cause_t *cause, uint32_t scor
   found->gaps[at] = gap;
 }
 
-/* Five more are twice as likely, and that it is none of them is as likely as one of 45. */
+/* Five more are twice as likely, and that it is none of them is as likely as one of 45. What is not
+ * worth a percent is not said. */
 static void found_weigh(found_t *found)
 {
   enum { OF_NONE = 45, TWICE = 5 };
@@ -130,8 +131,13 @@ static void found_weigh(found_t *found)
     weights[i] = (uint64_t)(TWICE + found->scores[i] % TWICE) << found->scores[i] / TWICE;
     all += weights[i];
   }
-  for (uint32_t i = 0; i < found->fault->cause_count; ++i)
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < found->fault->cause_count; ++i) {
     found->fault->causes[i].confidence = (uint32_t)(weights[i] * 100 / all);
+    if (!i || found->fault->causes[i].confidence)
+      kept = i + 1;
+  }
+  found->fault->cause_count = kept;
 }
 
 /* ---- Asking ---- */

@@ -62,28 +62,38 @@ static size_t others_that_fit(const cause_evidence_t *evidence, const cause_word
   return count;
 }
 
-/* Both are made for the grid, an element for each work-item, but the other way round. */
-static bool is_made_for_the_grid(const cause_evidence_t *evidence, const cause_word_t *word,
-                                 const cause_word_t *other, uint64_t need)
+/* An element for each work-item, of 1 to 16 bytes. */
+static bool is_made_for_the_grid(const cause_evidence_t *evidence, uint64_t bytes)
 {
   enum { LARGEST = 16 };
-  const uint64_t items = cause_work_items(evidence->dispatch), bytes = bytes_behind(word);
-  return items && bytes_behind(other) == need && bytes % items == 0 &&
-         is_power_of_two(bytes / items) && bytes / items <= LARGEST;
+  const uint64_t items = cause_work_items(evidence->dispatch);
+  return items && bytes % items == 0 && is_power_of_two(bytes / items) && bytes / items <= LARGEST;
+}
+
+/* Of two buffers, of which the second would do: how likely it is that they are swapped. */
+static uint32_t swapped_score(const cause_evidence_t *evidence, const cause_word_t *word,
+                              const cause_word_t *other, uint64_t need)
+{
+  enum { SMALL = 256, TIMES = 4 };
+  const uint64_t bytes = bytes_behind(word), others = bytes_behind(other);
+  const bool by_grid = is_beyond(evidence, word);
+  const bool made = is_made_for_the_grid(evidence, bytes) && is_made_for_the_grid(evidence, others);
+  if (!evidence->fault->bytes)
+    return made ? 78 : 50;
+  return by_grid && ((bytes <= SMALL && bytes <= need / TIMES) || (made && others == need)) ? 88
+                                                                                            : 50;
 }
 
 uint32_t cause_swapped(const cause_evidence_t *evidence, const cause_word_t *word,
                        rawhal_cause_t *cause)
 {
-  enum { SMALL = 256, TIMES = 4 };
   const cause_word_t *other = NULL;
-  const uint64_t grid = cause_grid_bytes(evidence), bytes = bytes_behind(word);
+  const uint64_t grid = cause_grid_bytes(evidence);
   if (!word->has_live || !evidence->has_address || evidence->address < word->value ||
-      evidence->address - word->value < bytes)
+      evidence->address - word->value < bytes_behind(word))
     return 0;
-  const bool by_grid = is_beyond(evidence, word);
   uint64_t need = evidence->address - word->value + cause_access_bytes(evidence->fault);
-  need = by_grid && grid > need ? grid : need;
+  need = is_beyond(evidence, word) && grid > need ? grid : need;
   const size_t fitting = others_that_fit(evidence, word, need, &other);
   if (!fitting)
     return 0;
@@ -94,10 +104,7 @@ uint32_t cause_swapped(const cause_evidence_t *evidence, const cause_word_t *wor
             (unsigned long long)word->live.size, (unsigned long long)need);
   if (names_cross(evidence, word, other))
     return 96;
-  if (fitting > 1 || !by_grid)
-    return 50;
-  const bool is_small = bytes <= SMALL && bytes <= need / TIMES;
-  return is_small || is_made_for_the_grid(evidence, word, other, need) ? 88 : 50;
+  return fitting > 1 ? 50 : swapped_score(evidence, word, other, need);
 }
 
 /* A number where a pointer belongs, and a pointer where a number does. */
@@ -159,7 +166,7 @@ uint32_t cause_grid(const cause_evidence_t *evidence, const cause_word_t *word,
   const uint64_t elements = bytes_behind(word) / cause_access_bytes(evidence->fault);
   const size_t fitting = others_that_fit(evidence, word, need, &other);
   cause_say(cause, RAWHAL_CAUSE_GRID, evidence, word, &word->live,
-            "%llu work-items of %u bytes each need %llu, %s has %llu (%s)",
+            "the grid\'s %llu work-items of %u bytes each need %llu bytes, and %s has %llu (%s)",
             (unsigned long long)cause_work_items(evidence->dispatch),
             cause_access_bytes(evidence->fault), (unsigned long long)need,
             cause_pointer(evidence, word).text, (unsigned long long)bytes_behind(word),

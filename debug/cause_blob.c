@@ -86,10 +86,10 @@ uint32_t cause_other_kernel(const cause_evidence_t *evidence, const cause_word_t
     if (score <= best)
       continue;
     best = score;
-    cause_say(
-        cause, RAWHAL_CAUSE_ARGUMENTS, evidence, own.first_wrong, NULL,
-        "the arguments are those of %s: %u of them fit this kernel badly, and that one in all",
-        cause_whose(other).text, own.wrong);
+    cause_say(cause, RAWHAL_CAUSE_ARGUMENTS, evidence, own.first_wrong, NULL,
+              "the arguments are those of %s: %u of them cannot be this kernel\'s, and all can be "
+              "that one\'s",
+              cause_whose(other).text, own.wrong);
   }
   return best;
 }

@@ -108,7 +108,7 @@ uint32_t cause_indirect(const cause_evidence_t *evidence, const cause_word_t *wo
 uint32_t cause_nothing(const cause_evidence_t *evidence, const cause_word_t *word,
                        rawhal_cause_t *cause)
 {
-  if (!evidence->has_address)
+  if (!evidence->has_address || place(evidence, CAUSE_HOLDS) || place(evidence, CAUSE_DEAD_HOLDS))
     return 0;
   cause_say(cause, RAWHAL_CAUSE_UNKNOWN, evidence, word, NULL,
             "no memory is there, nor was lately, and no argument leads there: an address that the "

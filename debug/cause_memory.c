@@ -21,8 +21,8 @@ uint32_t cause_null(const cause_evidence_t *evidence, const cause_word_t *word,
   const bool near = offset > -NULL_REACH && offset < NULL_REACH;
   if (!near && (offset < 0 || !cause_reaches(evidence, 0)))
     return 0;
-  cause_say(cause, RAWHAL_CAUSE_NULL, evidence, word, NULL, "%s is null; null %c %llu is accessed",
-            pointer.text, offset < 0 ? '-' : '+',
+  cause_say(cause, RAWHAL_CAUSE_NULL, evidence, word, NULL,
+            "%s is null, and null %c %llu is accessed", pointer.text, offset < 0 ? '-' : '+',
             (unsigned long long)(offset < 0 ? -evidence->address : evidence->address));
   cause->offset = offset;
   const bool may_be_zero = word->role == CAUSE_FIELD || word->role == CAUSE_VALUE;
@@ -60,10 +60,14 @@ uint32_t cause_bounds(const cause_evidence_t *evidence, const cause_word_t *word
   const cause_phrase_t beside = cause_beside(evidence, &word->live);
   if (!*beside.text)
     return 0;
-  cause_say(cause, RAWHAL_CAUSE_OUT_OF_BOUNDS, evidence, word, &word->live, "%s %s (%s)",
-            beside.text, cause_pointer(evidence, word).text,
-            cause_where(evidence, &word->live).text);
+  const bool is_argument = word->role != CAUSE_FIELD && word->role != CAUSE_MEMORY;
+  cause_say(cause, RAWHAL_CAUSE_OUT_OF_BOUNDS, evidence, word, &word->live, "%s %s%s%s (%s)",
+            beside.text, is_argument ? "" : "what ", cause_pointer(evidence, word).text,
+            is_argument ? "" : " points to", cause_where(evidence, &word->live).text);
   const uint64_t distance = cause_distance(&word->live, evidence->address);
+  const debug_allocation_t *there = &evidence->places[CAUSE_HOLDS];
+  if (evidence->has_place[CAUSE_HOLDS] && there->reachable && there->base != word->live.base)
+    return 15; /* that would not have failed */
   if (evidence->address >= word->live.base)
     return cause_nearness(distance, 84, 20);
   return cause_nearness(distance, distance > CAUSE_PAGE ? 74 : 82,
