@@ -214,19 +214,19 @@ const Case cases[] = {
        w.Launch(0, {w.At(0), 0, w.At(2), 1024});
        w.fault.address = 0;
      },
-     RAWHAL_CAUSE_NULL, 1, 0, "argument 1 'a' is null; null + 0 is accessed"},
+     RAWHAL_CAUSE_NULL, 1, 0, "argument 1 'a' is null, and null + 0 is accessed"},
     {"NullAndAnOffset",
      [](World &w) {
        w.Launch(0, {w.At(0), w.At(1), 0, 1024});
        w.fault.address = 24;
      },
-     RAWHAL_CAUSE_NULL, 2, 0, "argument 2 'b' is null; null + 24 is accessed"},
+     RAWHAL_CAUSE_NULL, 2, 0, "argument 2 'b' is null, and null + 24 is accessed"},
     {"BeforeNull",
      [](World &w) {
        w.Launch(0, {0, w.At(1), w.At(2), 1024});
        w.fault.address = static_cast<uint64_t>(-8);
      },
-     RAWHAL_CAUSE_NULL, 0, 0, "argument 0 'c' is null; null - 8 is accessed"},
+     RAWHAL_CAUSE_NULL, 0, 0, "argument 0 'c' is null, and null - 8 is accessed"},
     {"ANumberInPlaceOfAPointer",
      [](World &w) {
        w.Launch(0, {w.At(0), 24, w.At(2), 1024});
@@ -307,7 +307,7 @@ const Case cases[] = {
        w.fault.address = 99;
      },
      RAWHAL_CAUSE_ARGUMENTS, 0, 0, "the arguments are those of kernel 'kernel1' of ticket 42"},
-    {"AnotherKernelsArgumentsCutShort", // store_at(data, index, value) with those of (y, x, scale, n)
+    {"AnotherKernelsArgumentsCutShort", // (data, index, value)
      [](World &w) {
        w.NewKernel()->Pointer("y", 0).Pointer("x", 8).Arg("scale", 16, 4).Arg("n", 20, 4);
        w.NewKernel()->Pointer("data", 0).Arg("index", 8, 8).Arg("value", 16, 4);
@@ -354,7 +354,7 @@ const Case cases[] = {
        w.fault.address = w.At(2, 20 * 64 * 4);
      },
      RAWHAL_CAUSE_GRID, 2, 0,
-     "4096 work-items of 4 bytes each need 16384, argument 2 'b' has 4096"},
+     "4096 work-items of 4 bytes each need 16384 bytes, and argument 2 'b' has 4096"},
     {"TooLargeAGridOfTwoDimensions", // 32 x 64 in work-groups of 8 x 8
      [](World &w) {
        w.dispatches[0].grid[0] = 32, w.dispatches[0].grid[1] = 64;
@@ -396,7 +396,7 @@ const Case cases[] = {
        w.fault.address = w.At(2, 4096);
      },
      RAWHAL_CAUSE_OUT_OF_BOUNDS, 0, 1,
-     "one element past the end of the pointer at byte 16 of argument 0 'list'"},
+     "one element past the end of what the pointer at byte 16 of argument 0 'list' points to"},
     {"AStructureBehindTheFirstWords", // as lists of tensors are
      [](World &w) {
        w.NewKernel()->Arg("list", 0, 2048);
@@ -595,7 +595,7 @@ const Case cases[] = {
     // ---- Nothing is trusted ----
     {"ArgumentsThatEndEarly",
      [](World &w) {
-       w.dispatches[0].kernargs.size = 20;
+       w.Launch(0, {w.At(0), w.At(1)});
        w.fault.address = w.At(1, 4096);
      },
      RAWHAL_CAUSE_OUT_OF_BOUNDS, 1, 0, "one element past the end of argument 1 'a'"},
@@ -666,7 +666,7 @@ TEST_P(Cause, ComesFirst)
   EXPECT_LE(sum, 100u) << all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, Cause, testing::ValuesIn(cases),
+INSTANTIATE_TEST_SUITE_P(, Cause, testing::ValuesIn(cases),
                          [](const testing::TestParamInfo<Case> &info) { return info.param.name; });
 
 TEST(CauseFind, SaysWhatItFoundInMembersToo)
@@ -778,6 +778,46 @@ TEST(CauseFind, OfAllDispatchesInFlightEachIsAskedAndTheBestAreKept)
   ASSERT_EQ(RAWHAL_FAULT_CAUSES, static_cast<int>(world.fault.cause_count));
   for (uint32_t i = 0; i < world.fault.cause_count; ++i)
     EXPECT_EQ(41u + i, world.fault.causes[i].ticket) << All(world.fault);
+}
+
+// Hardware tells the page that was accessed, and not by which dispatch, and notices nothing where
+// that has memory. The true cause is among the first three then, of nearly all.
+TEST(CauseFind, AsHardwareTellsTheTrueCauseIsAmongTheFirst)
+{
+  size_t asked = 0, found = 0;
+  std::string missed;
+  for (const Case &expected : cases) {
+    World world;
+    expected.set(world);
+    if (world.fault.kind != RAWHAL_FAULT_MEMORY || !(world.fault.known & RAWHAL_FAULT_KNOWS_PC))
+      continue;
+    const bool is_alone = world.dispatches.size() == 1;
+    if (is_alone) { // the one that fails comes last
+      const size_t first = world.allocations.size();
+      for (int i = 0; i < 3; ++i)
+        world.Buffer(8192);
+      for (size_t i = 1; i < 3; ++i)
+        world.Launch(i, {world.At(first), world.At(first + 1), world.At(first + 2), 1024});
+      std::rotate(world.dispatches.begin(), world.dispatches.begin() + 1, world.dispatches.end());
+    }
+    world.OnlyAddress();
+    world.fault.address &= ~uint64_t{4095};
+    if (world.HasMemory(world.fault.address))
+      continue;
+    world.Find();
+    ++asked;
+    bool is_found = false;
+    for (uint32_t i = 0; i < world.fault.cause_count && i < 3; ++i)
+      is_found |= world.fault.causes[i].kind == expected.kind &&
+                  world.fault.causes[i].argument == expected.argument &&
+                  (!is_alone || expected.argument == kNone || world.fault.causes[i].ticket == 41);
+    found += is_found;
+    if (!is_found)
+      missed += std::string(expected.name) + "\n" + All(world.fault);
+  }
+  EXPECT_GT(asked, 40u);
+  EXPECT_GE(found * 100, asked * 90) << found << " of " << asked << "\n" << missed;
+  RecordProperty("found", std::to_string(found) + " of " + std::to_string(asked));
 }
 
 TEST(CauseFind, AKindOfTheFutureHasNoCause)

@@ -137,13 +137,12 @@ TEST(Report, JsonIsWhatItsSchemaDescribes)
   rawhal_fault_t fault = Whole();
   EXPECT_EQ("", Violations(Report(fault, REPORT_JSON)));
   EXPECT_EQ("", Violations(Report({}, REPORT_JSON)));
-  for (int kind = 0; kind <= RAWHAL_FAULT_DESTROYED; ++kind)
-    for (uint32_t known = 0; known < 64; ++known) {
-      fault.kind = static_cast<rawhal_fault_kind_t>(kind);
-      fault.known = known;
-      fault.access = static_cast<rawhal_fault_access_t>(known % 5);
-      ASSERT_EQ("", Violations(Report(fault, REPORT_JSON))) << kind << " " << known;
-    }
+  for (uint32_t known = 0; known < 64; ++known) {
+    fault.kind = static_cast<rawhal_fault_kind_t>(known % (RAWHAL_FAULT_DESTROYED + 2));
+    fault.known = known;
+    fault.access = static_cast<rawhal_fault_access_t>(known % 5);
+    ASSERT_EQ("", Violations(Report(fault, REPORT_JSON))) << known;
+  }
 }
 
 TEST(Report, JsonHasWhatIsKnown)
@@ -192,7 +191,7 @@ TEST(Report, BytesFromAFileAreShownAndDoNoHarm)
 {
   std::mt19937_64 random(7);
   rawhal_fault_t fault;
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 40; ++round) {
     unsigned char *bytes = reinterpret_cast<unsigned char *>(&fault);
     for (size_t i = 0; i < sizeof(fault); ++i)
       bytes[i] = static_cast<unsigned char>(random() | 1); // no field ends

@@ -70,7 +70,7 @@ struct World {
       blobs.resize(dispatch + 1);
       layouts.resize(dispatch + 1);
     }
-    blobs[dispatch] = words;
+    std::vector<uint64_t>(words).swap(blobs[dispatch]); // with no byte behind it
     layouts[dispatch] = kernarg_test::Compile(kernels[kernel]);
     EXPECT_TRUE(layouts[dispatch]);
     debug_dispatch_t &of = dispatches[dispatch];
@@ -106,6 +106,15 @@ struct World {
     fault.access = RAWHAL_FAULT_ACCESS_UNKNOWN;
     fault.wave = 0;
     fault.group[0] = 0;
+  }
+
+  bool HasMemory(uint64_t page) const
+  {
+    for (const debug_allocation_t &buffer : allocations)
+      if (!buffer.freed_at && buffer.reachable && buffer.base < page + 4096 &&
+          page - buffer.base < buffer.size)
+        return true;
+    return false;
   }
 
   void Find()
