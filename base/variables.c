@@ -30,6 +30,7 @@ static const struct {
     {"RAWHAL_SUBSTITUTE", false},
     {"RAWHAL_SUBSTITUTE_CACHE", false},
     {"RAWHAL_TRACE", false},
+    {"RAWHAL_WATCHDOG", false},
 };
 
 enum { VARIABLES = sizeof(variables) / sizeof(*variables) };

@@ -113,6 +113,7 @@ typedef struct rawhal_fault {
   uint64_t queue_id;       /* hsa_queue_t.id */
   uint64_t ticket, packet; /* submission; index of the packet in the HSA queue */
   uint64_t kernel_object;  /* device address of the kernel's descriptor */
+  uint64_t entry;          /* of the kernel's first instruction; 0: not known */
   uint64_t pc;             /* device address of the instruction */
   int64_t pc_offset;       /* of it from the kernel's entry, bytes */
   uint64_t object_address; /* pc as an address of the code object, for .debug_line */

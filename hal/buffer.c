@@ -7,16 +7,34 @@
 #include "hal/limits.h"
 #include "hal/peer.h"
 #include "hal/runtime.h"
+#include "hal/witness.h"
 
 #include "base/cancel.h"
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/error.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static rawhal_buffer_t *registry;
+
+void registry_hold(void)
+{
+  pthread_mutex_lock(&registry_lock);
+}
+
+void registry_let(void)
+{
+  pthread_mutex_unlock(&registry_lock);
+}
+
+const rawhal_buffer_t *registry_first(void)
+{
+  return registry;
+}
 
 static bool is_live(const rawhal_buffer_t *buffer)
 {
@@ -56,7 +74,9 @@ static rawhal_status_t registry_add(rawhal_buffer_t *buffer, rawhal_error_t *err
 {
   rawhal_status_t status = RAWHAL_OK;
   rawhal_buffer_t *found = NULL;
+  static uint64_t numbers;
   buffer->self = buffer;
+  buffer->made_at = clock_now();
   pthread_mutex_lock(&registry_lock);
   const rawhal_buffer_t *other = buffer->foreign ? registry_overlap(buffer) : NULL;
   if (other) {
@@ -64,6 +84,7 @@ static rawhal_status_t registry_add(rawhal_buffer_t *buffer, rawhal_error_t *err
                          "%zu bytes at %p overlap a buffer of %zu bytes at %p", buffer->size,
                          (void *)buffer->memory, other->size, (void *)other->memory);
   } else {
+    buffer->number = ++numbers;
     HASH_ADD_PTR(registry, self, buffer);
     HASH_FIND_PTR(registry, &buffer->self, found);
     if (!found)
@@ -78,8 +99,10 @@ static bool registry_remove(rawhal_buffer_t *buffer)
   rawhal_buffer_t *found = NULL;
   pthread_mutex_lock(&registry_lock);
   HASH_FIND_PTR(registry, &buffer, found);
-  if (found)
+  if (found) {
     HASH_DEL(registry, found);
+    witness_freed(found);
+  }
   pthread_mutex_unlock(&registry_lock);
   return found != NULL;
 }
@@ -106,6 +129,9 @@ static rawhal_status_t allocate_memory(rawhal_buffer_t *buffer, rawhal_error_t *
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "allocating %zu bytes of %s memory: %s",
                        buffer->size, local ? "device" : "host", hsa_status_text(hsa, result));
   buffer->memory = memory;
+  const debug_softgpu_t *softgpu = runtime_softgpu();
+  if (softgpu->memory_bound) /* the runtime has rounded it up to pages */
+    (void)softgpu->memory_bound((uint64_t)(uintptr_t)memory, buffer->size);
   if (local)
     return RAWHAL_OK;
   buffer->host = memory;
@@ -192,6 +218,18 @@ void rawhal_buffer_free(rawhal_buffer_t *buffer)
   WITHOUT_CANCELLATION();
   if (buffer && runtime_check(NULL) == RAWHAL_OK && registry_remove(buffer))
     buffer_release(buffer);
+}
+
+void rawhal_buffer_label(rawhal_buffer_t *buffer, const char *label)
+{
+  if (runtime_check(NULL) != RAWHAL_OK)
+    return;
+  rawhal_buffer_t *found = NULL;
+  pthread_mutex_lock(&registry_lock);
+  HASH_FIND_PTR(registry, &buffer, found);
+  if (found)
+    snprintf(found->label, sizeof(found->label), "%s", label ? label : "");
+  pthread_mutex_unlock(&registry_lock);
 }
 
 uint64_t rawhal_buffer_address(const rawhal_buffer_t *buffer)

@@ -22,6 +22,12 @@ RAWHAL_CHECKED rawhal_status_t buffer_check_copy(const rawhal_buffer_t *to, uint
 RAWHAL_CHECKED rawhal_status_t buffer_check_fill(const rawhal_buffer_t *buffer, uint64_t offset,
                                                  size_t size, rawhal_error_t *error);
 
+/* The registry of live buffers: none of them goes while it is held. */
+void registry_hold(void);
+void registry_let(void);
+/* The first; the others follow by `hh.next`. The caller holds the registry. */
+const rawhal_buffer_t *registry_first(void);
+
 /* OK for a buffer that is alive. */
 RAWHAL_CHECKED rawhal_status_t buffer_check(const rawhal_buffer_t *buffer, rawhal_error_t *error);
 

@@ -7,6 +7,7 @@
 #include "hal/limits.h"
 #include "hal/log.h"
 #include "hal/runtime.h"
+#include "hal/witness.h"
 #include "queue/create.h"
 
 #include "base/cancel.h"
@@ -183,7 +184,7 @@ static void fill_queue_device(const hal_runtime_t *runtime, hsa_agent_t agent,
   queue->scratch.processor = info->target.processor;
   (void)runtime->hsa.hsa_agent_get_info(
       agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES, &queue->scratch.engines);
-  queue->fault_text = runtime->queue_fault;
+  queue->witness = &hal_witness;
   queue->died = log_fault;
   queue->hold = runtime_hold;
   queue->release = runtime_release;

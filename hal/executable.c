@@ -275,3 +275,34 @@ void rawhal_executable_destroy(rawhal_executable_t *executable)
   pthread_mutex_unlock(&table_lock);
   executables_reap();
 }
+
+/* ---- Looking on ---- */
+
+static const rawhal_device_kernel_t *sought; /* the table's lock */
+
+static bool has_sought(rawhal_executable_t *executable)
+{
+  bool found = false;
+  if (pthread_mutex_trylock(&executable->lock) != 0)
+    return false; /* the runtime is being asked for a kernel of it */
+  for (const loaded_kernel_t *one = executable->kernels; one && !found; one = one->hh.next)
+    found = &one->kernel == sought;
+  pthread_mutex_unlock(&executable->lock);
+  return found;
+}
+
+bool executables_try_hold(void)
+{
+  return pthread_mutex_trylock(&table_lock) == 0;
+}
+
+void executables_let(void)
+{
+  pthread_mutex_unlock(&table_lock);
+}
+
+bool executables_have(const rawhal_device_kernel_t *kernel)
+{
+  sought = kernel;
+  return sources_find(has_sought) != NULL;
+}

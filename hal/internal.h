@@ -2,6 +2,7 @@
 #ifndef RAWHAL_HAL_INTERNAL_H
 #define RAWHAL_HAL_INTERNAL_H
 
+#include "debug/softgpu.h"
 #include "hal/hal.h"
 #include "queue/gate/copies.h"
 #include "queue/internal.h"
@@ -31,7 +32,7 @@ typedef struct softgpu_thunk {
   bool (*option_set_text)(const char *name, const char *text);
   bool (*option_get)(const char *name, uint64_t *value);
   size_t (*option_messages)(char *text, size_t size);
-  size_t (*queue_fault)(const void *hsa_queue, char *text, size_t size);
+  debug_softgpu_t tells; /* of faults */
   /* How many instructions it finds, in the code of a chip; none where it executes no such chip. */
   uint64_t (*coverage)(uint32_t chip, const void *code, size_t bytes, void (*missing)(void),
                        void *context);
@@ -50,7 +51,6 @@ typedef struct hal_runtime {
   hsa_table_t hsa;
   bool is_software;
   bool (*softgpu_option)(const char *name, uint64_t *value); /* NULL for hardware */
-  size_t (*queue_fault)(const void *hsa_queue, char *text, size_t size);
   /* Of the loader's extension; NULL where it has none. */
   hsa_status_t (*reader_from_file)(hsa_file_t file, size_t offset, size_t size,
                                    hsa_code_object_reader_t *reader);
@@ -93,6 +93,8 @@ struct rawhal_buffer {
   unsigned char *memory; /* device address */
   unsigned char *host;   /* of host memory */
   size_t size;
+  char label[RAWHAL_LABEL_BYTES];
+  uint64_t number, made_at;  /* in the order in which they were made; CLOCK_MONOTONIC ns */
   rawhal_device_t **allowed; /* other devices that were given access; peer.c, under its lock */
   size_t allowed_count;
   const rawhal_buffer_t *self; /* the registry's key */

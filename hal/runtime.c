@@ -6,6 +6,7 @@
 #include "hal/loader.h"
 #include "hal/log.h"
 #include "hal/softgpu.h"
+#include "hal/watchdog.h"
 #include "queue/fault.h"
 #include "queue/list.h"
 
@@ -73,6 +74,14 @@ static void reason_append(char *text, size_t size, uint32_t mask, uint32_t bit, 
     snprintf(text + used, size - used, "%s%s", used ? ", " : "", reason);
 }
 
+static rawhal_fault_kind_t memory_fault_kind(uint32_t mask)
+{
+  return mask & HSA_AMD_MEMORY_FAULT_NX          ? RAWHAL_FAULT_FETCH
+         : mask & HSA_AMD_MEMORY_FAULT_READ_ONLY ? RAWHAL_FAULT_READ_ONLY
+         : mask & HSA_AMD_MEMORY_FAULT_HOST_ONLY ? RAWHAL_FAULT_NO_ACCESS
+                                                 : RAWHAL_FAULT_MEMORY;
+}
+
 /* Runs on the runtime's event thread. Without a handler the runtime ends the process. */
 static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
 {
@@ -90,7 +99,11 @@ static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
   snprintf(text, sizeof(text), "memory fault at address 0x%llx (%s)",
            (unsigned long long)fault->virtual_address, *reasons ? reasons : "no reason given");
   log_fault(text);
-  queue_fail_agent(fault->agent, RAWHAL_FAULT, text);
+  queue_fail_agent(fault->agent, RAWHAL_FAULT,
+                   &(rawhal_fault_t){.kind = memory_fault_kind(mask),
+                                     .known = RAWHAL_FAULT_KNOWS_ADDRESS,
+                                     .address = fault->virtual_address},
+                   text);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -110,6 +123,7 @@ static void find_loader(void)
 static void shut_down(void)
 {
   uint64_t hz;
+  watchdog_stop();
   devices_free(&runtime);
   (void)runtime.hsa.hsa_shut_down();
   if (runtime.hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &hz) !=
@@ -125,7 +139,6 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
   runtime.allocator = *allocator;
   runtime.copy_timeout_ns = options->copy_timeout_ns ? options->copy_timeout_ns : a_minute;
   runtime.is_software = libraries.backend == RAWHAL_BACKEND_SOFTGPU;
-  runtime.queue_fault = libraries.softgpu.queue_fault;
   runtime.softgpu_option = libraries.softgpu.option_get;
   rawhal_status_t status = hsa_table_load(libraries.runtime, &runtime.hsa, error);
   if (status != RAWHAL_OK)
@@ -153,6 +166,8 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
     status = devices_find(&runtime, error);
   if (status == RAWHAL_OK)
     status = limits_open(&runtime, options->limits, error);
+  if (status == RAWHAL_OK)
+    status = watchdog_start(error);
   if (status != RAWHAL_OK)
     shut_down();
   return status;
@@ -202,6 +217,11 @@ void runtime_hold(void)
   enter();
   ++holders;
   leave();
+}
+
+const debug_softgpu_t *runtime_softgpu(void)
+{
+  return &libraries.softgpu.tells;
 }
 
 void *runtime_allocate(size_t size)

@@ -13,6 +13,8 @@ void runtime_release(void);
  * pointer. */
 void *runtime_allocate(size_t size);
 void runtime_free(void *memory);
+/* What softgpu tells of faults; all NULL on hardware. */
+const debug_softgpu_t *runtime_softgpu(void);
 /* OK, or DEVICE_LOST in a child of fork(): the runtime is the parent's, and locks may be held by
  * threads that are not here. Comes first in everything that touches either. */
 RAWHAL_CHECKED rawhal_status_t runtime_check(rawhal_error_t *error);

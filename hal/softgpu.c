@@ -18,10 +18,10 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
   *(void **)&thunk->option_set_text = dlsym(library, "softgpu_option_set_text");
   *(void **)&thunk->option_get = dlsym(library, "softgpu_option_get");
   *(void **)&thunk->option_messages = dlsym(library, "softgpu_option_messages");
-  *(void **)&thunk->queue_fault = dlsym(library, "softgpu_queue_fault");
+  debug_softgpu_find(library, &thunk->tells);
   *(void **)&thunk->coverage = dlsym(library, "softgpu_coverage");
   return thunk->option_set && thunk->option_set_text && thunk->option_get &&
-         thunk->option_messages && thunk->queue_fault && thunk->coverage;
+         thunk->option_messages && thunk->tells.fault_text && thunk->coverage;
 }
 
 /* The folder of the file that this code is in: librawhal, or a program that has it linked in. As

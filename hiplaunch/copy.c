@@ -160,7 +160,7 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t size, hipMemcpyKind
     lane->last = ticket;
   stream_leave(stream);
   if (failed != RAWHAL_OK)
-    return lane_fail(lane, &error, "a copy");
+    return fail_rawhal(&error, "a copy");
   /* The program's own memory has what was read when this has returned, as with HIP. */
   return job.to.ours ? hipSuccess : lane_wait(lane, ticket, RAWHAL_FOREVER);
 }
@@ -250,7 +250,7 @@ static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, boo
   const rawhal_ticket_t last = lane->last;
   stream_leave(stream);
   if (failed != RAWHAL_OK)
-    return lane_fail(lane, &error, "a fill");
+    return fail_rawhal(&error, "a fill");
   return wait ? lane_wait(lane, last, RAWHAL_FOREVER) : hipSuccess;
 }
 

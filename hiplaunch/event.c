@@ -101,7 +101,7 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle)
   lane_t *lane = stream->lane;
   if (rawhal_queue_barrier(lane->queue, NULL, 0, RAWHAL_FOREVER, &event->ticket, &error)) {
     stream_leave(stream);
-    return lane_fail(lane, &error, "an event");
+    return fail_rawhal(&error, "an event");
   }
   lane->last = event->ticket;
   event->lane = lane;
@@ -153,7 +153,7 @@ hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsigned fla
     failed = rawhal_queue_barrier(lane->queue, &dependency, 1, RAWHAL_FOREVER, &ticket, &error);
   lane->last = failed != RAWHAL_OK ? lane->last : ticket;
   stream_leave(stream);
-  return failed != RAWHAL_OK ? lane_fail(event->lane, &error, "waiting for an event") : hipSuccess;
+  return failed != RAWHAL_OK ? fail_rawhal(&error, "waiting for an event") : hipSuccess;
 }
 
 /* ---- Times ---- */

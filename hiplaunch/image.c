@@ -67,13 +67,6 @@ hipError_t image_open(device_t *device, const void *bytes, const char *path, ima
 
 static void unload(image_t *image)
 {
-  const rawhal_hsaco_t *hsaco = rawhal_executable_hsaco(image->executable);
-  const rawhal_kernel_t *facts;
-  for (size_t i = 0; (facts = rawhal_hsaco_kernel(hsaco, i)); ++i) {
-    const rawhal_device_kernel_t *kernel;
-    if (!rawhal_executable_kernel(image->executable, facts->name, 0, &kernel, NULL))
-      notes_forget(image->device, kernel);
-  }
   while (image->variables) {
     image_variable_t *next = image->variables->next;
     memory_release(&image->variables->allocation);

@@ -68,14 +68,6 @@ hipError_t lane_take(device_t *device, int priority, bool services, lane_t **tak
 
 /* ---- Waiting ---- */
 
-hipError_t lane_fail(lane_t *lane, const rawhal_error_t *error, const char *what)
-{
-  rawhal_error_t explained = *error;
-  if (error->status == RAWHAL_FAULT)
-    fault_explain(lane, &explained);
-  return fail_rawhal(&explained, what ? "%s" : NULL, what);
-}
-
 hipError_t lane_wait(lane_t *lane, rawhal_ticket_t ticket, uint64_t deadline)
 {
   rawhal_error_t error;
@@ -87,7 +79,7 @@ hipError_t lane_wait(lane_t *lane, rawhal_ticket_t ticket, uint64_t deadline)
   case RAWHAL_WOULD_BLOCK:
     return hipErrorNotReady;
   default:
-    return lane_fail(lane, &error, NULL);
+    return fail_rawhal(&error, NULL);
   }
 }
 
@@ -136,14 +128,4 @@ hipError_t hipDeviceSynchronize(void)
     first = first ? first : status;
   }
   return first;
-}
-
-void notes_forget(device_t *device, const rawhal_device_kernel_t *kernel)
-{
-  pthread_mutex_lock(&device->lock);
-  for (lane_t *lane = device->lanes; lane; lane = lane->next)
-    for (int i = 0; i < LANE_SUBMISSIONS; ++i)
-      if (lane->notes[i].kernel == kernel)
-        lane->notes[i].kernel = NULL;
-  pthread_mutex_unlock(&device->lock);
 }

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,6 +105,17 @@ static bool is_live(uint64_t pointer)
   return !pointer || memory_find(pointer, &allocation) || memory_find(pointer - 1, &allocation);
 }
 
+/* "argument 1 'in' is 0x7f0000001000". Compilers leave the names out where they are not told to
+ * keep them. */
+static void argument_say(char *text, size_t size, const rawhal_kernarg_layout_t *layout,
+                         uint32_t index, uint64_t value)
+{
+  rawhal_string_t name = rawhal_kernarg_layout_argument(layout, index)->name;
+  const char *quote = name.size ? "'" : "";
+  snprintf(text, size, "argument %u%s%s%.*s%s is 0x%llx", index, name.size ? " " : "", quote,
+           (int)name.size, name.data ? name.data : "", quote, (unsigned long long)value);
+}
+
 static const void *bytes_of(const request_t *request, size_t index,
                             const rawhal_kernarg_argument_t *argument)
 {
@@ -114,10 +126,12 @@ static const void *bytes_of(const request_t *request, size_t index,
   return there ? (const char *)request->blob + argument->offset : NULL;
 }
 
-static hipError_t check_pointers(const request_t *request, launch_note_t *launch)
+static hipError_t check_pointers(const request_t *request)
 {
   const rawhal_kernarg_layout_t *layout = request->info->layout;
   const pointer_check_t check = pointer_check();
+  if (check == CHECK_OFF)
+    return hipSuccess;
   const rawhal_kernarg_argument_t *argument;
   size_t visible = 0;
   for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i) {
@@ -128,11 +142,7 @@ static hipError_t check_pointers(const request_t *request, launch_note_t *launch
         argument->size != sizeof(value))
       continue;
     memcpy(&value, bytes, sizeof(value));
-    if (launch->pointer_count < LANE_POINTERS) {
-      launch->pointers[launch->pointer_count].argument = (uint32_t)i;
-      launch->pointers[launch->pointer_count++].value = value;
-    }
-    if (check == CHECK_OFF || is_live(value))
+    if (is_live(value))
       continue;
     char text[200];
     argument_say(text, sizeof(text), layout, (uint32_t)i, value);
@@ -175,21 +185,6 @@ static hipError_t print_now(const request_t *request, lane_t *lane, rawhal_ticke
   return status;
 }
 
-static rawhal_status_t submit(lane_t *lane, const rawhal_dispatch_t *dispatch,
-                              const launch_note_t *launch, rawhal_error_t *error)
-{
-  rawhal_ticket_t ticket;
-  rawhal_status_t status =
-      rawhal_queue_submit(lane->queue, dispatch, 1, RAWHAL_FOREVER, &ticket, error);
-  if (status != RAWHAL_OK)
-    return status;
-  lane->last = ticket;
-  launch_note_t *note = &lane->notes[ticket % LANE_SUBMISSIONS];
-  *note = *launch;
-  note->ticket = ticket;
-  return RAWHAL_OK;
-}
-
 static hipError_t launch(request_t *request, hipStream_t handle)
 {
   rawhal_dispatch_t dispatch = {
@@ -200,27 +195,28 @@ static hipError_t launch(request_t *request, hipStream_t handle)
       .blob = request->blob,
       .blob_size = request->blob_size,
   };
-  launch_note_t launch = {.kernel = request->loaded.kernel};
   struct ihipStream_t *stream;
   hipError_t status = set_geometry(request, &dispatch);
   if (status == hipSuccess)
-    status = check_pointers(request, &launch);
+    status = check_pointers(request);
   if (status == hipSuccess)
     status = stream_enter(handle, &stream);
   if (status != hipSuccess)
     return status;
   const unsigned needs = needs_of(request->info->layout);
   rawhal_error_t error;
+  rawhal_ticket_t ticket = 0;
   rawhal_status_t failed = RAWHAL_OK;
   if (needs)
     status = stream_need_services(stream);
   lane_t *lane = stream->lane;
   if (status == hipSuccess)
-    failed = submit(lane, &dispatch, &launch, &error);
-  const rawhal_ticket_t ticket = lane->last;
+    failed = rawhal_queue_submit(lane->queue, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error);
+  if (ticket)
+    lane->last = ticket;
   stream_leave(stream);
   if (failed == RAWHAL_FAULT)
-    return lane_fail(lane, &error, NULL);
+    return fail_rawhal(&error, NULL);
   if (failed != RAWHAL_OK)
     return fail_rawhal(&error, "kernel %s", request->loaded.name);
   return status == hipSuccess && needs & NEEDS_FLUSH ? print_now(request, lane, ticket) : status;

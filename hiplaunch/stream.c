@@ -139,7 +139,7 @@ hipError_t stream_enter(hipStream_t handle, struct ihipStream_t **stream)
   events_settle(lane);
   if (order(*stream, &error)) {
     stream_leave(*stream);
-    return lane_fail(lane, &error, "a stream");
+    return fail_rawhal(&error, "a stream");
   }
   return hipSuccess;
 }

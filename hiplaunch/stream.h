@@ -15,20 +15,8 @@
 #include "hiplaunch/runtime.h"
 
 enum {
-  LANE_SUBMISSIONS = 64, /* in flight; each takes a signal, of which a runtime has some 4,000 */
-  LANE_POINTERS = 24,    /* of a launch, remembered for the case that it faults */
-};
-
-/* A launch that may still run. */
-typedef struct launch_note {
-  rawhal_ticket_t ticket;
-  const rawhal_device_kernel_t *kernel; /* NULL: not a launch, or its code was unloaded */
-  uint32_t pointer_count;
-  struct {
-    uint32_t argument;
-    uint64_t value;
-  } pointers[LANE_POINTERS];
-} launch_note_t;
+  LANE_SUBMISSIONS = 64
+}; /* in flight; each takes a signal, of which a runtime has some 4,000 */
 
 typedef struct lane {
   struct lane *next;
@@ -41,7 +29,6 @@ typedef struct lane {
   rawhal_ticket_t seen_by_null; /* the null stream starts after this one already */
   rawhal_ticket_t null_seen;    /* this one starts after that ticket of the null stream already */
   struct ihipEvent_t *untimed, **untimed_end; /* recorded, without their time, in order */
-  launch_note_t notes[LANE_SUBMISSIONS];
 } lane_t;
 
 struct ihipStream_t {
@@ -69,28 +56,12 @@ hipError_t stream_need_services(struct ihipStream_t *stream);
 /* Waits for all that a stream was given, of the null stream for what it comes after as well. */
 hipError_t stream_wait(hipStream_t handle);
 
-/* Waits for a ticket, and says which launch it was that failed. Not locked. WOULD_BLOCK is
- * hipErrorNotReady, and no failure. */
+/* Waits for a ticket. Not locked. WOULD_BLOCK is hipErrorNotReady, and no failure. */
 hipError_t lane_wait(lane_t *lane, rawhal_ticket_t ticket, uint64_t deadline);
-
-/* Not locked, either: a failed submission in the words of fail_rawhal(); of a dead queue, what
- * killed it. */
-hipError_t lane_fail(lane_t *lane, const rawhal_error_t *error, const char *what);
 
 /* Waits until a device, or all of them, are done with all they were given, well or not. */
 void device_settle(device_t *device);
 void devices_settle(void);
-
-/* No launch note names these kernels any more. */
-void notes_forget(device_t *device, const rawhal_device_kernel_t *kernel);
-
-/* fault.c: adds which kernel and argument it was to what the queue died of. */
-void fault_explain(lane_t *lane, rawhal_error_t *error);
-
-/* "argument 1 'in' is 0x7f0000001000". Compilers leave the names out where they are not told to
- * keep them. */
-void argument_say(char *text, size_t size, const rawhal_kernarg_layout_t *layout, uint32_t index,
-                  uint64_t value);
 
 /* event.c: takes the times of events before the queue has forgotten them. Locked. */
 void events_settle(lane_t *lane);

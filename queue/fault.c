@@ -1,51 +1,85 @@
 /* What happens when the device stops a queue: the cause is written down once, every submission in
  * flight keeps the count it had reached, and all waiting threads are woken. */
 #include "queue/list.h"
+#include "queue/scene.h"
 #include "queue/transfer.h"
 #include "queue/wait.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 
-/* The kernel that was running: in the oldest submission that has not finished, and there in the
- * packet the device reads, as far as it tells. NULL when nothing is in flight. */
-static const rawhal_device_kernel_t *running_kernel(rawhal_queue_t *queue)
+/* What the runtime's statuses mean (amd_aql_queue.cpp: its table of exceptions). */
+static const struct {
+  int32_t status;
+  rawhal_fault_kind_t kind;
+} kinds[] = {
+    {HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, RAWHAL_FAULT_MEMORY},
+    {HSA_STATUS_ERROR_MEMORY_FAULT, RAWHAL_FAULT_MEMORY},
+    {HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION, RAWHAL_FAULT_INSTRUCTION},
+    {HSA_STATUS_ERROR_EXCEPTION, RAWHAL_FAULT_TRAP},
+    {HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, RAWHAL_FAULT_PACKET},
+    {HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, RAWHAL_FAULT_PACKET},
+    {HSA_STATUS_ERROR_INVALID_ARGUMENT, RAWHAL_FAULT_PACKET},
+    {HSA_STATUS_ERROR_INVALID_CODE_OBJECT, RAWHAL_FAULT_PACKET},
+    {HSA_STATUS_ERROR_INVALID_ALLOCATION, RAWHAL_FAULT_RESOURCES},
+    {HSA_STATUS_ERROR_INVALID_ISA, RAWHAL_FAULT_RESOURCES},
+};
+
+static rawhal_fault_kind_t kind_of(int32_t hsa_status)
 {
-  uint64_t ticket = ring_finished(&queue->ring) + 1;
-  const queue_slot_t *slot = queue_slot(queue, ticket);
-  for (; atomic_load(&slot->ticket) == ticket; slot = queue_slot(queue, ++ticket)) {
-    if (queue_slot_value(slot) <= atomic_load(&slot->target))
-      continue;
-    uint64_t last = slot->packet + slot->packets - 1;
-    uint64_t read = queue->device->hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue);
-    return queue_kernel(queue, slot,
-                        read < slot->packet ? slot->packet
-                        : read > last       ? last
-                                            : read);
-  }
-  return NULL;
+  for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); ++i)
+    if (kinds[i].status == hsa_status)
+      return kinds[i].kind;
+  return RAWHAL_FAULT_UNKNOWN;
 }
 
-/* The device's own words when it has some, and then the runtime's only as a name. */
-static void cause_write(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa_status,
-                        const char *what)
+/* 0: the device is done with it, or has not begun. */
+static uint64_t id_of(const rawhal_queue_t *queue)
 {
-  char text[768] = "";
-  if (queue->device->fault_text)
-    queue->device->fault_text(queue->hsa_queue, text, sizeof(text));
-  const rawhal_device_kernel_t *kernel = running_kernel(queue);
-  rawhal_string_t name = kernel ? kernel->info.kernel->name : (rawhal_string_t){0};
-  const char *who = kernel ? "kernel " : "the queue";
+  return queue->hsa_queue ? queue->hsa_queue->id : 0;
+}
+
+/* What a queue died of. */
+typedef struct death {
+  rawhal_status_t status;
+  int32_t hsa_status;
+  const char *what;            /* the runtime's words */
+  const rawhal_fault_t *known; /* of the device at large; NULL: it is the queue's own */
+} death_t;
+
+/* The device's own words when it has some, and then the runtime's only as a name. */
+static void message_write(rawhal_queue_t *queue, const death_t *death)
+{
+  const rawhal_fault_t *fault = &queue->fault;
+  const char *who = *fault->kernel ? "kernel " : "the queue", *text = fault->device_text;
+  char named[256] = "", cause[sizeof(fault->causes[0].text) + 32] = "";
   if (*text)
-    queue->cause.status =
-        rawhal_fail(&queue->cause, status, "%s%.*s failed: %s (%.*s)", who,
-                    RAWHAL_STRING_ARGS(name), text, (int)strcspn(what, ":"), what);
-  else
-    queue->cause.status = rawhal_fail(&queue->cause, status, "%s%.*s failed: %s", who,
-                                      RAWHAL_STRING_ARGS(name), what);
-  queue->cause.hsa_status = hsa_status;
+    snprintf(named, sizeof(named), " (%.*s)", (int)strcspn(death->what, ":"), death->what);
+  /* What only says the kind in other words the device has said. */
+  if (fault->cause_count && fault->causes[0].argument != RAWHAL_NO_ARGUMENT)
+    snprintf(cause, sizeof(cause), "; likely cause: %s", fault->causes[0].text);
+  queue->cause.status = rawhal_fail(&queue->cause, death->status, "%s%s failed: %s%s%s", who,
+                                    fault->kernel, *text ? text : death->what, named, cause);
+  queue->cause.hsa_status = death->hsa_status;
+}
+
+/* The caller holds drain_lock: what it reads of kernels stays loaded, see queues_run(). */
+static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code)
+{
+  const queue_witness_t *witness = queue->device->witness;
+  rawhal_fault_t *fault = &queue->fault;
+  *fault = death->known ? *death->known : (rawhal_fault_t){.kind = kind_of(death->hsa_status)};
+  fault->size = sizeof(*fault);
+  fault->hsa_status = death->hsa_status;
+  fault->queue_id = id_of(queue);
+  if (witness && witness->device)
+    (void)witness->device(queue->hsa_queue, fault);
+  scene_explain(queue, fault, !death->known, code);
+  message_write(queue, death);
 }
 
 /* True for one caller: the first cause counts. */
@@ -67,14 +101,17 @@ static void death_end(rawhal_queue_t *queue)
   atomic_store(&queue->health, QUEUE_DEAD);
 }
 
-static void queue_die(rawhal_queue_t *queue, rawhal_status_t status, int32_t hsa_status,
-                      const char *what)
+static void queue_die(rawhal_queue_t *queue, const death_t *death)
 {
   if (!death_begin(queue))
     return;
-  pthread_mutex_lock(&queue->drain_lock); /* what it reads of kernels stays loaded: queues_run() */
-  cause_write(queue, status, hsa_status, what);
+  const queue_witness_t *witness = queue->device->witness;
+  const bool code = witness && witness->code_hold();
+  pthread_mutex_lock(&queue->drain_lock);
+  cause_write(queue, death, code);
   pthread_mutex_unlock(&queue->drain_lock);
+  if (code)
+    witness->code_let();
   if (queue->device->died)
     queue->device->died(queue->cause.message);
   death_end(queue);
@@ -87,6 +124,8 @@ void queue_abandon(rawhal_queue_t *queue)
     return;
   queue->cause.status = rawhal_fail(&queue->cause, RAWHAL_DEVICE_LOST,
                                     "the queue was destroyed before the ticket had finished");
+  queue->fault = (rawhal_fault_t){
+      .size = sizeof(queue->fault), .kind = RAWHAL_FAULT_DESTROYED, .queue_id = id_of(queue)};
   death_end(queue);
 }
 
@@ -94,7 +133,9 @@ void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *dat
 {
   (void)hsa_queue;
   rawhal_queue_t *queue = data;
-  queue_die(queue, RAWHAL_FAULT, (int32_t)status, hsa_status_text(queue->device->hsa, status));
+  queue_die(queue, &(death_t){.status = RAWHAL_FAULT,
+                              .hsa_status = (int32_t)status,
+                              .what = hsa_status_text(queue->device->hsa, status)});
 }
 
 rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue, int32_t hsa_status,
@@ -110,22 +151,33 @@ rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue, int32_t hsa_status,
 
 typedef struct agent_failure {
   hsa_agent_t agent;
-  rawhal_status_t status;
-  const char *what;
+  death_t death;
 } agent_failure_t;
 
 static bool fail_one(rawhal_queue_t *queue, void *data)
 {
   const agent_failure_t *failure = data;
   if (queue->device->agent.handle == failure->agent.handle && !queue->closing)
-    queue_die(queue, failure->status, (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT, failure->what);
+    queue_die(queue, &failure->death);
   return false;
 }
 
-void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const char *what)
+void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const rawhal_fault_t *fault,
+                      const char *what)
 {
-  agent_failure_t failure = {agent, status, what};
+  agent_failure_t failure = {agent, {status, (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT, what, fault}};
   (void)queue_list_find(fail_one, &failure);
+}
+
+rawhal_status_t rawhal_queue_fault(rawhal_queue_t *queue, rawhal_fault_t *fault,
+                                   rawhal_error_t *error)
+{
+  if (!queue || !fault)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", queue ? "fault" : "queue");
+  const bool alive = queue_check(queue, NULL) == RAWHAL_OK;
+  sized_give(fault, sizeof(queue->fault), alive ? &(rawhal_fault_t){0} : &queue->fault,
+             sizeof(queue->fault));
+  return alive ? rawhal_fail(error, RAWHAL_NOT_FOUND, "the queue is alive") : RAWHAL_OK;
 }
 
 rawhal_status_t queue_check_dead(rawhal_queue_t *queue, rawhal_error_t *error)

@@ -8,6 +8,7 @@
 #define RAWHAL_QUEUE_INTERNAL_H
 
 #include "base/allocate.h"
+#include "debug/cause.h"
 #include "queue/callbacks.h"
 #include "queue/cu_mask.h"
 #include "queue/gate/ending.h"
@@ -27,6 +28,26 @@ static inline bool queue_value_poisoned(int64_t value)
   return value <= INT64_MIN / 4;
 }
 
+/* What is asked for the causes of a queue's death, by a thread that has locks of the queue. */
+typedef struct queue_witness {
+  /* What the device itself knows; NULL: nothing. False: nothing was added. */
+  bool (*device)(const void *hsa_queue, rawhal_fault_t *fault);
+  /* Adds to `device_text` where the waves are of what runs, from the fault's entry on; NULL: that
+   * is not known. */
+  void (*waves)(const void *hsa_queue, rawhal_fault_t *fault);
+  /* Keeps code loaded until code_let(); false: not now, and there is nothing to let go. It comes
+   * before the queue's locks, and waits for none. */
+  bool (*code_hold)(void);
+  void (*code_let)(void);
+  bool (*code_has)(const rawhal_device_kernel_t *kernel); /* it is loaded; between these two */
+  /* Keeps what allocation() and read() tell, for as long as it takes to ask. */
+  void (*memory_hold)(void);
+  void (*memory_let)(void);
+  /* Of cause.h; the context is the device. */
+  bool (*allocation)(void *context, size_t index, debug_allocation_t *allocation);
+  bool (*read)(void *context, uint64_t address, void *to, size_t size);
+} queue_witness_t;
+
 /* What a queue needs of its device; lives as long as the queue. */
 typedef struct queue_device {
   const allocator_t *allocator; /* lives longer than the queue does; NULL: malloc() */
@@ -43,8 +64,7 @@ typedef struct queue_device {
   uint16_t max_workgroup_dim[3];
   uint32_t max_grid_dim[3];
   uint32_t min_packets, max_packets;
-  /* The device's own words for a queue's fault, like snprintf; NULL when it has none. */
-  size_t (*fault_text)(const void *hsa_queue, char *text, size_t size);
+  const queue_witness_t *witness;  /* NULL: there is none */
   void (*died)(const char *cause); /* a queue has, by itself; NULL: not wanted */
   /* Keep the runtime open from the first to the last call of a queue. */
   void (*hold)(void);
@@ -58,8 +78,9 @@ typedef struct queue_slot {
   _Atomic int64_t target;
   _Atomic uint64_t packet; /* its first */
   _Atomic uint32_t packets;
-  uint32_t blocks;
-  const rawhal_device_kernel_t *kernel; /* of its packet, when it has one; see queue_kernel() */
+  _Atomic uint32_t blocks;
+  /* Of its packet, when it has one; see queue_kernel(). */
+  _Atomic(const rawhal_device_kernel_t *) kernel;
   hsa_signal_t signal;
   int64_t final; /* the value when the queue died */
   bool slept_on; /* by a thread, in the runtime; sleep_lock */
@@ -147,7 +168,11 @@ struct rawhal_queue {
   _Atomic int health;       /* queue_health_t */
   _Atomic uint64_t died_at; /* CLOCK_MONOTONIC ns */
   rawhal_error_t cause;
-  bool closing; /* being destroyed; the list's lock */
+  rawhal_fault_t fault; /* of it */
+  bool closing;         /* being destroyed; the list's lock */
+  /* Of hang.c: the oldest ticket when it last looked, since when, and whether that was told. */
+  uint64_t hang_ticket, hang_since;
+  bool hang_told;
   pthread_mutex_t drain_lock;
   pthread_mutex_t sleep_lock;
   pthread_cond_t woken; /* a thread that slept on a slot does so no more */
@@ -181,7 +206,7 @@ static inline const rawhal_device_kernel_t *queue_kernel(const rawhal_queue_t *q
                                                          const queue_slot_t *slot, uint64_t packet)
 {
   if (slot->packets == 1)
-    return slot->kernel;
+    return atomic_load_explicit(&slot->kernel, memory_order_relaxed);
   return atomic_load_explicit(&queue->kernels[packet & (queue->ring.packets - 1)],
                               memory_order_relaxed);
 }

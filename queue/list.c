@@ -28,6 +28,7 @@ static void fork_child(void)
     queue->cause.status = rawhal_fail(&queue->cause, RAWHAL_DEVICE_LOST,
                                       "the queue belongs to the parent of this process: after "
                                       "fork() a child cannot use the device of its parent");
+    queue->fault = (rawhal_fault_t){.size = sizeof(queue->fault), .kind = RAWHAL_FAULT_DEVICE_LOST};
     atomic_store(&queue->health, QUEUE_FORKED);
   }
   pthread_mutex_unlock(&list_lock);
@@ -72,12 +73,18 @@ void queue_list_remove(rawhal_queue_t *queue)
   pthread_mutex_unlock(&list_lock);
 }
 
-bool queue_list_find(bool (*visit)(rawhal_queue_t *queue, void *data), void *data)
+bool queue_list_visit(bool (*visit)(rawhal_queue_t *queue, void *data), void *data)
 {
   bool found = false;
-  pthread_mutex_lock(&list_lock);
   for (rawhal_queue_t *queue = list_first; queue && !found; queue = queue->next)
     found = visit(queue, data);
+  return found;
+}
+
+bool queue_list_find(bool (*visit)(rawhal_queue_t *queue, void *data), void *data)
+{
+  pthread_mutex_lock(&list_lock);
+  const bool found = queue_list_visit(visit, data);
   pthread_mutex_unlock(&list_lock);
   return found;
 }

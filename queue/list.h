@@ -12,6 +12,8 @@ void queue_list_close(rawhal_queue_t *queue);
 void queue_list_remove(rawhal_queue_t *queue);
 /* Visits queues, with the list locked, until `visit` answers true. */
 bool queue_list_find(bool (*visit)(rawhal_queue_t *queue, void *data), void *data);
+/* The same with the list locked by the caller: within queue_list_find(). */
+bool queue_list_visit(bool (*visit)(rawhal_queue_t *queue, void *data), void *data);
 /* Whether a dispatch in flight needs one of the owner's kernels. */
 bool queues_run(kernel_owner_t *owner);
 

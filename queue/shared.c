@@ -45,8 +45,8 @@ static void abandon(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
   queue_slot_t *slot = queue_slot(queue, reserved->ticket);
   atomic_store(&slot->packet, 0);
   atomic_store(&slot->packets, packets);
-  slot->blocks = blocks;
-  slot->kernel = NULL;
+  atomic_store(&slot->blocks, blocks);
+  atomic_store(&slot->kernel, NULL);
   atomic_store(&slot->begins, false);
   atomic_store(&slot->transfers, false);
   atomic_store(&slot->timed, false);

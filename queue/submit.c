@@ -31,8 +31,8 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
   queue_slot_t *slot = queue_slot(queue, reserved->ticket);
   atomic_store_explicit(&slot->packet, reserved->packet, memory_order_relaxed);
   atomic_store_explicit(&slot->packets, submission->packets, memory_order_relaxed);
-  slot->blocks = submission->blocks;
-  slot->kernel = submission->kernel;
+  atomic_store_explicit(&slot->blocks, submission->blocks, memory_order_relaxed);
+  atomic_store_explicit(&slot->kernel, submission->kernel, memory_order_relaxed);
   atomic_store_explicit(&slot->begins, submission->begins, memory_order_relaxed);
   atomic_store_explicit(&slot->transfers, submission->transfers, memory_order_relaxed);
   atomic_store_explicit(&slot->timed, submission->timed, memory_order_relaxed);

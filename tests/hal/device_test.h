@@ -43,6 +43,13 @@ inline void softgpu_call(const char *name)
   function();
 }
 
+// A function of the runtime, which nothing here is linked with.
+template <typename Function> Function *hsa(const char *name)
+{
+  return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+}
+#define HSA(name) hsa<decltype(name)>(#name)
+
 class DeviceTest : public testing::Test {
 protected:
   virtual const char *softgpu_options() { return "gpus=1,vram_mib=256,timeout_ms=8000"; }

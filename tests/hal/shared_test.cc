@@ -11,12 +11,6 @@
 
 namespace {
 
-template <typename Function> Function *hsa(const char *name)
-{
-  return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
-}
-#define HSA(name) hsa<decltype(name)>(#name)
-
 class Shared : public HeldTest {
 protected:
   void SetUp() override

@@ -319,7 +319,7 @@ uint64_t toy_kernarg_base(const rawhal_queue_t *queue)
 
 void toy_fail(uint64_t agent)
 {
-  queue_fail_agent((hsa_agent_t){agent}, RAWHAL_FAULT, "toy: it failed");
+  queue_fail_agent((hsa_agent_t){agent}, RAWHAL_FAULT, &(rawhal_fault_t){0}, "toy: it failed");
 }
 
 typedef struct toy_kernel {

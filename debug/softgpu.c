@@ -1,0 +1,103 @@
+#include "debug/softgpu.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+
+void debug_softgpu_find(void *library, debug_softgpu_t *softgpu)
+{
+  /* POSIX promises that an object pointer from dlsym() holds a function's address. */
+  *(void **)&softgpu->fault_text = dlsym(library, "softgpu_queue_fault");
+  *(void **)&softgpu->fault_info = dlsym(library, "softgpu_queue_fault_info");
+  *(void **)&softgpu->waves = dlsym(library, "softgpu_waves");
+  *(void **)&softgpu->waves_take = dlsym(library, "softgpu_waves_take");
+  *(void **)&softgpu->memory_bound = dlsym(library, "softgpu_memory_bound");
+}
+
+static const rawhal_fault_kind_t kinds[] = {
+    [SOFTGPU_FAULT_NONE] = RAWHAL_FAULT_PACKET,
+    [SOFTGPU_FAULT_ILLEGAL_INSTRUCTION] = RAWHAL_FAULT_INSTRUCTION,
+    [SOFTGPU_FAULT_FETCH] = RAWHAL_FAULT_FETCH,
+    [SOFTGPU_FAULT_MEMORY] = RAWHAL_FAULT_MEMORY,
+    [SOFTGPU_FAULT_READ_ONLY] = RAWHAL_FAULT_READ_ONLY,
+    [SOFTGPU_FAULT_LDS] = RAWHAL_FAULT_LDS,
+    [SOFTGPU_FAULT_SCRATCH] = RAWHAL_FAULT_SCRATCH,
+    [SOFTGPU_FAULT_KERNARG] = RAWHAL_FAULT_KERNARG,
+    [SOFTGPU_FAULT_MISALIGNED] = RAWHAL_FAULT_MISALIGNED,
+    [SOFTGPU_FAULT_TIMEOUT] = RAWHAL_FAULT_TIME_LIMIT,
+    [SOFTGPU_FAULT_STOPPED] = RAWHAL_FAULT_DESTROYED,
+    [SOFTGPU_FAULT_DISPATCH] = RAWHAL_FAULT_PACKET,
+    [SOFTGPU_FAULT_LDS_UNWRITTEN] = RAWHAL_FAULT_LDS,
+    [SOFTGPU_FAULT_LDS_RACE] = RAWHAL_FAULT_LDS,
+    [SOFTGPU_FAULT_KERNARG_MISSING] = RAWHAL_FAULT_KERNARG,
+    [SOFTGPU_FAULT_FOREIGN] = RAWHAL_FAULT_NO_ACCESS,
+    [SOFTGPU_FAULT_TRAP] = RAWHAL_FAULT_TRAP,
+    [SOFTGPU_FAULT_STORE_UNWRITTEN] = RAWHAL_FAULT_INSTRUCTION,
+    [SOFTGPU_FAULT_GWS] = RAWHAL_FAULT_RESOURCES,
+    [SOFTGPU_FAULT_IMAGE] = RAWHAL_FAULT_INSTRUCTION,
+    [SOFTGPU_FAULT_REGISTERS] = RAWHAL_FAULT_RESOURCES,
+};
+
+/* The address of these is one, of memory, LDS or scratch, or a trap's number. */
+static bool has_address(uint32_t kind)
+{
+  static const uint64_t with =
+      UINT64_C(1) << SOFTGPU_FAULT_FETCH | UINT64_C(1) << SOFTGPU_FAULT_MEMORY |
+      UINT64_C(1) << SOFTGPU_FAULT_READ_ONLY | UINT64_C(1) << SOFTGPU_FAULT_LDS |
+      UINT64_C(1) << SOFTGPU_FAULT_SCRATCH | UINT64_C(1) << SOFTGPU_FAULT_KERNARG |
+      UINT64_C(1) << SOFTGPU_FAULT_MISALIGNED | UINT64_C(1) << SOFTGPU_FAULT_LDS_UNWRITTEN |
+      UINT64_C(1) << SOFTGPU_FAULT_LDS_RACE | UINT64_C(1) << SOFTGPU_FAULT_KERNARG_MISSING |
+      UINT64_C(1) << SOFTGPU_FAULT_FOREIGN | UINT64_C(1) << SOFTGPU_FAULT_TRAP;
+  return kind < 64 && (with >> kind & 1);
+}
+
+static void add_instruction(rawhal_fault_t *fault, const softgpu_fault_info_t *info)
+{
+  fault->known |= RAWHAL_FAULT_KNOWS_PC;
+  fault->pc = info->pc;
+  fault->pc_offset = (int64_t)info->pc_offset;
+  fault->wave = info->wave;
+  for (int i = 0; i < 2; ++i)
+    fault->instruction[i] = info->instruction[i];
+  for (int d = 0; d < 3; ++d)
+    fault->group[d] = info->workgroup[d];
+}
+
+static void add_access(rawhal_fault_t *fault, const softgpu_fault_info_t *info)
+{
+  fault->known |= RAWHAL_FAULT_KNOWS_ADDRESS;
+  fault->address = info->address;
+  fault->bytes = info->access_bytes;
+  if (info->access <= SOFTGPU_ACCESS_ATOMIC)
+    fault->access = (rawhal_fault_access_t)info->access; /* the same values */
+  if (info->access_bytes && info->pc) {
+    fault->known |= RAWHAL_FAULT_KNOWS_LANE;
+    fault->lane = info->lane;
+  }
+  if (info->lanes_known) {
+    fault->known |= RAWHAL_FAULT_KNOWS_LANES;
+    fault->lanes = info->lanes;
+  }
+}
+
+bool debug_softgpu_fault(const debug_softgpu_t *softgpu, const void *hsa_queue,
+                         rawhal_fault_t *fault)
+{
+  softgpu_fault_info_t info = {0};
+  if (!softgpu->fault_info || !softgpu->fault_info(hsa_queue, &info, sizeof(info)))
+    return false;
+  fault->kind =
+      info.kind < sizeof(kinds) / sizeof(*kinds) ? kinds[info.kind] : RAWHAL_FAULT_UNKNOWN;
+  fault->known |= RAWHAL_FAULT_KNOWS_DISPATCH;
+  fault->packet = info.packet_index;
+  fault->kernel_object = info.kernel_object;
+  if (info.pc)
+    add_instruction(fault, &info);
+  if (has_address(info.kind))
+    add_access(fault, &info);
+  if (softgpu->fault_text)
+    softgpu->fault_text(hsa_queue, fault->device_text, sizeof(fault->device_text));
+  return true;
+}
+
+static_assert((int)SOFTGPU_ACCESS_ATOMIC == (int)RAWHAL_FAULT_ACCESS_ATOMIC, "the same values");
+static_assert((int)SOFTGPU_ACCESS_WRITE == (int)RAWHAL_FAULT_ACCESS_WRITE, "the same values");

@@ -1,0 +1,26 @@
+/* What a device that is softgpu tells of its faults, in our words. Internal. */
+#ifndef RAWHAL_DEBUG_SOFTGPU_H
+#define RAWHAL_DEBUG_SOFTGPU_H
+
+#include "debug/fault.h"
+#include "softgpu/waves.h"
+
+/* Functions of softgpu, found by their names; NULL where the thunk is a real one, or an older
+ * softgpu's. */
+typedef struct debug_softgpu {
+  size_t (*fault_text)(const void *hsa_queue, char *text, size_t size);
+  softgpu_queue_fault_info_fn *fault_info;
+  softgpu_waves_fn *waves;
+  softgpu_waves_take_fn *waves_take;
+  softgpu_memory_bound_fn *memory_bound;
+} debug_softgpu_t;
+
+/* Of an open library (dlopen()), the thunk. */
+void debug_softgpu_find(void *library, debug_softgpu_t *softgpu);
+
+/* Adds to a fault what softgpu knows of why the queue stopped. False, and nothing added: nothing.
+ */
+bool debug_softgpu_fault(const debug_softgpu_t *softgpu, const void *hsa_queue,
+                         rawhal_fault_t *fault);
+
+#endif

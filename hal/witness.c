@@ -1,0 +1,108 @@
+#include "hal/witness.h"
+
+#include "hal/buffer.h"
+#include "hal/executable.h"
+#include "hal/peer.h"
+#include "hal/runtime.h"
+
+#include "debug/waves.h"
+
+#include "base/checked.h"
+#include "base/clock.h"
+#include "base/own_memory.h"
+
+enum { FREED_BUFFERS = 1024 }; /* remembered, the latest; a power of two */
+
+static debug_allocation_t freed[FREED_BUFFERS];
+static uint64_t freed_count;
+static const rawhal_buffer_t *next; /* live buffer: of the walk of allocation(); registry's lock */
+static size_t next_index;
+
+static debug_allocation_t describe(const rawhal_buffer_t *buffer)
+{
+  debug_allocation_t allocation = {
+      .base = (uint64_t)(uintptr_t)buffer->memory,
+      .size = buffer->size,
+      .number = buffer->number,
+      .made_at = buffer->made_at,
+      .owner = buffer->kind == RAWHAL_MEMORY_DEVICE ? buffer->device->queue.agent.handle : 0,
+  };
+  memcpy(allocation.label, buffer->label, sizeof(allocation.label));
+  return allocation;
+}
+
+void witness_freed(const rawhal_buffer_t *buffer)
+{
+  debug_allocation_t *slot = &freed[freed_count++ & (FREED_BUFFERS - 1)];
+  *slot = describe(buffer);
+  slot->freed_at = clock_now();
+}
+
+/* The walk comes in the order of the index, and so takes a step at a time. */
+static const rawhal_buffer_t *live_at(size_t index)
+{
+  if (index == 0 || index != next_index) {
+    next = registry_first();
+    for (next_index = 0; next && next_index < index; ++next_index)
+      next = next->hh.next;
+  }
+  const rawhal_buffer_t *found = next;
+  if (found)
+    next = found->hh.next, next_index = index + 1;
+  return found;
+}
+
+static bool allocation(void *context, size_t index, debug_allocation_t *told)
+{
+  const rawhal_device_t *device =
+      (const void *)((const char *)context - offsetof(rawhal_device_t, queue));
+  const uint64_t kept = freed_count < FREED_BUFFERS ? freed_count : FREED_BUFFERS;
+  if (index < kept) {
+    *told = freed[(freed_count - 1 - index) & (FREED_BUFFERS - 1)];
+    return true;
+  }
+  const rawhal_buffer_t *buffer = live_at(index - (size_t)kept);
+  if (!buffer)
+    return false;
+  *told = describe(buffer);
+  told->reachable = peer_reaches(device, buffer);
+  return true;
+}
+
+/* A device's own memory is the host's, too, where the device is software. */
+static bool read_memory(void *context, uint64_t address, void *to, size_t size)
+{
+  (void)context;
+  for (const rawhal_buffer_t *buffer = registry_first(); buffer; buffer = buffer->hh.next) {
+    const uint64_t base = (uint64_t)(uintptr_t)buffer->memory;
+    if (address < base || !range_within(address - base, size, buffer->size))
+      continue;
+    if (buffer->host)
+      return own_memory_read((uint64_t)(uintptr_t)buffer->host + (address - base), to, size);
+    return buffer->device->runtime->is_software && own_memory_read(address, to, size);
+  }
+  return false;
+}
+
+static bool device_tells(const void *hsa_queue, rawhal_fault_t *fault)
+{
+  return debug_softgpu_fault(runtime_softgpu(), hsa_queue, fault);
+}
+
+static void waves_tell(const void *hsa_queue, rawhal_fault_t *fault)
+{
+  (void)debug_waves_describe(runtime_softgpu(), hsa_queue, fault->entry, fault->device_text,
+                             sizeof(fault->device_text));
+}
+
+const queue_witness_t hal_witness = {
+    .device = device_tells,
+    .waves = waves_tell,
+    .code_hold = executables_try_hold,
+    .code_let = executables_let,
+    .code_has = executables_have,
+    .memory_hold = registry_hold,
+    .memory_let = registry_let,
+    .allocation = allocation,
+    .read = read_memory,
+};

@@ -1,0 +1,13 @@
+/* What surrounds the death of a queue: its dispatches, in flight and ended lately, which its rings
+ * still hold, and the device's memory. From these come the causes of a fault. Internal. */
+#ifndef RAWHAL_QUEUE_SCENE_H
+#define RAWHAL_QUEUE_SCENE_H
+
+#include "queue/internal.h"
+
+/* Completes a fault of which `kind`, and what the device has told, stand: dispatch, kernel, address
+ * in the object, causes. `own`: it is of this queue, not of its device at large. The caller holds
+ * drain_lock, and code_hold() where that succeeded, as `code` says. */
+void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code);
+
+#endif
