@@ -1,0 +1,267 @@
+// What goes wrong with kernels, provoked: the first cause that a fault is given is the true one.
+#include "device_test.h"
+
+#include <rawhal/fault.h>
+
+#include <functional>
+
+namespace {
+
+struct Chip {
+  const char *name, *options;
+};
+
+class Catalogue : public DeviceTest, public testing::WithParamInterface<Chip> {
+protected:
+  const char *softgpu_options() override { return GetParam().options; }
+
+  const rawhal_device_kernel_t *mistake(const char *name)
+  {
+    return kernel(std::string("mistakes-") + GetParam().name + "-v5.co", name);
+  }
+
+  // Runs it, which must fail, and asks why.
+  rawhal_fault_t why(const rawhal_dispatch_t &dispatch)
+  {
+    rawhal_fault_t fault = {};
+    fault.size = sizeof(fault);
+    rawhal_queue_t *on = queue();
+    EXPECT_EQ(run(on, dispatch), RAWHAL_FAULT) << error.message;
+    EXPECT_OK(rawhal_queue_fault(on, &fault, &error));
+    return fault;
+  }
+  rawhal_fault_t why(const char *name, uint32_t grid, const Blob &blob, uint16_t workgroup = 64)
+  {
+    const rawhal_device_kernel_t *failing = mistake(name);
+    return why(dispatch_of(failing, grid,
+                           grid < workgroup ? static_cast<uint16_t>(grid) : workgroup, blob));
+  }
+
+  static void expect(const rawhal_fault_t &fault, rawhal_fault_kind_t kind,
+                     rawhal_cause_kind_t cause, uint32_t argument = RAWHAL_NO_ARGUMENT)
+  {
+    EXPECT_EQ(fault.kind, kind) << fault.device_text;
+    ASSERT_GT(fault.cause_count, 0u) << fault.device_text;
+    EXPECT_EQ(fault.causes[0].kind, cause) << all(fault);
+    EXPECT_EQ(fault.causes[0].argument, argument) << all(fault);
+  }
+
+  static std::string all(const rawhal_fault_t &fault)
+  {
+    std::string text = fault.device_text;
+    for (uint32_t i = 0; i < fault.cause_count; ++i)
+      text += std::string("\n  ") + std::to_string(fault.causes[i].confidence) + "% " +
+              rawhal_cause_kind_name(fault.causes[i].kind) + ": " + fault.causes[i].text;
+    return text;
+  }
+  static uint64_t at(rawhal_buffer_t *buffer) { return rawhal_buffer_address(buffer); }
+};
+
+TEST_P(Catalogue, OneElementPastTheEnd)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  rawhal_buffer_label(out, "image");
+  const rawhal_fault_t fault = why("store_at", 1, Blob().add(at(out)).add(int64_t{1024}).add(7u));
+  expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_OUT_OF_BOUNDS, 0);
+  EXPECT_EQ(fault.causes[0].offset, 4096);
+  EXPECT_EQ(fault.causes[0].allocation, at(out));
+  EXPECT_EQ(fault.causes[0].allocation_bytes, 4096u);
+  EXPECT_STREQ(fault.causes[0].argument_name, "data");
+  EXPECT_STREQ(fault.causes[0].label, "image");
+  EXPECT_STREQ(fault.kernel, "store_at");
+  EXPECT_EQ(fault.known & ~(RAWHAL_FAULT_KNOWS_LANES),
+            RAWHAL_FAULT_KNOWS_DISPATCH | RAWHAL_FAULT_KNOWS_PC | RAWHAL_FAULT_KNOWS_OBJECT |
+                RAWHAL_FAULT_KNOWS_ADDRESS | RAWHAL_FAULT_KNOWS_LANE);
+  EXPECT_EQ(fault.ticket, 1u);
+  EXPECT_EQ(fault.packet, 0u);
+  EXPECT_EQ(fault.address, at(out) + 4096);
+  EXPECT_EQ(fault.bytes, 4u);
+  EXPECT_NE(std::string(fault.causes[0].text).find("'data'"), std::string::npos)
+      << fault.causes[0].text;
+}
+
+TEST_P(Catalogue, FarPastTheEnd)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  expect(why("store_at", 1, Blob().add(at(out)).add(int64_t{40000}).add(7u)), RAWHAL_FAULT_MEMORY,
+         RAWHAL_CAUSE_OUT_OF_BOUNDS, 0);
+}
+
+TEST_P(Catalogue, BeforeTheStart)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  const rawhal_fault_t fault = why("store_at", 1, Blob().add(at(out)).add(int64_t{-1}).add(7u));
+  expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_OUT_OF_BOUNDS, 0);
+  EXPECT_EQ(fault.causes[0].offset, -4);
+}
+
+TEST_P(Catalogue, UseAfterFree)
+{
+  rawhal_buffer_t *out = buffer(1 << 20);
+  const uint64_t address = at(out);
+  rawhal_buffer_free(out);
+  buffers.pop_back();
+  const rawhal_fault_t fault = why("fill", 64, Blob().add(address).add(7u));
+  expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_FREED, 0);
+  EXPECT_GT(fault.causes[0].freed_ns, 0u);
+}
+
+TEST_P(Catalogue, NullPointer)
+{
+  expect(why("fill", 64, Blob().add(uint64_t{0}).add(7u)), RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_NULL,
+         0);
+}
+
+TEST_P(Catalogue, NullAndAnOffset)
+{
+  expect(why("store_at", 1, Blob().add(uint64_t{0}).add(int64_t{6}).add(7u)), RAWHAL_FAULT_MEMORY,
+         RAWHAL_CAUSE_NULL, 0);
+}
+
+TEST_P(Catalogue, APointerToNoMemory)
+{
+  expect(why("fill", 64, Blob().add(uint64_t{0x123456789000}).add(7u)), RAWHAL_FAULT_MEMORY,
+         RAWHAL_CAUSE_WILD, 0);
+}
+
+TEST_P(Catalogue, MemoryOfAnotherDevice)
+{
+  rawhal_device_t *first = device;
+  device = rawhal_instance_device(instance, 1);
+  ASSERT_NE(device, nullptr);
+  rawhal_buffer_t *others = buffer(4096);
+  device = first;
+  expect(why("fill", 64, Blob().add(at(others)).add(7u)), RAWHAL_FAULT_NO_ACCESS,
+         RAWHAL_CAUSE_NO_ACCESS, 0);
+}
+
+TEST_P(Catalogue, SwappedArguments)
+{
+  rawhal_buffer_t *wide = buffer(32768), *narrow = buffer(16384);
+  expect(why("widen", 4096, Blob().add(at(narrow)).add(at(wide))), RAWHAL_FAULT_MEMORY,
+         RAWHAL_CAUSE_ARGUMENTS, 0);
+}
+
+TEST_P(Catalogue, TooLargeAGrid)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  const rawhal_fault_t fault = why("fill", 4096, Blob().add(at(out)).add(7u), 256);
+  expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_GRID, 0);
+  EXPECT_GE(fault.group[0], 4u);
+}
+
+TEST_P(Catalogue, AStalePointerWithinAStructure)
+{
+  struct {
+    uint32_t count, step;
+    uint64_t data;
+  } box = {64, 1, 0};
+  rawhal_buffer_t *gone = buffer(1 << 20);
+  box.data = at(gone);
+  rawhal_buffer_free(gone);
+  buffers.pop_back();
+  const rawhal_fault_t fault = why("fill_box", 64, Blob().add(box).add(7u));
+  expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_FREED, 0);
+  EXPECT_EQ(fault.causes[0].levels, 1u);
+}
+
+TEST_P(Catalogue, APointerInMemory)
+{
+  rawhal_buffer_t *one = buffer(4096), *gone = buffer(1 << 20);
+  rawhal_buffer_t *table = upload<uint64_t>({at(one), at(gone)});
+  rawhal_buffer_free(gone);
+  buffers.erase(buffers.end() - 2);
+  const rawhal_fault_t fault = why("fill_table", 64, Blob().add(at(table)).add(1u).add(7u));
+  expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_FREED, 0);
+  EXPECT_EQ(fault.causes[0].levels, 1u);
+}
+
+TEST_P(Catalogue, TheArgumentsOfAnotherKernel)
+{
+  rawhal_buffer_t *y = buffer(4096), *x = buffer(4096);
+  rawhal_queue_t *on = queue();
+  Blob right, wrong;
+  right.add(at(y)).add(at(x)).add(2.0f).add(64u);
+  const rawhal_dispatch_t good = dispatch_of(mistake("scale_add"), 64, 64, right);
+  ASSERT_OK(run(on, good));
+  wrong.add(at(y)).add(int64_t(at(x))).add(2.0f).add(64u); // store_at's index is a pointer
+  rawhal_dispatch_t bad = dispatch_of(mistake("store_at"), 1, 1, wrong);
+  bad.blob_size = 20;
+  EXPECT_EQ(run(on, bad), RAWHAL_FAULT);
+  rawhal_fault_t fault = {};
+  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_ARGUMENTS, 1);
+}
+
+TEST_P(Catalogue, MisalignedAtomic)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  expect(why("atomic_at", 1, Blob().add(at(out)).add(uint64_t{2})), RAWHAL_FAULT_MISALIGNED,
+         RAWHAL_CAUSE_MISALIGNED, 0);
+}
+
+TEST_P(Catalogue, BeyondThePrivateSegment)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  expect(why("scratch_at", 1, Blob().add(at(out)).add(int64_t{1 << 20})), RAWHAL_FAULT_SCRATCH,
+         RAWHAL_CAUSE_SCRATCH);
+}
+
+TEST_P(Catalogue, BeyondLds)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  expect(why("lds_at", 1, Blob().add(at(out)).add(65536u)), RAWHAL_FAULT_LDS, RAWHAL_CAUSE_LDS);
+}
+
+
+TEST_P(Catalogue, Abort)
+{
+  expect(why("give_up", 1, Blob().add(1u)), RAWHAL_FAULT_TRAP, RAWHAL_CAUSE_ABORT);
+}
+
+TEST_P(Catalogue, NotCode)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  expect(why("not_code", 1, Blob().add(at(out))), RAWHAL_FAULT_INSTRUCTION,
+         RAWHAL_CAUSE_INSTRUCTION);
+}
+
+TEST_P(Catalogue, AnEndlessLoop)
+{
+  rawhal_buffer_t *flag = upload<uint32_t>({0});
+  expect(why("wait_for", 1, Blob().add(at(flag))), RAWHAL_FAULT_TIME_LIMIT, RAWHAL_CAUSE_ENDLESS);
+}
+
+TEST_P(Catalogue, ABarrierThatOneWaveNeverReaches)
+{
+  rawhal_buffer_t *flag = upload<uint32_t>({0});
+  expect(why("half_barrier", 256, Blob().add(at(flag)), 256), RAWHAL_FAULT_TIME_LIMIT,
+         RAWHAL_CAUSE_ENDLESS);
+}
+
+TEST_P(Catalogue, AQueueThatIsAlive)
+{
+  rawhal_fault_t fault = {};
+  fault.size = sizeof(fault);
+  fault.kind = RAWHAL_FAULT_TRAP;
+  EXPECT_EQ(rawhal_queue_fault(queue(), &fault, &error), RAWHAL_NOT_FOUND);
+  EXPECT_EQ(fault.kind, RAWHAL_FAULT_UNKNOWN);
+  EXPECT_EQ(rawhal_queue_fault(nullptr, &fault, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_queue_fault(queues.back(), nullptr, &error), RAWHAL_INVALID_ARGUMENT);
+}
+
+#ifdef __SANITIZE_THREAD__
+#define LIMIT "2000"
+#else
+#define LIMIT "300"
+#endif
+constexpr Chip chips[] = {
+    {"gfx90a", "gpus=2,vram_mib=64,check_lds=refuse,timeout_ms=" LIMIT},
+    {"gfx942", "gpus=2,vram_mib=64,check_lds=refuse,chip=gfx942,listed=gfx90a,timeout_ms=" LIMIT},
+};
+INSTANTIATE_TEST_SUITE_P(, Catalogue, testing::ValuesIn(chips),
+                         [](const testing::TestParamInfo<Chip> &info) {
+                           return std::string(info.param.name);
+                         });
+
+} // namespace

@@ -1,0 +1,151 @@
+// RAWHAL_WATCHDOG: what does not get on is told, once, with where it stands. Nothing waits for a time: each test holds the
+// device up until it has been told.
+#include "device_test.h"
+
+#include <hsa/hsa.h>
+
+#include <condition_variable>
+#include <mutex>
+
+namespace {
+
+class Watchdog : public DeviceTest {
+protected:
+  void SetUp() override
+  {
+    setenv("RAWHAL_WATCHDOG", setting(), 1);
+    rawhal_instance_options_t options = {};
+    options.backend = RAWHAL_BACKEND_SOFTGPU;
+    options.softgpu_options = "gpus=1,vram_mib=64,timeout_ms=60000";
+    options.log = hear;
+    options.log_context = this;
+    ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
+    device = rawhal_instance_device(instance, 0);
+    flag = buffer(4096, RAWHAL_MEMORY_HOST);
+    set_flag(0);
+  }
+  void TearDown() override
+  {
+    set_flag(1);
+    DeviceTest::TearDown();
+    unsetenv("RAWHAL_WATCHDOG");
+  }
+  virtual const char *setting() { return "20ms"; }
+
+  static void hear(void *context, rawhal_severity_t severity, const char *message)
+  {
+    auto *test = static_cast<Watchdog *>(context);
+    if (severity != RAWHAL_SEVERITY_ERROR)
+      return;
+    std::lock_guard<std::mutex> guard(test->lock);
+    test->told.push_back(message);
+    test->heard.notify_all();
+  }
+  // The line that is told next.
+  std::string next()
+  {
+    std::unique_lock<std::mutex> guard(lock);
+    heard.wait(guard, [this] { return told.size() > taken; });
+    return told[taken++];
+  }
+  void set_flag(uint32_t value)
+  {
+    __atomic_store_n(static_cast<uint32_t *>(rawhal_buffer_host(flag)), value, __ATOMIC_SEQ_CST);
+  }
+  rawhal_dispatch_t waiting(Blob &blob)
+  {
+    blob.add(rawhal_buffer_address(flag));
+    return dispatch_of(kernel("mistakes-gfx90a-v5.co", "wait_for"), 64, 64, blob);
+  }
+
+  rawhal_buffer_t *flag = nullptr;
+  std::mutex lock;
+  std::condition_variable heard;
+  std::vector<std::string> told;
+  size_t taken = 0;
+};
+
+#define EXPECT_IN(part, text)                                                                      \
+  EXPECT_NE((text).find(part), std::string::npos) << "'" << (part) << "' is missing in: " << (text)
+
+TEST_F(Watchdog, TellsWhichKernelRuns)
+{
+  Blob blob;
+  rawhal_queue_t *on = queue();
+  const rawhal_dispatch_t dispatch = waiting(blob);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error));
+  const std::string line = next();
+  EXPECT_IN("has not got on for", line);
+  EXPECT_IN("ticket 1, kernel wait_for", line);
+  set_flag(1);
+  EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error)); // and nothing has become of it
+}
+
+TEST_F(Watchdog, TellsWhatABarrierWaitsFor)
+{
+  Blob blob;
+  rawhal_queue_t *first = queue(), *second = queue();
+  const rawhal_dispatch_t dispatch = waiting(blob);
+  rawhal_dependency_t dependency = {};
+  rawhal_ticket_t passed = 0;
+  dependency.queue = first;
+  ASSERT_OK(rawhal_queue_submit(first, &dispatch, 1, RAWHAL_FOREVER, &dependency.ticket, &error));
+  ASSERT_OK(rawhal_queue_barrier(second, &dependency, 1, RAWHAL_FOREVER, &passed, &error));
+  const std::string one = next(), other = next();
+  EXPECT_IN("kernel wait_for", one + other);
+  EXPECT_IN("the barrier waits for ticket 1 of queue ", one + other);
+  set_flag(1);
+  EXPECT_OK(rawhal_queue_wait(second, passed, RAWHAL_FOREVER, &error));
+}
+
+TEST_F(Watchdog, TellsOfASignalThatIsNobodys)
+{
+  hsa_signal_t signal;
+  ASSERT_EQ(HSA(hsa_signal_create)(7, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  rawhal_dependency_t dependency = {};
+  dependency.signal = signal.handle;
+  rawhal_ticket_t passed = 0;
+  rawhal_queue_t *on = queue();
+  ASSERT_OK(rawhal_queue_barrier(on, &dependency, 1, RAWHAL_FOREVER, &passed, &error));
+  EXPECT_IN("which is 7", next());
+  HSA(hsa_signal_store_screlease)(signal, 0);
+  EXPECT_OK(rawhal_queue_wait(on, passed, RAWHAL_FOREVER, &error));
+  (void)HSA(hsa_signal_destroy)(signal);
+}
+
+class WatchdogFails : public Watchdog {
+protected:
+  const char *setting() override { return "20ms,fail"; }
+};
+
+TEST_F(WatchdogFails, TheQueue)
+{
+  Blob blob;
+  EXPECT_EQ(run(queue(), waiting(blob), RAWHAL_FOREVER), RAWHAL_FAULT);
+  EXPECT_IN("kernel wait_for", next());
+}
+
+TEST(WatchdogSetting, IsUnderstoodOrRefused)
+{
+  rawhal_error_t error = {};
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  for (const char *wrong : {"10", "0s", "10s,", "10s,abort", "soon", "1s,fail,fail"}) {
+    rawhal_instance_t *instance = nullptr;
+    setenv("RAWHAL_WATCHDOG", wrong, 1);
+    EXPECT_EQ(rawhal_instance_create(&options, &instance, &error), RAWHAL_INVALID_ARGUMENT)
+        << wrong;
+    EXPECT_IN("RAWHAL_WATCHDOG", std::string(error.message));
+    rawhal_instance_destroy(instance);
+  }
+  for (const char *right : {"", "off", "10s", "10s,report", "500ms,fail"}) {
+    rawhal_instance_t *instance = nullptr;
+    setenv("RAWHAL_WATCHDOG", right, 1);
+    EXPECT_OK(rawhal_instance_create(&options, &instance, &error));
+    rawhal_instance_destroy(instance);
+  }
+  unsetenv("RAWHAL_WATCHDOG");
+}
+
+} // namespace
