@@ -213,7 +213,6 @@ TEST_P(Catalogue, BeyondLds)
   expect(why("lds_at", 1, Blob().add(at(out)).add(65536u)), RAWHAL_FAULT_LDS, RAWHAL_CAUSE_LDS);
 }
 
-
 TEST_P(Catalogue, Abort)
 {
   expect(why("give_up", 1, Blob().add(1u)), RAWHAL_FAULT_TRAP, RAWHAL_CAUSE_ABORT);
