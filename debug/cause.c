@@ -35,6 +35,7 @@ static const cause_row_t rows[] = {
     {NOWHERE, OWN, cause_swapped},
     {MEMORY, OWN, cause_scalar},
     {NOWHERE, DIRECT, cause_grid},
+    {NOWHERE, DIRECT, cause_count},
     {NOWHERE, POINTERS, cause_short},
     {NOWHERE, 0, cause_short},
     {MEMORY, 0, cause_other_kernel},

@@ -1,5 +1,5 @@
 /* Rules that compare arguments with each other and with the grid: swapped ones, and buffers that
- * are too small for it. */
+ * are too small for it, or for a count. */
 #include "debug/cause_rules.h"
 
 #include "base/checked.h"
@@ -176,4 +176,61 @@ uint32_t cause_grid(const cause_evidence_t *evidence, const cause_word_t *word,
   if (!is_of_its_group(evidence, word) || first_item(evidence) < elements)
     return 40; /* its group has work to do: the grid is rounded up, no more */
   return fitting ? 70 : 92;
+}
+
+/* ---- Too large a count ---- */
+
+/* A number of 4 or 8 bytes by value; 0: it is none, or is not there. */
+static uint64_t number_of(const cause_evidence_t *evidence,
+                          const rawhal_kernarg_argument_t *argument)
+{
+  const rawhal_bytes_t image = evidence->dispatch->kernargs;
+  uint64_t number = 0;
+  if (argument->hidden || argument->value_kind != RAWHAL_VALUE_BY_VALUE ||
+      (argument->size != 4 && argument->size != 8) ||
+      !range_within(argument->offset, argument->size, image.size))
+    return 0;
+  memcpy(&number, (const unsigned char *)image.data + argument->offset, argument->size);
+  return number;
+}
+
+/* The argument that says how many elements there are, and lets the kernel go as far as it went. */
+static uint32_t count_find(const cause_evidence_t *evidence, uint64_t elements, uint64_t index,
+                           uint64_t *count)
+{
+  enum { TIMES = 4 }; /* beyond that it is another kind of number */
+  const uint64_t items = cause_work_items(evidence->dispatch);
+  uint64_t most;
+  if (!checked_mul_u64(elements, TIMES, &most))
+    most = UINT64_MAX;
+  most = items > most ? items : most;
+  const rawhal_kernarg_argument_t *argument;
+  for (uint32_t i = 0; (argument = rawhal_kernarg_layout_argument(evidence->layout, i)) != NULL;
+       ++i) {
+    *count = number_of(evidence, argument);
+    if (*count > elements && *count > index && *count <= most)
+      return i;
+  }
+  return RAWHAL_NO_ARGUMENT;
+}
+
+uint32_t cause_count(const cause_evidence_t *evidence, const cause_word_t *word,
+                     rawhal_cause_t *cause)
+{
+  const uint64_t bytes = evidence->fault->bytes, offset = evidence->address - word->value;
+  uint64_t count;
+  if (!evidence->layout || !evidence->has_address || !bytes || !word->has_live ||
+      evidence->has_place[CAUSE_HOLDS] || evidence->address < word->value ||
+      offset < bytes_behind(word))
+    return 0;
+  const uint64_t elements = bytes_behind(word) / bytes;
+  const uint32_t index = count_find(evidence, elements, offset / bytes, &count);
+  if (index == RAWHAL_NO_ARGUMENT)
+    return 0;
+  cause_say(cause, RAWHAL_CAUSE_OUT_OF_BOUNDS, evidence, word, &word->live,
+            "%s %s (%s): %s is %llu, and it has %llu elements of %llu bytes",
+            cause_beside(evidence, &word->live).text, cause_pointer(evidence, word).text,
+            cause_where(evidence, &word->live).text, cause_argument_text(evidence, index).text,
+            (unsigned long long)count, (unsigned long long)elements, (unsigned long long)bytes);
+  return 94;
 }

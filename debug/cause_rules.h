@@ -26,7 +26,7 @@ cause_rule_fn cause_null_alone, cause_freed_alone, cause_here_alone, cause_befor
     cause_behind_alone, cause_indirect, cause_nothing;
 
 /* cause_arguments.c: arguments beside each other. Of a word. */
-cause_rule_fn cause_swapped, cause_scalar, cause_grid;
+cause_rule_fn cause_swapped, cause_scalar, cause_grid, cause_count;
 
 /* cause_blob.c: the arguments as a whole. How many are no pointers and should be, or are and
  * should not. */

@@ -372,6 +372,21 @@ const Case cases[] = {
        w.fault.address = w.At(0, 4000);
      },
      RAWHAL_CAUSE_OUT_OF_BOUNDS, 0, 0, "one element past the end of argument 0 'c'"},
+    {"ACountThatIsTooLarge", // and a grid that it asks for
+     [](World &w) {
+       w.Launch(0, {w.At(0), w.At(1), w.At(2), 1500}).grid[0] = 1536;
+       w.fault.group[0] = 20;
+       w.fault.address = w.At(2, 20 * 64 * 4);
+     },
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 2, 0,
+     "argument 3 'n' is 1500, and it has 1024 elements of 4 bytes", "the grid's 1536 work-items"},
+    {"ANumberThatIsNoCount", // 1.0f
+     [](World &w) {
+       w.Launch(0, {w.At(0), w.At(1), w.At(2), 0x3f800000}).grid[0] = 1536;
+       w.fault.group[0] = 20;
+       w.fault.address = w.At(2, 20 * 64 * 4);
+     },
+     RAWHAL_CAUSE_GRID, 2, 0, "the grid's 1536 work-items"},
     {"OneBufferThatIsTooSmallForTheGrid",
      [](World &w) {
        w.allocations[0].size = 2048;
