@@ -131,14 +131,14 @@ typedef struct core_note {
   rawhal_bytes_t bytes;
 } core_note_t;
 
-/* Types of owner "RAWHAL". Payloads are their makers' business, but for that of LEFT_OUT, which the
- * writer makes: core_left_out_t (format.h). Small types would be read as NT_PRSTATUS. */
+/* Types of owner "RAWHAL", all made with notes.h; the writer makes LEFT_OUT. Small types would be
+ * read as NT_PRSTATUS. */
 enum {
   CORE_NOTE_PROCESS = 0x52480001,
   CORE_NOTE_MODULES = 0x52480002,
   CORE_NOTE_DISPATCHES = 0x52480003,
   CORE_NOTE_ALLOCATIONS = 0x52480004,
-  CORE_NOTE_CAUSE = 0x52480005,
+  CORE_NOTE_CAUSE = 0x52480005, /* a fault and its causes */
   CORE_NOTE_LIMITS = 0x52480006,
   CORE_NOTE_LEFT_OUT = 0x52480007,
 };

@@ -1,6 +1,5 @@
 #include "debug/core/file.h"
 
-#include <elf.h>
 #include <stdlib.h>
 
 #include "base/checked.h"
@@ -21,7 +20,7 @@ static Elf64_Ehdr header_of(const core_file_t *file)
   return header;
 }
 
-static bool program_header(const core_file_t *file, size_t index, Elf64_Phdr *header)
+bool core_file_header(const core_file_t *file, size_t index, Elf64_Phdr *header)
 {
   const Elf64_Ehdr elf = header_of(file);
   if (index >= elf.e_phnum)
@@ -54,7 +53,7 @@ static bool parse_note(const core_file_t *file, uint64_t offset, uint64_t end,
 bool core_file_note(const core_file_t *file, core_note_cursor_t *cursor, core_file_note_t *note)
 {
   Elf64_Phdr header;
-  for (; program_header(file, cursor->header, &header); ++cursor->header, cursor->offset = 0) {
+  for (; core_file_header(file, cursor->header, &header); ++cursor->header, cursor->offset = 0) {
     if (header.p_type != PT_NOTE ||
         !range_within(header.p_offset, header.p_filesz, file->bytes.size))
       continue;
@@ -68,7 +67,7 @@ bool core_file_note(const core_file_t *file, core_note_cursor_t *cursor, core_fi
   return false;
 }
 
-static bool is_owner(const core_file_note_t *note, const char *owner)
+bool core_note_is_of(const core_file_note_t *note, const char *owner)
 {
   return note->owner.size == strlen(owner) && !memcmp(note->owner.data, owner, note->owner.size);
 }
@@ -86,12 +85,13 @@ static void take_notes(core_file_t *file)
 {
   core_file_note_t note;
   for (core_note_cursor_t cursor = {0}; core_file_note(file, &cursor, &note);)
-    if (is_owner(&note, "AMDGPU") && note.type == FORMAT_AMDGPU_NOTE && !file->view.note.size)
+    if (core_note_is_of(&note, "AMDGPU") && note.type == FORMAT_AMDGPU_NOTE &&
+        !file->view.note.size)
       file->view.note = note.bytes;
-    else if (is_owner(&note, "CORE") && note.type == NT_PRPSINFO)
+    else if (core_note_is_of(&note, "CORE") && note.type == NT_PRPSINFO)
       take_id(file, &note, PRPSINFO_ID);
   for (core_note_cursor_t cursor = {0}; core_file_note(file, &cursor, &note);)
-    if (is_owner(&note, "CORE") && note.type == NT_PRSTATUS)
+    if (core_note_is_of(&note, "CORE") && note.type == NT_PRSTATUS)
       take_id(file, &note, PRSTATUS_ID);
 }
 
@@ -107,7 +107,7 @@ static rawhal_status_t take_ranges(core_file_t *file, rawhal_error_t *error)
 {
   Elf64_Phdr header;
   core_view_t *view = &file->view;
-  for (size_t i = 0; program_header(file, i, &header); ++i) {
+  for (size_t i = 0; core_file_header(file, i, &header); ++i) {
     if (header.p_type != PT_LOAD || !header.p_filesz)
       continue;
     if (!range_within(header.p_offset, header.p_filesz, file->bytes.size) ||

@@ -2,6 +2,8 @@
 #ifndef RAWHAL_DEBUG_CORE_FILE_H
 #define RAWHAL_DEBUG_CORE_FILE_H
 
+#include <elf.h>
+
 #include "base/status.h"
 #include "debug/core/view.h"
 
@@ -17,6 +19,9 @@ RAWHAL_CHECKED rawhal_status_t core_file_open(core_file_t *file, rawhal_bytes_t 
                                               rawhal_error_t *error);
 void core_file_close(core_file_t *file);
 
+/* The index-th program header as it stands there. False: there are no more. */
+bool core_file_header(const core_file_t *file, size_t index, Elf64_Phdr *header);
+
 /* One note of the file. `owner` is without its NUL. */
 typedef struct core_file_note {
   rawhal_string_t owner;
@@ -30,5 +35,6 @@ typedef struct core_note_cursor {
   uint64_t offset;
 } core_note_cursor_t;
 bool core_file_note(const core_file_t *file, core_note_cursor_t *cursor, core_file_note_t *note);
+bool core_note_is_of(const core_file_note_t *note, const char *owner);
 
 #endif

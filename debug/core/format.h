@@ -1,6 +1,6 @@
 /* The bytes of a core file of GPUs: the AMDGPU note (the driver's structures; the reader is
- * ROCdbgapi's os_driver.cpp), what it points to, and the note of ours of what was left out. All is
- * little endian, as is x86-64. Internal to this folder and to who shows such files. */
+ * ROCdbgapi's os_driver.cpp), and what it points to. Our own notes: notes.h. All is little endian,
+ * as is x86-64. Internal to this folder and to who shows such files. */
 #ifndef RAWHAL_DEBUG_CORE_FORMAT_H
 #define RAWHAL_DEBUG_CORE_FORMAT_H
 
@@ -123,22 +123,13 @@ enum {
   TTMP11_VALID = (int)(1u << 31), /* gfx942 on: else the stop reason is lost */
 };
 
-/* CORE_NOTE_LEFT_OUT: this, then `listed` entries. */
+/* Why memory, or a queue, is not in the file: core_left_out_entry_t.reason (notes.h). */
 typedef enum core_reason {
   CORE_REASON_BUDGET = 1,
   CORE_REASON_POLICY = 2, /* its class was not asked for */
   CORE_REASON_UNREADABLE = 3,
   CORE_REASON_MISTAKE = 256, /* and more: 256 plus the core_mistake_t of a queue */
 } core_reason_t;
-typedef struct core_left_out {
-  uint32_t version, listed; /* 1; entries that follow, the first ones */
-  uint64_t ranges, bytes;   /* all */
-} core_left_out_t;
-typedef struct core_left_out_entry {
-  uint64_t address, size;
-  uint32_t kind, reason; /* core_class_t, core_reason_t */
-} core_left_out_entry_t;
 enum { CORE_MOST_LISTED = 256 };
-static_assert(sizeof(core_left_out_t) == 24 && sizeof(core_left_out_entry_t) == 24, "no gaps");
 
 #endif

@@ -96,8 +96,8 @@ void plan_leave_out(plan_t *plan, uint64_t address, uint64_t size, uint32_t clas
   core_left_out_t *left_out = &plan->left_out;
   ++left_out->ranges;
   left_out->bytes += size;
-  if (left_out->listed < CORE_MOST_LISTED)
-    plan->listed[left_out->listed++] = (core_left_out_entry_t){address, size, class, reason};
+  if (plan->listed_count < CORE_MOST_LISTED)
+    plan->listed[plan->listed_count++] = (core_left_out_entry_t){address, size, class, reason};
 }
 
 bool plan_own(plan_t *plan, uint64_t size, uint64_t alignment, uint64_t *address)
@@ -184,8 +184,8 @@ rawhal_status_t plan_init(plan_t *plan, const core_description_t *description,
 rawhal_status_t plan_build(plan_t *plan, rawhal_error_t *error)
 {
   const uint64_t budget = plan->options->budget;
-  plan->range_count = plan->queue_count = 0;
-  plan->left_out = (core_left_out_t){.version = 1};
+  plan->range_count = plan->queue_count = plan->listed_count = 0;
+  plan->left_out = (core_left_out_t){0};
   plan->own_next = plan->from->own_base;
   plan->file_bytes = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) + plan->notes_room;
   if (budget && plan->file_bytes > budget)

@@ -5,6 +5,7 @@
 #include "debug/core/core.h"
 #include "debug/core/format.h"
 #include "debug/core/mistake.h"
+#include "debug/core/notes.h"
 #include "debug/core/view.h"
 
 enum {
@@ -35,7 +36,8 @@ typedef struct plan {
   core_format_queue_t *queues; /* entries of the note, for those that are in the file */
   size_t queue_count;
   core_left_out_t left_out;
-  core_left_out_entry_t *listed; /* CORE_MOST_LISTED */
+  core_left_out_entry_t *listed; /* at most CORE_MOST_LISTED */
+  size_t listed_count;
   unsigned char *notes;
   size_t notes_size, notes_room;
   rawhal_bytes_t amdgpu; /* within the notes */

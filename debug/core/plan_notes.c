@@ -34,13 +34,20 @@ static uint64_t amdgpu_bytes(const plan_t *plan)
          plan->from->queue_count * sizeof(core_format_queue_t);
 }
 
+static size_t left_out_bytes(size_t listed)
+{
+  static const core_left_out_t left_out;
+  static const core_left_out_entry_t entry;
+  return CORE_NOTES_HEAD + core_notes_record_bytes(CORE_RECORD_LEFT_OUT, &left_out) +
+         listed * core_notes_record_bytes(CORE_RECORD_LEFT_OUT_ENTRY, &entry);
+}
+
 uint64_t plan_notes_bytes(const plan_t *plan)
 {
   const core_description_t *from = plan->from;
   uint64_t bytes = from->process.thread_count * note_bytes("CORE", PRSTATUS_BYTES) +
                    note_bytes("CORE", PRPSINFO_BYTES) + note_bytes("AMDGPU", amdgpu_bytes(plan)) +
-                   note_bytes("RAWHAL", sizeof(core_left_out_t) +
-                                            CORE_MOST_LISTED * sizeof(core_left_out_entry_t));
+                   note_bytes("RAWHAL", left_out_bytes(CORE_MOST_LISTED));
   for (size_t i = 0; i < from->note_count; ++i)
     bytes += note_bytes(from->notes[i].owner, from->notes[i].bytes.size);
   return bytes;
@@ -145,10 +152,12 @@ static void put_gpus(plan_t *plan)
 
 static void put_left_out(plan_t *plan)
 {
-  const size_t listed = plan->left_out.listed * sizeof(*plan->listed);
-  unsigned char *at = begin(plan, "RAWHAL", CORE_NOTE_LEFT_OUT, sizeof(plan->left_out) + listed);
-  memcpy(at, &plan->left_out, sizeof(plan->left_out));
-  memcpy(at + sizeof(plan->left_out), plan->listed, listed);
+  const size_t size = left_out_bytes(plan->listed_count);
+  core_notes_t notes;
+  core_notes_begin(&notes, begin(plan, "RAWHAL", CORE_NOTE_LEFT_OUT, size), size);
+  (void)core_notes_put(&notes, CORE_RECORD_LEFT_OUT, &plan->left_out);
+  for (size_t i = 0; i < plan->listed_count; ++i)
+    (void)core_notes_put(&notes, CORE_RECORD_LEFT_OUT_ENTRY, &plan->listed[i]);
 }
 
 void plan_notes(plan_t *plan)

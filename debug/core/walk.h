@@ -52,6 +52,7 @@ typedef struct walk_wave {
   uint32_t vgprs, agprs, lds_bytes;
   uint64_t vgprs_at, agprs_at, lds_at; /* addresses in the save area; LDS of its work-group */
   uint64_t special_at;                 /* of the words that follow */
+  uint32_t sgpr_count;                 /* that are saved; the first FORMAT_SGPRS are here: */
   uint32_t sgprs[FORMAT_SGPRS], hwregs[FORMAT_HWREGS], ttmps[FORMAT_TTMPS];
 } walk_wave_t;
 

@@ -43,6 +43,7 @@ static bool place_wave(area_t *area, walk_wave_t *wave)
   wave->vgprs_at = area->at;
   wave->agprs_at = area->at + FORMAT_ROW * (uint64_t)area->vgprs;
   wave->special_at = area->at + rows;
+  wave->sgpr_count = area->sgprs;
   if (wave->first)
     area->lds_at = wave->special_at + words;
   wave->lds_at = area->lds_at;

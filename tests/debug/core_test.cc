@@ -153,14 +153,13 @@ TEST_P(Core, AQueueThatWouldBeRefusedIsLeftOutAndTheOthersStay)
   core_file_note_t note;
   bool named = false;
   for (core_note_cursor_t cursor = {}; core_file_note(&opened.file, &cursor, &note);) {
-    core_left_out_entry_t entry;
+    core_record_t record;
     if (note.type != CORE_NOTE_LEFT_OUT)
       continue;
-    ASSERT_GE(note.bytes.size, sizeof(core_left_out_t) + sizeof entry);
-    memcpy(&entry, static_cast<const char *>(note.bytes.data) + sizeof(core_left_out_t),
-           sizeof entry);
-    named =
-        entry.address == scene::QUEUE && entry.reason == CORE_REASON_MISTAKE + MISTAKE_PACKET_ID;
+    for (uint64_t at = 0; core_notes_next(note.bytes, &at, &record);)
+      named |= record.type == CORE_RECORD_LEFT_OUT_ENTRY &&
+               record.as.entry.address == scene::QUEUE &&
+               record.as.entry.reason == CORE_REASON_MISTAKE + MISTAKE_PACKET_ID;
   }
   EXPECT_TRUE(named);
 }

@@ -17,6 +17,7 @@ extern "C" {
 #include "debug/core/core.h"
 #include "debug/core/file.h"
 #include "debug/core/format.h"
+#include "debug/core/notes.h"
 #include "debug/core/output.h"
 #include "debug/core/walk.h"
 }
@@ -116,7 +117,7 @@ public:
     for (unsigned q = 0; q < queue_count; ++q)
       add_queue(q % agent_count, q, IMAGE + image.descriptor, chip);
     thread.registers[16] = 0x401000;
-    notes.push_back({"RAWHAL", CORE_NOTE_CAUSE, {"because", 7}});
+    add_notes();
   }
   ~Scene() { free(scratch); }
   Scene(const Scene &) = delete;
@@ -195,6 +196,104 @@ public:
     wave.lds = lds.data();
     wave.lds_bytes = static_cast<uint32_t>(lds.size());
     waves.push_back(wave);
+  }
+
+  // One note of a type, made of what `fill` puts into it.
+  template <class Fill> void add_note(uint32_t type, Fill fill)
+  {
+    bytes.emplace_back(8192, 0);
+    core_notes_t to;
+    core_notes_begin(&to, &bytes.back()[0], bytes.back().size());
+    fill(&to);
+    notes.push_back({"RAWHAL", type, core_notes_end(&to)});
+  }
+
+  rawhal_fault_t fault() const
+  {
+    rawhal_fault_t made = {};
+    made.kind = RAWHAL_FAULT_MEMORY;
+    made.known = RAWHAL_FAULT_KNOWS_DISPATCH | RAWHAL_FAULT_KNOWS_PC | RAWHAL_FAULT_KNOWS_OBJECT |
+                 RAWHAL_FAULT_KNOWS_ADDRESS | RAWHAL_FAULT_KNOWS_LANE;
+    made.hsa_status = -7;
+    made.queue_id = 7;
+    made.ticket = 41;
+    made.packet = 67;
+    made.pc = entry + 0x28;
+    made.pc_offset = 0x28;
+    made.object_address = entry + 0x28 - IMAGE;
+    made.address = BUFFER + 4096;
+    made.bytes = 4;
+    made.access = RAWHAL_FAULT_ACCESS_WRITE;
+    made.group[1] = 3;
+    made.lane = 5;
+    strcpy(made.kernel, "vector_add");
+    made.cause_count = 2;
+    made.causes[0].kind = RAWHAL_CAUSE_OUT_OF_BOUNDS;
+    made.causes[0].confidence = 93;
+    made.causes[0].argument = 2;
+    made.causes[0].offset = 4096;
+    made.causes[0].allocation = BUFFER;
+    made.causes[0].allocation_bytes = 4096;
+    strcpy(made.causes[0].argument_name, "b");
+    strcpy(made.causes[0].text, "one element past the end of argument 2 'b'");
+    made.causes[1].kind = RAWHAL_CAUSE_FREED;
+    made.causes[1].confidence = 7;
+    made.causes[1].offset = -16;
+    made.causes[1].freed_ns = 120000;
+    return made;
+  }
+
+  void add_notes()
+  {
+    const rawhal_fault_t failed = fault();
+    add_note(CORE_NOTE_CAUSE, [&](core_notes_t *to) { core_notes_put_fault(to, &failed); });
+    add_note(CORE_NOTE_PROCESS, [&](core_notes_t *to) {
+      core_note_process_t process = {};
+      process.id = 4242;
+      process.written = 1795860000;
+      process.now = 5000000000;
+      process.program = rawhal_string("program");
+      process.arguments = rawhal_string("program --option");
+      process.host = rawhal_string("host");
+      process.versions = rawhal_string("rawhal 0.36");
+      core_notes_put(to, CORE_RECORD_PROCESS, &process);
+    });
+    add_note(CORE_NOTE_MODULES, [&](core_notes_t *to) {
+      const core_note_module_t module = {IMAGE, IMAGE, 8192, rawhal_string("vector_add.co")};
+      core_notes_put(to, CORE_RECORD_MODULE, &module);
+    });
+    add_note(CORE_NOTE_DISPATCHES, [&](core_notes_t *to) {
+      core_note_dispatch_t dispatch = {};
+      dispatch.queue = 7;
+      dispatch.ticket = 41;
+      dispatch.packet = 67;
+      dispatch.outcome = CORE_OUTCOME_FAILED;
+      dispatch.submitted = 4999000000;
+      dispatch.finished = 4999500000;
+      dispatch.kernarg = KERNARG;
+      dispatch.kernel = rawhal_string("vector_add");
+      dispatch.label = rawhal_string("step 3");
+      dispatch.packet_bytes = {"packet", 6};
+      dispatch.kernarg_bytes = {"kernargs!", 9};
+      core_notes_put(to, CORE_RECORD_DISPATCH, &dispatch);
+    });
+    add_note(CORE_NOTE_ALLOCATIONS, [&](core_notes_t *to) {
+      for (uint64_t i = 0; i < 40; ++i) {
+        core_note_allocation_t allocation = {};
+        allocation.base = BUFFER + (i - 20) * 8192;
+        allocation.size = 4096;
+        allocation.number = i;
+        allocation.state = i % 2 ? CORE_ALLOCATION_FREED : CORE_ALLOCATION_LIVE;
+        allocation.made = 4000000000;
+        allocation.freed = i % 2 ? 4900000000 : 0;
+        allocation.label = rawhal_string(i == 20 ? "weights" : "");
+        core_notes_put(to, CORE_RECORD_ALLOCATION, &allocation);
+      }
+    });
+    add_note(CORE_NOTE_LIMITS, [&](core_notes_t *to) {
+      const core_note_limits_t limits = {rawhal_string("memory 1 GiB\nshare 30 %\n")};
+      core_notes_put(to, CORE_RECORD_LIMITS, &limits);
+    });
   }
 
   const core_description_t *describe()

@@ -247,6 +247,7 @@ const char *const verbs[] = {
     "unpack --force --output out FILE",
     "replay FILE",
     "replay --list FILE",
+    "core show FILE",
     "top FILE",
     "limits suspend FILE tenant",
     "devices",

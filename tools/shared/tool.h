@@ -35,6 +35,7 @@ extern const tool_command_t inspect_command;
 extern const tool_command_t run_command;
 extern const tool_command_t check_command;
 extern const tool_command_t header_command;
+extern const tool_command_t core_command;
 extern const tool_command_t coverage_command;
 extern const tool_command_t devices_command;
 extern const tool_command_t diff_command;
