@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -12,24 +15,15 @@
 #include "base/error.h"
 #include "base/file_signals.h"
 #include "base/print.h"
+#include "debug/core/errno_text.h"
+#include "debug/core/late.h"
+#include "debug/core/program.h"
 
 typedef struct sink {
   int descriptor;
   bool waits; /* it is no file: its reader may be slow */
   uint64_t deadline;
 } sink_t;
-
-/* Milliseconds until the deadline; -1: there is none. */
-static int left(const sink_t *sink)
-{
-  struct timespec now;
-  if (!sink->deadline)
-    return -1;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  const uint64_t at = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-  const uint64_t ms = sink->deadline > at ? (sink->deadline - at + 999999) / 1000000 : 0;
-  return ms < 1000000 ? (int)ms : 1000000;
-}
 
 /* A pipe that has room at all takes this much without waiting: pipe(7), poll(2). */
 enum { PIECE = 4096 };
@@ -42,7 +36,7 @@ static bool put(void *context, const void *bytes, size_t size)
     return write_without_signals(sink->descriptor, bytes, size);
   for (size_t piece; size; size -= piece, from += piece) {
     struct pollfd poll_it = {.fd = sink->descriptor, .events = POLLOUT};
-    const long found = TEMP_FAILURE_RETRY(poll(&poll_it, 1, left(sink)));
+    const long found = TEMP_FAILURE_RETRY(poll(&poll_it, 1, late_left(sink->deadline)));
     piece = size < PIECE ? size : PIECE;
     if (found == 0)
       errno = ETIMEDOUT;
@@ -59,8 +53,8 @@ rawhal_status_t core_write_descriptor(const core_description_t *description,
   struct stat about;
   *written = (core_written_t){0};
   if (fstat(descriptor, &about))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "descriptor %d: errno %d", descriptor,
-                       errno);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "descriptor %d: %s", descriptor,
+                       errno_text(errno));
   sink_t sink = {descriptor, !S_ISREG(about.st_mode), options->deadline};
   return core_write(description, options, put, &sink, written, error);
 }
@@ -128,9 +122,9 @@ static rawhal_status_t write_and_name(const core_description_t *description,
 {
   rawhal_status_t status = core_write_descriptor(description, options, file, written, error);
   if (close(file) && status == RAWHAL_OK)
-    status = rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: errno %d", path, errno);
+    status = rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", path, errno_text(errno));
   if (status == RAWHAL_OK && rename(temporary, path))
-    status = rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: errno %d", path, errno);
+    status = rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", path, errno_text(errno));
   if (status != RAWHAL_OK) {
     (void)unlink(temporary);
     *written = (core_written_t){0};
@@ -165,6 +159,104 @@ rawhal_status_t core_write_file(const core_description_t *description,
   if (file < 0 && errno == EEXIST && !unlink(temporary)) /* of one that was killed meanwhile */
     file = open_new(temporary);
   if (file < 0)
-    return rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: errno %d", temporary, errno);
+    return rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", temporary, errno_text(errno));
   return write_and_name(description, &bounded, file, temporary, path, written, error);
+}
+
+/* ---- Any of them ---- */
+
+static rawhal_status_t wrong(core_output_t *output, const char *where, rawhal_error_t *error)
+{
+  output->kind = CORE_OUTPUT_NONE;
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a core file cannot go to '%.200s'", where);
+}
+
+static bool read_descriptor(const char *text, int *descriptor)
+{
+  char *end;
+  errno = 0;
+  const long value = strtol(text, &end, 10);
+  *descriptor = (int)value;
+  return *text >= '0' && *text <= '9' && !*end && !errno && value <= INT_MAX;
+}
+
+/* The words of a command line, each expanded by itself: what a name has of blanks stays in it. */
+static bool split(const core_process_t *process, const char *line, print_t *text,
+                  const char **words, size_t most)
+{
+  size_t count = 0;
+  for (const char *at = line + strspn(line, " "); *at; at += strspn(at, " ")) {
+    char word[CORE_PATH_BYTES];
+    const size_t size = strcspn(at, " ");
+    if (count + 1 == most || size >= sizeof(word))
+      return false;
+    memcpy(word, at, size);
+    word[size] = 0;
+    words[count++] = text->text + text->length;
+    print_t rest = print_into(text->text + text->length, text->size - text->length);
+    if (!expand(process, word, &rest))
+      return false;
+    text->length += rest.length + 1;
+    at += size;
+  }
+  words[count] = NULL;
+  return count && text->length < text->size;
+}
+
+static rawhal_status_t open_program(core_output_t *output, const char *where,
+                                    const core_process_t *process, rawhal_error_t *error)
+{
+  enum { MOST_WORDS = 32 };
+  char text[4 * CORE_PATH_BYTES];
+  const char *words[MOST_WORDS];
+  print_t to = print_into(text, sizeof(text));
+  if (!split(process, where + 1, &to, words, MOST_WORDS))
+    return wrong(output, where, error);
+  output->kind = CORE_OUTPUT_PROGRAM;
+  (void)snprintf(output->path, sizeof(output->path), "%s", words[0]);
+  const rawhal_status_t status = program_start(words, &output->descriptor, &output->child, error);
+  if (status != RAWHAL_OK)
+    output->kind = CORE_OUTPUT_NONE;
+  return status;
+}
+
+rawhal_status_t core_output_open(core_output_t *output, const char *where,
+                                 const core_process_t *process, rawhal_error_t *error)
+{
+  *output = (core_output_t){.descriptor = -1};
+  if (*where == '|')
+    return open_program(output, where, process, error);
+  if (strncmp(where, "fd:", 3) == 0) {
+    output->kind = CORE_OUTPUT_DESCRIPTOR;
+    return read_descriptor(where + 3, &output->descriptor) ? RAWHAL_OK
+                                                           : wrong(output, where, error);
+  }
+  output->kind = CORE_OUTPUT_FILE;
+  print_t name = print_into(output->path, sizeof(output->path)); /* that it is one, now */
+  if (!expand(process, where, &name) || strlen(where) >= sizeof(output->pattern))
+    return wrong(output, where, error);
+  (void)snprintf(output->pattern, sizeof(output->pattern), "%s", where);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t core_output_write(core_output_t *output, const core_description_t *description,
+                                  const core_options_t *options, core_written_t *written,
+                                  rawhal_error_t *error)
+{
+  *written = (core_written_t){0};
+  if (output->kind == CORE_OUTPUT_NONE)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no output");
+  if (output->kind == CORE_OUTPUT_FILE)
+    return core_write_file(description, options, output->pattern, output->path, written, error);
+  return core_write_descriptor(description, options, output->descriptor, written, error);
+}
+
+rawhal_status_t core_output_close(core_output_t *output, uint64_t deadline, rawhal_error_t *error)
+{
+  const core_output_t was = *output;
+  *output = (core_output_t){.descriptor = -1};
+  if (was.kind != CORE_OUTPUT_PROGRAM)
+    return RAWHAL_OK;
+  (void)close(was.descriptor);
+  return program_end(was.child, deadline, error);
 }

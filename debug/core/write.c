@@ -1,10 +1,11 @@
 /* Laying out, checking, writing. */
 #include <elf.h>
 #include <errno.h>
-#include <time.h>
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "debug/core/errno_text.h"
+#include "debug/core/late.h"
 #include "debug/core/plan.h"
 #include "debug/core/save_area.h"
 #include "debug/core/walk.h"
@@ -84,15 +85,6 @@ size_t core_scratch_size(const core_description_t *from, const core_options_t *o
   return bytes <= SIZE_MAX ? (size_t)bytes : 0;
 }
 
-static bool is_late(uint64_t deadline)
-{
-  struct timespec now;
-  if (!deadline)
-    return false;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec >= deadline;
-}
-
 /* ---- Checking ---- */
 
 /* The queue of the description that is the note's `index`-th. */
@@ -154,7 +146,7 @@ static bool put(output_t *output, const void *bytes, uint64_t size)
       const int code = errno;
       output->status =
           rawhal_fail(output->error, code == ETIMEDOUT ? RAWHAL_TIMED_OUT : RAWHAL_RUNTIME,
-                      "errno %d after %llu bytes", code, (unsigned long long)output->offset);
+                      "%s after %llu bytes", errno_text(code), (unsigned long long)output->offset);
       return false;
     }
     output->offset += piece;

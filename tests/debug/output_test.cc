@@ -1,11 +1,15 @@
 // Where a core file goes, and what is left where it cannot go there: nothing, and a status.
+#include "tests/child.h"
 #include "tests/debug/scene.h"
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
+#include <thread>
 
 using scene::Scene;
 
@@ -37,6 +41,39 @@ protected:
   {
     const core_description_t *description = made.describe();
     return core_write_descriptor(description, &made.options, descriptor, &written, &error);
+  }
+  // Opens, writes and closes; the first status that is not OK.
+  rawhal_status_t write_by(const std::string &where, uint64_t deadline = 0, uint64_t end = 0)
+  {
+    const core_description_t *description = made.describe();
+    core_output_t output;
+    made.options.deadline = deadline;
+    rawhal_status_t status =
+        core_output_open(&output, where.c_str(), &description->process, &error);
+    if (status)
+      return status;
+    rawhal_error_t later;
+    status = core_output_write(&output, description, &made.options, &written, &error);
+    strcpy(path, output.path);
+    const rawhal_status_t closed = core_output_close(&output, end, &later);
+    if (status == RAWHAL_OK && closed != RAWHAL_OK)
+      error = later;
+    return status ? status : closed;
+  }
+  // A program that does this with its standard input.
+  std::string program(const std::string &script)
+  {
+    const std::string file = folder + "/take";
+    std::ofstream(file) << "#!/bin/sh\n" << script;
+    std::filesystem::permissions(file, std::filesystem::perms::all);
+    return "|" + file;
+  }
+  static uint64_t soon(uint64_t ms)
+  {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec) +
+           ms * 1000000;
   }
   bool is_empty() const { return std::filesystem::is_empty(folder); }
   std::string folder;
@@ -108,4 +145,98 @@ TEST_F(Output, WhatOneLeftThatWasKilledIsInNobodysWay)
   EXPECT_EQ(write(folder + "/core"), RAWHAL_OK) << error.message;
   EXPECT_EQ(std::filesystem::file_size(folder + "/core"), written.bytes);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+}
+
+// ---- What an operator writes ----
+
+TEST_F(Output, AFileADescriptorOrAProgram)
+{
+  ASSERT_EQ(write_by(folder + "/one.%p"), RAWHAL_OK) << error.message;
+  EXPECT_EQ(path, folder + "/one.4242");
+  const uint64_t whole = written.bytes;
+  const int file = open((folder + "/two").c_str(), O_CREAT | O_WRONLY, 0600);
+  ASSERT_EQ(write_by("fd:" + std::to_string(file)), RAWHAL_OK) << error.message;
+  close(file);
+  ASSERT_EQ(write_by(program("cat > $1; echo \"$2\" > $3") + " " + folder + "/three %e%% " +
+                     folder + "/words"),
+            RAWHAL_OK)
+      << error.message;
+  EXPECT_EQ(path, folder + "/take");
+  for (const char *name : {"/one.4242", "/two", "/three"})
+    EXPECT_EQ(std::filesystem::file_size(folder + name), whole) << name;
+  std::string words;
+  std::getline(std::ifstream(folder + "/words") >> std::ws, words);
+  EXPECT_EQ(words, "program%");
+}
+
+TEST_F(Output, WhatIsNoOutputIsSaid)
+{
+  for (const char *where : {"", "fd:", "fd:x", "fd:-1", "fd:99999999999", "|", "|  ", "%q", "| %q"})
+    EXPECT_EQ(write_by(where), RAWHAL_INVALID_ARGUMENT) << where;
+  EXPECT_EQ(write_by("fd:999"), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(write_by("|" + folder + "/none"), RAWHAL_RUNTIME);
+  EXPECT_NE(std::string(error.message).find("No such file"), std::string::npos) << error.message;
+  EXPECT_TRUE(is_empty());
+}
+
+// It does not read, it fails, it is slow: each is a status, within the time, and no signal.
+TEST_F(Output, AProgramThatDoesNotTakeIt)
+{
+  EXPECT_EQ(write_by(program("exec 0<&-; read x < /dev/null; exit 0")), RAWHAL_RUNTIME);
+  EXPECT_NE(std::string(error.message).find("Broken pipe"), std::string::npos) << error.message;
+  EXPECT_EQ(write_by(program("cat > /dev/null; exit 3")), RAWHAL_RUNTIME);
+  EXPECT_NE(std::string(error.message).find("status 3"), std::string::npos) << error.message;
+  const std::string fifo = folder + "/fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(write_by(program("read x < " + fifo), soon(50), 1), RAWHAL_TIMED_OUT);
+  EXPECT_EQ(write_by(program("cat > /dev/null; read x < " + fifo), 0, 1), RAWHAL_TIMED_OUT);
+  EXPECT_NE(std::string(error.message).find("has not ended"), std::string::npos) << error.message;
+  const int end = open(fifo.c_str(), O_RDWR); // whom nobody waits for goes on, and ends
+  ASSERT_EQ(::write(end, "x\nx\n", 4), 4);
+  while (waitpid(-1, nullptr, 0) > 0) {
+  }
+  close(end);
+  sigset_t pending;
+  ASSERT_EQ(sigpending(&pending), 0);
+  EXPECT_FALSE(sigismember(&pending, SIGPIPE));
+}
+
+// ---- Where nothing can be written ----
+
+TEST_F(Output, AFullOrReadOnlyFolderIsAStatusAndHasNoPartOfIt)
+{
+  const auto mounted = [&](unsigned long flags, const char *options) {
+    return unshare(CLONE_NEWNS) == 0 &&
+           mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           mount("tmpfs", folder.c_str(), "tmpfs", flags, options) == 0;
+  };
+  const auto attempt = [&](unsigned long flags, const char *options, const char *word) {
+    return in_child([&] {
+      if (!mounted(flags, options))
+        return 77;
+      const bool failed = write(folder + "/core") == RAWHAL_RUNTIME;
+      const bool told = strstr(error.message, word) != nullptr;
+      return failed && told && is_empty() && written.bytes == 0 ? 0 : 1;
+    });
+  };
+  const int full = attempt(0, "size=16k", "No space left on device");
+  if (WIFEXITED(full) && WEXITSTATUS(full) == 77)
+    GTEST_SKIP() << "no right to mount";
+  EXPECT_EQ(full, 0);
+  EXPECT_EQ(attempt(MS_RDONLY, "", "Read-only file system"), 0);
+}
+
+// The signal that a file which may not grow brings would end the program.
+TEST_F(Output, ALimitThatComesMeanwhileIsAStatus)
+{
+  const int file = open((folder + "/core").c_str(), O_CREAT | O_WRONLY, 0600);
+  EXPECT_EQ(in_child([&] {
+              const rlimit limit = {4096, 4096};
+              if (setrlimit(RLIMIT_FSIZE, &limit))
+                return 1;
+              const bool failed = write_to(file) == RAWHAL_RUNTIME;
+              return failed && strstr(error.message, "File too large") ? 0 : 2;
+            }),
+            0);
+  close(file);
 }

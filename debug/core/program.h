@@ -1,0 +1,19 @@
+/* A program that takes a core file on its standard input. Internal to this folder. */
+#ifndef RAWHAL_DEBUG_CORE_PROGRAM_H
+#define RAWHAL_DEBUG_CORE_PROGRAM_H
+
+#include <sys/types.h>
+
+#include "base/status.h"
+
+/* Begins it: `words` end with a NULL, the first is a path. `*input` is the end of a pipe to write
+ * to, which no other program inherits. RUNTIME: it cannot be started. It may allocate. */
+RAWHAL_CHECKED rawhal_status_t program_start(const char *const *words, int *input, pid_t *child,
+                                             rawhal_error_t *error);
+
+/* Waits until it has ended, at most until `deadline` (CLOCK_MONOTONIC ns; 0: for as long as it
+ * takes), after which it is left alone: TIMED_OUT. RUNTIME: it failed. Who has taken its status
+ * meanwhile, or ignores SIGCHLD, has it: OK. */
+RAWHAL_CHECKED rawhal_status_t program_end(pid_t child, uint64_t deadline, rawhal_error_t *error);
+
+#endif
