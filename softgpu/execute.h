@@ -75,6 +75,9 @@ typedef struct softgpu_fault {
   uint32_t access_bytes;   /* size of the offending access, 0 when there was none */
   uint32_t instruction[2]; /* first dwords at pc */
   uint32_t workgroup[3], wave, lane;
+  softgpu_access_t access;
+  bool lanes_known;
+  uint64_t lanes; /* all lanes of the wave whose access fails; `lane` is the first */
   uint32_t other_wave, other_pc_offset; /* of a race; wave 255 is several. Of a scalar store */
   char text[512]; /* one line that says all of it, without the kernel's name */
 } softgpu_fault_t;

@@ -17,7 +17,10 @@
  * device may use what is mapped to it (hsa_amd_agents_allow_access(); its own memory by default)
  * and what the program locked (hsa_amd_memory_lock(), hipHostRegister()), by the address it got for
  * that, within the exact bounds, while it is locked and not unmapped. Locking needs writable
- * pages. Any other access is a fault whose text says what is there. Not detected: a kernel that
+ * pages. Memory of the runtime's pools ends where its last page does, unless whoever allocates says
+ * where: softgpu_memory_bound(). Beyond bounds that are exact, kernels may still load the rest of a
+ * dword of which they have a byte, or exchange it atomically, for compilers do so. Any other access
+ * is a fault whose text says what is there. Not detected: a kernel that
  * writes to code or constants, which lie among a code object's variables. Unmapping memory while an
  * instruction uses it ends the process.
  *
@@ -166,7 +169,8 @@ void softgpu_counters(softgpu_counters_t *counters, size_t size);
 /* Why a queue stopped. `hsa_queue` is the hsa_queue_t the runtime handed out. The answer exists
  * before the runtime calls the queue's error callback and as long as the queue does. The text is
  * one line without the kernel's name, which only the loader knows; its length is returned as by
- * softgpu_option_messages(), 0 when the queue is unknown or in order. */
+ * softgpu_option_messages(), 0 when the queue is unknown or in order. For its waves, and those of a
+ * queue that hangs, see waves.h. */
 size_t softgpu_queue_fault(const void *hsa_queue, char *text, size_t size);
 /* `size` as for softgpu_counters(). */
 bool softgpu_queue_fault_info(const void *hsa_queue, softgpu_fault_info_t *info, size_t size);

@@ -83,6 +83,8 @@ typedef struct softgpu_wave {
   uint64_t pc;                  /* of the instruction that failed, or that comes next */
   uint64_t exec;
   uint32_t scc, m0, mode;
+  /* As allocated. Vector registers are one file, in which a0 follows the last that is counted as a
+   * VGPR (ACCUM_OFFSET); code that names higher ones names these. */
   uint32_t sgpr_count, vgpr_count, agpr_count, lds_bytes;
   const uint32_t *sgprs; /* 108: s0 to s101, FLAT_SCRATCH, XNACK_MASK, VCC, by their encoding */
   const uint32_t (*vgprs)[64]; /* rows: v0 first, lane 0 first */
@@ -97,20 +99,27 @@ typedef struct softgpu_wave {
  * call softgpu. `size` is that of softgpu's structure, whose beginning is this one. */
 typedef bool softgpu_wave_fn(void *context, const softgpu_wave_t *wave, size_t size);
 
-/* The waves of the dispatch that stopped the queue, or that softgpu_waves_take() noted last: which
- * are kept from then until the queue is destroyed, or taken anew. How many there were; 0 for an
- * unknown queue. Allocates nothing. `hsa_queue` is the hsa_queue_t that the runtime handed out. */
+/* The waves of the dispatch that stopped the queue at an instruction (or by a time limit), or that
+ * softgpu_waves_take() noted last: which are kept from then until the queue is destroyed, or taken
+ * anew. The queue's error callback sees them. Those of the work-group that failed come first; of
+ * the others, so many are kept as there is memory for and 32 MiB a queue have room for. How many
+ * there are, also where the walk ends earlier; 0 for an unknown queue. Allocates nothing.
+ * `hsa_queue` is the hsa_queue_t that the runtime handed out. */
 size_t softgpu_waves(const void *hsa_queue, softgpu_wave_fn *function, void *context);
 
-/* Notes the waves of the dispatch that is running on the queue, which goes on afterwards: each is
- * between two instructions. False: none runs, one that does not get to it within `milliseconds`, or
- * no memory. */
+/* Notes the waves of the dispatch that is running on the queue, which goes on: each is between two
+ * instructions, at one of the places where the time limit is looked at; of several threads that run
+ * the dispatch, each stands where it happened to be. Results and the order of turns are as without.
+ * False, and what was noted before stays: none runs or it ended meanwhile, it did not get to it
+ * within `milliseconds`, or no memory. */
 bool softgpu_waves_take(const void *hsa_queue, uint32_t milliseconds);
 
-/* The exact bytes of the allocation that begins at the device address: the runtime rounds sizes up
- * before a device sees them. From then on an access beyond `bytes` of it is a fault; the dword that
- * an atomic or sub-dword access needs whole may reach up to the next multiple of 4. False, and
- * nothing changed, when no allocation begins there or it has fewer bytes. */
+/* The exact bytes, at least one, of the allocation of a memory pool that begins at the device
+ * address: the runtime rounds sizes up before a device sees them. From then on an access beyond
+ * `bytes` of it is a fault, but for the rest of a dword of which a byte is within, when aligned
+ * dwords are loaded or one is exchanged atomically: compilers do so for smaller elements. May be
+ * said again, up to the rounded size.
+ * False, and nothing changed, when no allocation begins there or it has fewer bytes. */
 bool softgpu_memory_bound(uint64_t address, uint64_t bytes);
 
 typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,

@@ -117,6 +117,9 @@ void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_
     memcpy(info->workgroup, fault->workgroup, sizeof(info->workgroup));
     info->wave = fault->wave;
     info->lane = fault->lane;
+    info->access = fault->access;
+    info->lanes_known = fault->lanes_known;
+    info->lanes = fault->lanes;
     text = fault->text;
   }
   int used = snprintf(queue->fault_text, sizeof(queue->fault_text), "packet %" PRIu64, queue->next);

@@ -19,6 +19,7 @@
  * `pool` set. */
 typedef struct record {
   uint64_t base, size;
+  uint64_t bytes; /* of it that devices may use: what the program asked for, if somebody said so */
   uint32_t node;
   HsaMemFlags flags;
   bool counted;          /* against the node's VRAM */
@@ -110,7 +111,7 @@ static softgpu_allocation_t record_live(const record_t *record)
 {
   softgpu_allocation_t live = {
       .base = record->base,
-      .size = record->size,
+      .size = record->bytes ? record->bytes : record->size,
       .flags = (record->flags.ui32.ReadOnly ? 0 : SOFTGPU_MEMORY_WRITE) |
                (record->flags.ui32.ExecuteAccess ? SOFTGPU_MEMORY_EXECUTE : 0) |
                (record->counted ? SOFTGPU_MEMORY_VRAM : 0) |
@@ -352,6 +353,23 @@ HSAKMT_STATUS hsaKmtUnmapMemoryToGPU(void *address)
   return !address || record || softgpu_registration_unmap((uintptr_t)address)
              ? HSAKMT_STATUS_SUCCESS
              : HSAKMT_STATUS_INVALID_PARAMETER;
+}
+
+SOFTGPU_EXPORT bool softgpu_memory_bound(uint64_t address, uint64_t bytes)
+{
+  if (softgpu_forked())
+    return false;
+  pthread_mutex_lock(&lock);
+  record_t *record = record_find(address);
+  const bool is_fit = record && record->base == address && !record->pool && !record->part &&
+                      bytes > 0 && bytes <= record->size;
+  if (is_fit) {
+    record->bytes = bytes;
+    const softgpu_allocation_t after = record_live(record);
+    softgpu_memory_exchange(after.base, after.base + 1, &after, 1);
+  }
+  pthread_mutex_unlock(&lock);
+  return is_fit;
 }
 
 bool softgpu_allocation_describe(uint64_t address, HsaPointerInfo *info)

@@ -43,10 +43,15 @@ protected:
   Outcome run(size_t device, const char *kernel, std::vector<uint64_t> arguments)
   {
     gpu = gpus[device];
+    return run(load("fault-gfx90a-v5.co", kernel), std::move(arguments));
+  }
+
+  // One that is loaded, on its device.
+  Outcome run(const Kernel &kernel, std::vector<uint64_t> arguments, uint32_t grid = 1,
+              uint16_t workgroup = 1)
+  {
     hsa_queue_t *q = queue();
-    hsa_signal_t done =
-        start(q, load("fault-gfx90a-v5.co", kernel), kernargs(std::move(arguments)));
-    return outcome(q, done);
+    return outcome(q, start(q, kernel, kernargs(std::move(arguments)), grid, workgroup));
   }
 
   Outcome store(size_t device, const void *at, uint32_t value)
@@ -210,6 +215,65 @@ TEST_P(Rights, of_copy_engines)
   EXPECT_EQ(*word(to), 6u);
   EXPECT_EQ(hsa->hsa_signal_load_scacquire(never), 1);
   EXPECT_EQ(hsa->hsa_amd_memory_pool_free(to), HSA_STATUS_SUCCESS);
+}
+
+// --- exact bounds ---
+
+TEST_P(Rights, end_where_the_program_says)
+{
+  const uint32_t bytes = 4000, n = 1024; // 24 floats more than there are
+  auto *memory = (float *)device_memory(bytes), *in = (float *)device_memory(n * 4);
+  const std::vector<uint64_t> arguments = {(uint64_t)memory, (uint64_t)in, (uint64_t)in, n};
+  const Kernel kernel = load("vector_add-gfx90a-v4.co", "vector_add");
+  auto add = [&] {
+    gpu = gpus[0];
+    return run(kernel, arguments, n, 256);
+  };
+  EXPECT_EQ(add().status, HSA_STATUS_SUCCESS) << "the page's end, as long as nobody says more";
+  EXPECT_FALSE(hsa->memory_bound((uint64_t)memory, 4097)) << "more than there is";
+  EXPECT_FALSE(hsa->memory_bound((uint64_t)memory, 0));
+  EXPECT_FALSE(hsa->memory_bound((uint64_t)memory + 4, 8)) << "not its start";
+  EXPECT_FALSE(hsa->memory_bound((uint64_t)&bytes, 4)) << "no device's";
+  ASSERT_TRUE(hsa->memory_bound((uint64_t)memory, bytes));
+  Outcome wrong = add();
+  EXPECT_EQ(wrong.status, violation);
+  EXPECT_EQ(wrong.info.address, (uint64_t)memory + bytes);
+  EXPECT_EQ(wrong.info.nearest_size, bytes);
+  EXPECT_EQ(wrong.info.access, (uint32_t)SOFTGPU_ACCESS_WRITE);
+  EXPECT_EQ(wrong.info.lanes_known, 1u);
+  EXPECT_EQ(wrong.info.lanes, ~0ull << 40); // the last 24 of the last wave
+  EXPECT_NE(wrong.text.find("0 bytes past the end of [0x"), std::string::npos) << wrong.text;
+  allow(memory, {gpus[0], gpus[1]}); // and so for all
+  EXPECT_EQ(store(1, (char *)memory + bytes - 4, 1).status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(store(1, (char *)memory + bytes, 1).status, violation);
+  ASSERT_TRUE(hsa->memory_bound((uint64_t)memory, 4096));
+  EXPECT_EQ(add().status, HSA_STATUS_SUCCESS);
+}
+
+// An atomic operation on 2 bytes is one on their dword.
+TEST_P(Rights, end_behind_the_dword_of_a_smaller_element)
+{
+  auto *own = (char *)device_memory(4096);
+  ASSERT_TRUE(hsa->memory_bound((uint64_t)own, 4002));
+  std::vector<uint32_t> words(3000);
+  char *inside = (char *)words.data() + 2;
+  void *locked = nullptr;
+  ASSERT_EQ(hsa->hsa_amd_memory_lock(inside, 4000, &gpus[0], 1, &locked), HSA_STATUS_SUCCESS);
+  const Kernel atomic = load("fault-gfx90a-v5.co", "fault_atomic");
+  const Kernel plain = load("fault-gfx90a-v5.co", "fault_store");
+  auto exchange = [&](void *at) { return run(atomic, {(uint64_t)at, 0}).status; };
+  auto put = [&](void *at) { return run(plain, {(uint64_t)at, 0, 1}).status; };
+  for (char *end : {own + 4002, (char *)locked + 4000}) { // both are at two bytes of a dword
+    EXPECT_EQ(exchange(end - 6), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(exchange(end - 2), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(exchange(end + 2), violation);
+    EXPECT_EQ(put(end - 2), violation) << "a store is as wide as the program's";
+    EXPECT_EQ(put(end - 4), HSA_STATUS_SUCCESS);
+  }
+  EXPECT_EQ(exchange((char *)locked - 2), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(words[0], 1u) << "the first element's dword begins before";
+  EXPECT_EQ(exchange((char *)locked - 6), violation);
+  EXPECT_EQ(hsa->hsa_amd_memory_unlock(inside), HSA_STATUS_SUCCESS);
 }
 
 // --- the program's own memory, locked ---

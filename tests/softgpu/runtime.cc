@@ -78,6 +78,7 @@ static Functions *load()
   found.counters = (softgpu_counters_fn *)dlsym(thunk, "softgpu_counters");
   found.queue_fault = (softgpu_queue_fault_fn *)dlsym(thunk, "softgpu_queue_fault");
   found.queue_fault_info = (softgpu_queue_fault_info_fn *)dlsym(thunk, "softgpu_queue_fault_info");
+  found.memory_bound = (softgpu_memory_bound_fn *)dlsym(thunk, "softgpu_memory_bound");
   return &found;
 }
 

@@ -78,6 +78,7 @@ struct Functions {
   softgpu_counters_fn *counters = nullptr;
   softgpu_queue_fault_fn *queue_fault = nullptr;
   softgpu_queue_fault_info_fn *queue_fault_info = nullptr;
+  softgpu_memory_bound_fn *memory_bound = nullptr;
 };
 
 // Opens both libraries once; NULL when the machine has no HSA runtime.

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* From ISA_STORE to ISA_ATOMIC, it writes to memory. */
 typedef enum isa_access_kind {
   ISA_LOAD = 1,
   ISA_LOAD_LDS,

@@ -28,15 +28,42 @@ static bool range_piece(isa_wave_t *wave, isa_range_t *range, const softgpu_allo
   return true;
 }
 
-bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
-                    uint32_t bytes, bool store)
+/* What of an access counts. */
+typedef struct access {
+  uint64_t first;
+  uint32_t bytes;
+} access_t;
+
+/* Whether what counts of dwords that are not all within one allocation is. */
+static bool find_dwords(access_t *access, unsigned kind, softgpu_allocation_t *found)
 {
+  const bool is_load = !isa_kind_writes(kind) && access->bytes % 4 == 0 && access->bytes;
+  const bool may_be_wider = is_load || (kind == ISA_ATOMIC && access->bytes == 4);
+  softgpu_allocation_t in;
+  if (!may_be_wider || access->first % 4 || !softgpu_memory_next(access->first, &in) ||
+      in.base > access->first + 3)
+    return false;
+  const uint32_t before = in.base > access->first ? (uint32_t)(in.base - access->first) : 0;
+  const uint32_t bytes = access->bytes - before;
+  const uint64_t left = in.size - (access->first + before - in.base);
+  if (left + 3 < bytes)
+    return false;
+  *access = (access_t){access->first + before, left < bytes ? (uint32_t)left : bytes};
+  *found = in;
+  return true;
+}
+
+bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
+                    uint32_t bytes, unsigned kind)
+{
+  const bool store = isa_kind_writes(kind);
+  access_t access = {address, bytes};
   softgpu_allocation_t found;
   range->generation = softgpu_memory_generation();
-  if (!softgpu_memory_find(address, &found))
-    return isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
-  const bool is_whole = bytes <= found.size - (address - found.base);
-  if (!is_whole && !range_piece(wave, range, &found, address, bytes, store))
+  const bool is_found = softgpu_memory_find(address, &found);
+  const bool is_whole = (is_found && bytes <= found.size - (address - found.base)) ||
+                        find_dwords(&access, kind, &found);
+  if (!is_whole && !(is_found && range_piece(wave, range, &found, address, bytes, store)))
     return isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
   if (!softgpu_memory_allows(&found, wave->dispatch->node))
     return isa_wave_fault(wave, SOFTGPU_FAULT_FOREIGN, lane, address, bytes);
@@ -45,7 +72,7 @@ bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_
   if (!is_whole)
     return true;
   if (!softgpu_memory_present(&found, found.base, found.size))
-    return range_piece(wave, range, &found, address, bytes, store) ||
+    return range_piece(wave, range, &found, access.first, access.bytes, store) ||
            isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
   range->base = found.base;
   range->size = found.size;

@@ -7,11 +7,22 @@
 
 #include "softgpu/device/memory.h"
 #include "softgpu/isa/base/wave.h"
+#include "softgpu/isa/describe/memory.h"
 
 /* The slow way into the range cache. False when [address, +bytes) is not in one live allocation
- * that allows the access to the wave's device; the fault is described. */
+ * that allows the access, an isa_access_kind_t, to the wave's device; the fault is described.
+ *
+ * An allocation's bounds are exact. LLVM loads aligned dwords, and exchanges one, where the program
+ * has a smaller element (AtomicExpandPass; loads of constants): of these, up to three bytes on
+ * either side of the allocation do not count, and the range does not hold them. */
 bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
-                    uint32_t bytes, bool store);
+                    uint32_t bytes, unsigned kind);
+
+/* Whether an access of this kind writes to memory. */
+static inline bool isa_kind_writes(unsigned kind)
+{
+  return kind >= ISA_STORE;
+}
 
 /* Ranges are kept per instruction, so that each buffer of a kernel keeps its own. */
 static inline isa_range_t *isa_range_of(const isa_wave_t *wave, const isa_inst_t *inst)
@@ -27,12 +38,12 @@ static inline bool isa_range_holds(const isa_range_t *range, uint64_t address, u
          (!store || range->flags & SOFTGPU_MEMORY_WRITE);
 }
 
-/* True when device memory [address, +bytes) may be accessed by `lane`. */
+/* True when device memory [address, +bytes) may be accessed by `lane`; see isa_range_find(). */
 static inline bool isa_reach(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
-                             uint32_t bytes, bool store)
+                             uint32_t bytes, unsigned kind)
 {
-  return isa_range_holds(range, address, bytes, store) ||
-         isa_range_find(wave, range, lane, address, bytes, store);
+  return isa_range_holds(range, address, bytes, isa_kind_writes(kind)) ||
+         isa_range_find(wave, range, lane, address, bytes, kind);
 }
 
 /* Where the host has what is in the range. */

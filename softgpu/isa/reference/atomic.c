@@ -159,17 +159,29 @@ static bool run_permutation(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
-/* Two elements; offsets count elements, or 64 of them. */
+static unsigned pair_bytes(const isa_inst_t *inst)
+{
+  return has(isa_op_name(inst->op), "b64") ? 8 : 4;
+}
+
+/* One of two elements; offsets count elements, or 64 of them. */
+static bool find_of_pair(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, unsigned i,
+                         place_t *place)
+{
+  const unsigned bytes = pair_bytes(inst);
+  const unsigned unit = bytes * (has(isa_op_name(inst->op), "st64") ? 64 : 1);
+  const uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
+  const uint32_t offset = (i ? inst->offset1 : (uint32_t)inst->offset) * unit;
+  return isa_reference_lds(wave, lane, address + offset, bytes, 0, place);
+}
+
 static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane)
 {
-  const char *name = isa_op_name(inst->op);
-  const unsigned bytes = has(name, "b64") ? 8 : 4, unit = bytes * (has(name, "st64") ? 64 : 1);
-  const uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
-  const uint32_t offsets[2] = {(uint32_t)inst->offset * unit, inst->offset1 * unit};
+  const unsigned bytes = pair_bytes(inst);
   uint64_t old[2];
   for (unsigned i = 0; i < 2; ++i) {
     place_t place;
-    if (!isa_reference_lds(wave, lane, address + offsets[i], bytes, &place))
+    if (!find_of_pair(wave, inst, lane, i, &place))
       return false;
     const bool is_done = t->kind != 'A' || isa_reference_is_whole(&place);
     old[i] = is_done ? isa_reference_get(&place, 0, bytes) : 0;
@@ -213,7 +225,7 @@ static bool find_aligned(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane
   uint32_t base = inst->vaddr.kind ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1)
                                    : wave->s[ISA_M0] & 0xffff;
   uint32_t address = base + (uint32_t)inst->offset + offset;
-  if (!isa_reference_lds(wave, lane, address, bytes, place))
+  if (!isa_reference_lds(wave, lane, address, bytes, 0, place))
     return false;
   if (!isa_reference_is_whole(place))
     *place = (place_t){.bytes = bytes};
@@ -242,12 +254,17 @@ static bool run_count(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
+static bool find_rare(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, place_t *place)
+{
+  const bool is_by_lane = !inst->vaddr.kind, is_wide = inst->op == ISA_ds_condxchg32_rtn_b64;
+  return find_aligned(wave, inst, lane, is_by_lane ? 4 * lane : 0, is_wide ? 8 : 4, place);
+}
+
 static bool run_rare(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
 {
   const bool is_wide = inst->op == ISA_ds_condxchg32_rtn_b64;
-  const bool is_by_lane = !inst->vaddr.kind;
   place_t place = {0};
-  if (!find_aligned(wave, inst, lane, is_by_lane ? 4 * lane : 0, is_wide ? 8 : 4, &place))
+  if (!find_rare(wave, inst, lane, &place))
     return false;
   uint64_t old = isa_reference_get(&place, 0, is_wide ? 8 : 4);
   uint32_t first =
@@ -281,6 +298,13 @@ static bool is_rare(unsigned op)
          op == ISA_ds_wrap_rtn_b32 || op == ISA_ds_condxchg32_rtn_b64;
 }
 
+static bool find(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane,
+                 place_t *place)
+{
+  const uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
+  return isa_reference_lds(wave, lane, address + (uint32_t)inst->offset, t->bytes, t->kind, place);
+}
+
 static bool run_lane(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane)
 {
   place_t place;
@@ -288,12 +312,38 @@ static bool run_lane(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
     return run_rare(wave, inst, lane);
   if (has_two_addresses(inst))
     return run_pair(wave, inst, t, lane);
-  uint32_t address =
-      (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1) + (uint32_t)inst->offset;
-  if (!isa_reference_lds(wave, lane, address, t->bytes, &place))
+  if (!find(wave, inst, t, lane, &place))
     return false;
   return t->kind == 'A' ? exchange(wave, inst, t, &place, lane)
                         : isa_reference_move(wave, inst, t, &place, lane);
+}
+
+static bool is_transposed(const isa_inst_t *inst)
+{
+  return strstr(isa_op_name(inst->op), "_tr_b");
+}
+
+static bool is_count(unsigned op)
+{
+  return op == ISA_ds_append || op == ISA_ds_consume;
+}
+
+bool isa_reference_ds_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
+{
+  transfer_t t = isa_reference_transfer(inst->op);
+  place_t place;
+  if (is_count(inst->op)) /* the lowest active lane's business */
+    return isa_exec(wave) & ((1ull << lane) - 1) || find_aligned(wave, inst, lane, 0, 4, &place);
+  if (is_rare(inst->op))
+    return find_rare(wave, inst, lane, &place);
+  if (has_two_addresses(inst))
+    return find_of_pair(wave, inst, lane, 0, &place) && find_of_pair(wave, inst, lane, 1, &place);
+  if (!isa_access_of(inst->op))
+    return true; /* reaches no memory */
+  if (is_transposed(inst))
+    t.bytes = (uint8_t)(4 * inst->row->dst);
+  return find(wave, inst, &t, lane, &place) && (t.kind != 'A' || !isa_reference_is_whole(&place) ||
+                                                (uint64_t)(place.at[0] - wave->lds) % t.bytes == 0);
 }
 
 /* Which resource, and what the lowest active lane says of it; lane 0 when none is. */
@@ -318,9 +368,9 @@ bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst)
   if (inst->op == ISA_ds_permute_b32 || inst->op == ISA_ds_bpermute_b32 ||
       inst->op == ISA_ds_swizzle_b32)
     return run_permutation(wave, inst);
-  if (strstr(isa_op_name(inst->op), "_tr_b"))
+  if (is_transposed(inst))
     return isa_reference_transpose(wave, inst);
-  if (inst->op == ISA_ds_append || inst->op == ISA_ds_consume)
+  if (is_count(inst->op))
     return run_count(wave, inst);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (isa_exec(wave) >> lane & 1 && !run_lane(wave, inst, &t, lane))

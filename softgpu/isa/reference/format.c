@@ -238,6 +238,22 @@ static void store(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, w
     isa_reference_put(place, 0, 4, packed);
 }
 
+static transfer_t transfer_of(const isa_inst_t *inst, const layout_t *l)
+{
+  return (transfer_t){.kind = strstr(isa_op_name(inst->op), "store") ? 'S' : 'L',
+                      .bytes = (uint8_t)(l->total / 8)};
+}
+
+bool isa_reference_format_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
+{
+  layout_t l;
+  place_t place;
+  if (!layout_of(wave, inst, &l) || !l.count)
+    return true;
+  const transfer_t t = transfer_of(inst, &l);
+  return isa_reference_element(wave, inst, &t, lane, &place);
+}
+
 bool isa_reference_format(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const char *name = isa_op_name(inst->op);
@@ -248,7 +264,7 @@ bool isa_reference_format(isa_wave_t *wave, const isa_inst_t *inst)
   place_t places[ISA_LANES];
   if (!layout_of(wave, inst, &l))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
-  const transfer_t t = {.kind = is_store ? 'S' : 'L', .bytes = (uint8_t)(l.total / 8)};
+  const transfer_t t = transfer_of(inst, &l);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (l.count && isa_exec(wave) >> lane & 1 &&
         !isa_reference_element(wave, inst, &t, lane, &places[lane]))

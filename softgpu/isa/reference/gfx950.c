@@ -234,7 +234,7 @@ bool isa_reference_transpose(isa_wave_t *wave, const isa_inst_t *inst)
     place_t place;
     if (!(isa_exec(wave) >> lane & 1))
       continue;
-    if (!isa_reference_lds(wave, lane, address + (uint32_t)inst->offset, bytes, &place))
+    if (!isa_reference_lds(wave, lane, address + (uint32_t)inst->offset, bytes, 'L', &place))
       return false;
     for (unsigned i = 0; i < bytes; i += 4)
       words[i / 4] = (uint32_t)isa_reference_get(&place, i, 4);

@@ -75,7 +75,8 @@ static bool find(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, un
                          << 8;
   const uint64_t offset =
       isa_reference_texel(bits(wave, inst, 3, 20, 5), is_deep, place->bytes, pitch, height, at);
-  uint8_t *host = isa_reference_reach(wave, lane, start + offset, place->bytes, !has(inst, "load"));
+  const char kind = has(inst, "load") ? 'L' : has(inst, "store") ? 'S' : 'A';
+  uint8_t *host = isa_reference_reach(wave, lane, start + offset, place->bytes, kind);
   for (unsigned i = 0; host && i < place->bytes; ++i)
     place->at[i] = host + i;
   place->is_shared = true;
@@ -211,16 +212,33 @@ static void tell(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
   isa_reference_image_put(wave, inst, lane, told);
 }
 
+static layout_t layout_of(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  layout_t l = {0};
+  isa_reference_layout(bits(wave, inst, 1, 20, 6), bits(wave, inst, 1, 26, 4), &l);
+  return l;
+}
+
+bool isa_reference_image_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
+{
+  place_t place;
+  if (!isa_image_check(wave, inst) || inst->op == ISA_image_get_resinfo)
+    return true; /* or no lane's business */
+  if (inst->op == ISA_image_sample)
+    return isa_reference_sample_passes(wave, inst, lane);
+  const layout_t l = layout_of(wave, inst);
+  return find(wave, inst, &l, lane, &place);
+}
+
 bool isa_reference_image(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  layout_t l;
   place_t places[ISA_LANES];
   const bool is_told = inst->op == ISA_image_get_resinfo;
   if (!isa_image_check(wave, inst))
     return false;
   if (inst->op == ISA_image_sample)
     return isa_reference_sample(wave, inst);
-  isa_reference_layout(bits(wave, inst, 1, 20, 6), bits(wave, inst, 1, 26, 4), &l);
+  const layout_t l = layout_of(wave, inst);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (!is_told && isa_exec(wave) >> lane & 1 && !find(wave, inst, &l, lane, &places[lane]))
       return false;

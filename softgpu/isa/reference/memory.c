@@ -45,23 +45,26 @@ transfer_t isa_reference_transfer(unsigned op)
 /* --- places --- */
 
 uint8_t *isa_reference_reach(isa_wave_t *wave, unsigned lane, uint64_t address, unsigned bytes,
-                             bool writes)
+                             char kind)
 {
   isa_range_t range = {0}; /* nothing is remembered */
-  if (!isa_reach(wave, &range, lane, address, bytes, writes))
+  const unsigned access = kind == 'L' ? ISA_LOAD : kind == 'S' ? ISA_STORE : ISA_ATOMIC;
+  if (!isa_reach(wave, &range, lane, address, bytes, access))
     return NULL;
   return isa_range_host(&range, address);
 }
 
-bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes,
+bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes, char kind,
                        place_t *place)
 {
-  if (offset + bytes > wave->lds_bytes && wave->dispatch->checks & SOFTGPU_CHECK_LDS)
+  const bool is_widened = (kind == 'L' || kind == 'A') && bytes == 4 && offset % 4 == 0;
+  const uint64_t size = is_widened ? (wave->lds_bytes + 3ull) / 4 * 4 : wave->lds_bytes;
+  if (offset + bytes > size && wave->dispatch->checks & SOFTGPU_CHECK_LDS)
     return isa_wave_fault(wave, SOFTGPU_FAULT_LDS, lane, offset, bytes);
   *place = (place_t){.bytes = bytes};
   for (unsigned i = 0; i < bytes; ++i) {
     const uint64_t end = offset + (bytes < 4 ? bytes : i / 4 * 4 + 4);
-    place->at[i] = end > wave->lds_bytes ? NULL : wave->lds + offset + i;
+    place->at[i] = end > size ? NULL : wave->lds + offset + i;
   }
   return true;
 }
@@ -69,7 +72,7 @@ bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigne
 static bool find_memory(isa_wave_t *wave, unsigned lane, uint64_t address, const transfer_t *t,
                         place_t *place)
 {
-  uint8_t *at = isa_reference_reach(wave, lane, address, t->bytes, t->kind != 'L');
+  uint8_t *at = isa_reference_reach(wave, lane, address, t->bytes, t->kind);
   if (!at)
     return false;
   *place = (place_t){.bytes = t->bytes, .is_shared = true};
@@ -174,19 +177,31 @@ bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer
   return true;
 }
 
-/* Into LDS, at m0 + offset, one lane's after the other's; when that is, is decided elsewhere in the
- * engine. */
+/* What a lane has in LDS of a transfer between there and memory: at m0 + offset, one lane's after
+ * the other's. */
+static unsigned lds_bytes(const transfer_t *t)
+{
+  return t->bytes < 4 ? 4 : t->bytes;
+}
+
+static uint32_t lds_offset(const isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                           unsigned lane)
+{
+  const uint32_t start = wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base;
+  return start + (uint32_t)inst->offset + lds_bytes(t) * lane;
+}
+
+/* Into LDS; when that is, is decided elsewhere in the engine. */
 static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         const place_t *places)
 {
-  const uint32_t start = wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base;
-  const unsigned bytes = t->bytes < 4 ? 4 : t->bytes;
-  isa_lds_load_t load = {.base = start + (uint32_t)inst->offset, .stride = bytes};
+  const unsigned bytes = lds_bytes(t);
+  isa_lds_load_t load = {.base = lds_offset(wave, inst, t, 0), .stride = bytes};
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     place_t lds;
     if (!(isa_exec(wave) >> lane & 1))
       continue;
-    if (!isa_reference_lds(wave, lane, load.base + bytes * lane, bytes, &lds))
+    if (!isa_reference_lds(wave, lane, lds_offset(wave, inst, t, lane), bytes, 0, &lds))
       return false;
     for (unsigned i = 0; i < bytes && lds.at[i]; i += 4) {
       const uint64_t value = isa_reference_get(&places[lane], i, t->bytes < 4 ? t->bytes : 4);
@@ -198,18 +213,25 @@ static bool move_to_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer
 }
 
 /* And from there, as if the lane's dword of LDS were its register. */
-static bool move_from_lds(isa_wave_t *wave, const isa_inst_t *inst, const place_t *places)
+static bool move_from_lds(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                          const place_t *places)
 {
-  const uint32_t start = wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base;
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
     place_t lds = {0};
     if (!(isa_exec(wave) >> lane & 1))
       continue;
-    if (!isa_reference_lds(wave, lane, start + (uint32_t)inst->offset + 4 * lane, 4, &lds))
+    if (!isa_reference_lds(wave, lane, lds_offset(wave, inst, t, lane), 4, 0, &lds))
       return false;
     isa_reference_put(&places[lane], 0, 4, isa_reference_get(&lds, 0, 4));
   }
   return true;
+}
+
+/* Of an atomic operation that is not done without a word. */
+static bool is_misaligned(const place_t *place)
+{
+  return isa_reference_is_whole(place) &&
+         ((uintptr_t)place->at[0] % place->bytes || (place->is_scratch && place->bytes == 8));
 }
 
 /* Both data and the value to compare with are in data[0]. */
@@ -222,7 +244,7 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
   uint64_t compare =
       is_compare ? isa_reference_rows(wave, &inst->data[0], dwords, lane, dwords) : 0;
   uint8_t *at = isa_reference_is_whole(place) ? place->at[0] : NULL;
-  if (at && ((uintptr_t)at % t->bytes || (place->is_scratch && t->bytes == 8)))
+  if (is_misaligned(place))
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, isa_device_address(wave, at),
                           t->bytes);
   if (at)
@@ -252,7 +274,7 @@ static bool find_flat(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t
   if (has_base)
     address += isa_reference_scalar(wave, &inst->saddr, 2, 64);
   if (inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->shared_aperture_hi)
-    return isa_reference_lds(wave, lane, address & UINT32_MAX, t->bytes, place);
+    return isa_reference_lds(wave, lane, address & UINT32_MAX, t->bytes, t->kind, place);
   if (inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->private_aperture_hi)
     return find_scratch(wave, lane, scratch, address & UINT32_MAX, t->bytes, place);
   return find_memory(wave, lane, address, t, place);
@@ -354,24 +376,52 @@ static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer
   return true;
 }
 
+static bool is_buffer(const isa_inst_t *inst)
+{
+  return inst->encoding == ISA_MUBUF || inst->encoding == ISA_MTBUF;
+}
+
+static bool find(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane,
+                 place_t *place)
+{
+  return (is_buffer(inst) ? find_buffer : find_flat)(wave, inst, t, lane, place);
+}
+
+static bool is_typed(const isa_inst_t *inst)
+{
+  return is_buffer(inst) && has(isa_op_name(inst->op), "_format_");
+}
+
+bool isa_reference_memory_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
+{
+  const transfer_t t = isa_reference_transfer(inst->op);
+  const bool is_from_lds = has(isa_op_name(inst->op), "store_lds");
+  place_t place, lds;
+  if (is_typed(inst))
+    return isa_reference_format_passes(wave, inst, lane);
+  if (!find(wave, inst, &t, lane, &place))
+    return false;
+  if (is_from_lds || t.to_lds || inst->lds)
+    return isa_reference_lds(wave, lane, lds_offset(wave, inst, &t, lane), lds_bytes(&t), 0, &lds);
+  return t.kind != 'A' || !is_misaligned(&place);
+}
+
 bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const transfer_t t = isa_reference_transfer(inst->op);
-  const bool is_buffer = inst->encoding == ISA_MUBUF || inst->encoding == ISA_MTBUF;
   place_t places[ISA_LANES];
-  if (is_buffer && !inst->row->sdst)
+  if (is_buffer(inst) && !inst->row->sdst)
     return true; /* a cache operation */
-  if (is_buffer && has(isa_op_name(inst->op), "_format_"))
+  if (is_typed(inst))
     return isa_reference_format(wave, inst);
   /* buffer.c refuses to split a load into LDS, too. */
   if (inst->lds && t.bytes > 4 && wave->s[inst->saddr.index + 1] >> 31 && !is_private(wave, inst))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) /* nothing is done when one faults */
-    if (isa_exec(wave) >> lane & 1 && !(is_buffer ? find_buffer(wave, inst, &t, lane, &places[lane])
-                                                  : find_flat(wave, inst, &t, lane, &places[lane])))
+    if (isa_exec(wave) >> lane & 1 && !find(wave, inst, &t, lane, &places[lane]))
       return false;
   if (has(isa_op_name(inst->op), "store_lds"))
-    return move_from_lds(wave, inst, places);
+    return move_from_lds(wave, inst, &t, places);
   if (t.to_lds || inst->lds)
     return move_to_lds(wave, inst, &t, places);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane)
@@ -403,7 +453,7 @@ static bool find_scalar(isa_wave_t *wave, const isa_inst_t *inst, uint64_t more,
   base += offset + more;
   if (base % 4)
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, base, t->bytes);
-  uint8_t *at = isa_reference_reach(wave, 0, base, t->bytes, t->kind != 'L');
+  uint8_t *at = isa_reference_reach(wave, 0, base, t->bytes, t->kind);
   if (!at)
     return false;
   place->is_shared = true;

@@ -21,8 +21,9 @@ typedef struct place {
 
 transfer_t isa_reference_transfer(unsigned op);
 
-/* Each dword is in LDS, or not, for itself. False for a fault, where the dispatch wants one. */
-bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes,
+/* Each dword is in LDS, or not, for itself; but one that is loaded or exchanged alone is if its
+ * first byte is. `kind` as of a transfer, or 0. False for a fault, where the dispatch wants one. */
+bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes, char kind,
                        place_t *place);
 
 /* Whether all of it is there: an atomic operation happens wholly or not at all. */
@@ -38,6 +39,7 @@ bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const trans
 
 /* Typed loads and stores. */
 bool isa_reference_format(isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_format_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
 
 /* An element of a typed buffer, or a texel. */
 typedef struct layout {
@@ -65,9 +67,9 @@ void isa_reference_set(isa_wave_t *wave, const isa_operand_t *operand, unsigned 
                        uint32_t value);
 
 /* Where the host has memory; NULL and a described fault when there is nothing, or not for this
- * device. */
+ * device. `kind` as of a transfer. */
 uint8_t *isa_reference_reach(isa_wave_t *wave, unsigned lane, uint64_t address, unsigned bytes,
-                             bool writes);
+                             char kind);
 
 /* Byte of the image at which a texel is: reference/tiling.c. `size` is the width's and height's. */
 uint64_t isa_reference_texel(unsigned mode, bool is_deep, unsigned bytes, uint32_t pitch,
@@ -82,6 +84,7 @@ uint32_t isa_reference_half(uint32_t value);
 
 /* image_sample, whose image passed. */
 bool isa_reference_sample(isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_sample_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
 
 /* Loads or stores a lane. */
 bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,

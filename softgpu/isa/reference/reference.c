@@ -79,18 +79,22 @@ uint32_t isa_reference_register(const isa_wave_t *wave, const isa_operand_t *ope
   return wave->v[index + row][lane];
 }
 
-/* By encoding: what may be run, and what runs it. */
+/* By encoding: what may be run, what runs it, and whether a lane's access would not fail, or NULL
+ * where there is none. */
 static const struct {
   bool (*allows)(const isa_wave_t *wave, const isa_inst_t *inst);
   bool (*run)(isa_wave_t *wave, const isa_inst_t *inst);
+  bool (*passes)(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
 } families[ISA_ENCODING_COUNT] = {
     [ISA_SOP1... ISA_SOPP] = {isa_reference_allows_scalar, isa_reference_salu},
     [ISA_SMEM] = {isa_reference_allows_smem, isa_reference_smem},
     [ISA_VOP1... ISA_VOP3P] = {isa_reference_allows_vector, isa_reference_valu},
-    [ISA_DS] = {isa_reference_allows_ds, isa_reference_ds},
-    [ISA_FLAT... ISA_SCRATCH] = {isa_reference_allows_flat, isa_reference_memory},
-    [ISA_MUBUF... ISA_MTBUF] = {isa_reference_allows_buffer, isa_reference_memory},
-    [ISA_MIMG] = {isa_reference_allows_image, isa_reference_image},
+    [ISA_DS] = {isa_reference_allows_ds, isa_reference_ds, isa_reference_ds_passes},
+    [ISA_FLAT... ISA_SCRATCH] = {isa_reference_allows_flat, isa_reference_memory,
+                                 isa_reference_memory_passes},
+    [ISA_MUBUF... ISA_MTBUF] = {isa_reference_allows_buffer, isa_reference_memory,
+                                isa_reference_memory_passes},
+    [ISA_MIMG] = {isa_reference_allows_image, isa_reference_image, isa_reference_image_passes},
 };
 
 bool isa_reference_allows(const isa_wave_t *wave, const isa_inst_t *inst)
@@ -103,4 +107,15 @@ bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst)
   return isa_reference_allows(wave, inst)
              ? families[inst->encoding].run(wave, inst)
              : isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+}
+
+bool isa_reference_failing(isa_wave_t *wave, const isa_inst_t *inst, unsigned from, uint64_t *lanes)
+{
+  *lanes = 0;
+  if (!families[inst->encoding].passes)
+    return false;
+  ISA_EACH_LANE(lane, isa_exec(wave) >> from << from)
+    if (!families[inst->encoding].passes(wave, inst, lane))
+      *lanes |= 1ull << lane;
+  return true;
 }

@@ -15,6 +15,12 @@ bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst);
 /* Whether its operands are ones that it may have, and that the wave has. */
 bool isa_reference_allows(const isa_wave_t *wave, const isa_inst_t *inst);
 
+/* Of an instruction that failed, and whose operands it may have, the active lanes from `from` on
+ * whose access of memory, LDS or scratch fails; nothing is accessed. False when its lanes have no
+ * accesses. The faults are described in wave->fault, one over the other. */
+bool isa_reference_failing(isa_wave_t *wave, const isa_inst_t *inst, unsigned from,
+                           uint64_t *lanes);
+
 /* Labels of a switch whose cases are a line each; BOTH is of 32 and of 64 bits. */
 #define ONE(name) case ISA_##name
 #define BOTH(name)                                                                                 \
@@ -39,6 +45,11 @@ bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst);
 /* v_cvt_scalef32, v_bitop3 and swaps of rows: reference/gfx950.c. False when `inst` is none of
  * these. */
 bool isa_reference_gfx950(isa_wave_t *wave, const isa_inst_t *inst);
+
+/* Whether a lane's access would not fail, of those that have one. */
+bool isa_reference_memory_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
+bool isa_reference_ds_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
+bool isa_reference_image_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
 
 /* The same of operands: reference/legal.c. */
 bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst);

@@ -105,7 +105,7 @@ static bool texel(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x, 
     const uint64_t base = ((uint64_t)(x->t[1] & 255) << 32 | x->t[0]) << 8;
     const uint64_t offset = isa_reference_texel(x->t[3] >> 20 & 31, x->dimensions == 3, place.bytes,
                                                 (x->t[4] >> 13 & 65535) + 1, x->sizes[1], place_at);
-    uint8_t *host = isa_reference_reach(wave, lane, base + offset, place.bytes, false);
+    uint8_t *host = isa_reference_reach(wave, lane, base + offset, place.bytes, 'L');
     if (!host)
       return false;
     for (unsigned i = 0; i < place.bytes; ++i)
@@ -173,6 +173,13 @@ static bool sampled(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x
   for (unsigned i = 0; count > 1 && i < 4; ++i)
     values[i] = (uint32_t)rounded(real_of(sums[i], &real_f64), &real_f32);
   return true;
+}
+
+bool isa_reference_sample_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
+{
+  const texture_t x = texture_of(wave, inst);
+  uint32_t values[4];
+  return sampled(wave, inst, &x, lane, values);
 }
 
 bool isa_reference_sample(isa_wave_t *wave, const isa_inst_t *inst)

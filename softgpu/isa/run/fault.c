@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/checks.h"
 #include "softgpu/isa/memory/gws.h"
 #include "softgpu/isa/memory/image.h"
+#include "softgpu/isa/reference/reference.h"
 #include "softgpu/isa/run/group.h"
 
 static const char *const kinds[] = {
@@ -175,36 +177,119 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
 }
 
 /* The words at pc, and their text when they are an instruction. */
-static void append_instruction(softgpu_fault_t *fault, const isa_group_t *group, uint64_t pc)
+static bool append_instruction(softgpu_fault_t *fault, const isa_group_t *group, uint64_t pc,
+                               isa_inst_t *inst)
 {
   const isa_chunk_t *chunk = isa_program_chunk(group->program, pc);
   if (!chunk)
-    return;
+    return false;
   char text[160];
-  isa_inst_t inst;
   uint32_t slot = (uint32_t)((pc - chunk->base) / 4), left = chunk->available - slot;
   memcpy(fault->instruction, &chunk->code[slot], (left < 2 ? left : 2) * sizeof(uint32_t));
   append(fault, ": ");
-  if (isa_decode(group->launch->limits.chip, &chunk->code[slot], left, &inst) == ISA_DECODED) {
-    isa_text(&inst, text, sizeof text);
+  const bool is_known =
+      isa_decode(group->launch->limits.chip, &chunk->code[slot], left, inst) == ISA_DECODED;
+  if (is_known) {
+    isa_text(inst, text, sizeof text);
     append(fault, "%s ", text);
   }
   append(fault, "(%08x", fault->instruction[0]);
   append(fault, left < 2 ? ")" : " %08x)", fault->instruction[1]);
+  return is_known;
 }
 
-void isa_fault_describe(softgpu_fault_t *fault, const isa_group_t *group, const isa_wave_t *wave)
+/* --- which way, and which lanes --- */
+
+static bool is_in_lds(softgpu_fault_kind_t kind)
 {
+  return kind == SOFTGPU_FAULT_LDS || kind == SOFTGPU_FAULT_LDS_UNWRITTEN ||
+         kind == SOFTGPU_FAULT_LDS_RACE;
+}
+
+/* Those that describe/ has no access of. */
+static softgpu_access_t rare_access(unsigned op)
+{
+  switch (op) {
+  case ISA_ds_append:
+  case ISA_ds_consume:
+  case ISA_ds_wrap_rtn_b32:
+  case ISA_ds_condxchg32_rtn_b64:
+    return SOFTGPU_ACCESS_ATOMIC;
+  case ISA_ds_write_addtid_b32:
+    return SOFTGPU_ACCESS_WRITE;
+  case ISA_ds_read_addtid_b32:
+  case ISA_image_sample:
+    return SOFTGPU_ACCESS_READ;
+  default:
+    return SOFTGPU_ACCESS_UNKNOWN;
+  }
+}
+
+static softgpu_access_t access_of(const isa_inst_t *inst, softgpu_fault_kind_t kind)
+{
+  const isa_access_t *access = isa_access_of(inst->op);
+  if (!access)
+    return rare_access(inst->op);
+  if (access->kind == ISA_ATOMIC)
+    return SOFTGPU_ACCESS_ATOMIC;
+  const bool is_from_lds = access->kind == ISA_STORE_LDS;
+  const bool is_to_lds = access->kind == ISA_LOAD_LDS || (inst->lds && !is_from_lds);
+  if ((is_from_lds || is_to_lds) && is_in_lds(kind))
+    return is_to_lds ? SOFTGPU_ACCESS_WRITE : SOFTGPU_ACCESS_READ;
+  return isa_kind_writes(access->kind) ? SOFTGPU_ACCESS_WRITE : SOFTGPU_ACCESS_READ;
+}
+
+/* Of what checks find, before the instruction runs: not of a load into LDS that raced when it
+ * landed. */
+static bool find_lanes_of_checks(isa_wave_t *wave, isa_inst_t *inst, softgpu_fault_t *fault)
+{
+  const isa_access_t *access = isa_access_of(inst->op);
+  const bool is_looked_at = inst->encoding >= ISA_DS && inst->encoding <= ISA_GLOBAL;
+  if (!is_looked_at || !access || access->kind == ISA_LOAD_LDS)
+    return false;
+  inst->plan = access;
+  fault->lanes = isa_checks_failing(wave, inst, fault->lane);
+  return true;
+}
+
+/* Up to the lane that failed, LDS instructions and atomics have been done, and may have changed the
+ * registers that they had their addresses from. */
+static bool find_lanes(isa_wave_t *wave, isa_inst_t *inst, softgpu_fault_t *fault)
+{
+  if (fault->kind == SOFTGPU_FAULT_LDS_UNWRITTEN || fault->kind == SOFTGPU_FAULT_LDS_RACE ||
+      fault->kind == SOFTGPU_FAULT_KERNARG_MISSING)
+    return find_lanes_of_checks(wave, inst, fault);
+  const bool is_begun = inst->encoding == ISA_DS || fault->kind == SOFTGPU_FAULT_MISALIGNED;
+  return isa_reference_failing(wave, inst, is_begun ? fault->lane : 0, &fault->lanes);
+}
+
+static void note_access(softgpu_fault_t *fault, isa_wave_t *wave, isa_inst_t *inst)
+{
+  softgpu_fault_t other, *const described = wave->fault;
+  fault->access = access_of(inst, fault->kind);
+  wave->fault = &other;
+  fault->lanes_known = find_lanes(wave, inst, fault);
+  wave->fault = described;
+  if (fault->lanes_known)
+    fault->lanes |= 1ull << fault->lane;
+}
+
+void isa_fault_describe(softgpu_fault_t *fault, const isa_group_t *group, isa_wave_t *wave)
+{
+  isa_inst_t inst;
   fault->pc = wave->pc;
   fault->pc_offset = wave->pc - group->launch->entry;
   memcpy(fault->workgroup, group->id, sizeof fault->workgroup);
   fault->wave = wave->index;
   snprintf(fault->text, sizeof fault->text, "%s at pc 0x%" PRIx64 " (entry%+" PRId64 ")",
            kinds[fault->kind], fault->pc, (int64_t)fault->pc_offset);
-  append_instruction(fault, group, wave->pc);
+  const bool is_known = append_instruction(fault, group, wave->pc, &inst);
   append(fault, ", work-group (%u, %u, %u), wave %u", group->id[0], group->id[1], group->id[2],
          wave->index);
-  if (fault->access_bytes && fault->kind != SOFTGPU_FAULT_FETCH)
+  if (fault->access_bytes && fault->kind != SOFTGPU_FAULT_FETCH) {
     append(fault, ", lane %u", fault->lane);
+    if (is_known)
+      note_access(fault, wave, &inst);
+  }
   append_access(fault, wave);
 }

@@ -50,7 +50,7 @@ void isa_group_set_turns(uint32_t turn, uint32_t slice);
 isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed);
 
 /* Fills in the rest of a fault that an instruction has begun to describe: where it happened, the
- * bytes, and the line of text. */
-void isa_fault_describe(softgpu_fault_t *fault, const isa_group_t *group, const isa_wave_t *wave);
+ * bytes, which lanes it concerns, and the line of text. The wave is as before. */
+void isa_fault_describe(softgpu_fault_t *fault, const isa_group_t *group, isa_wave_t *wave);
 
 #endif

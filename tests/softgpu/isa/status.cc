@@ -147,6 +147,9 @@ What cannot be known without hardware, and softgpu therefore decides:
 - accesses beyond a buffer: each dword of a load or a store counts for itself, with saturating arithmetic (AMDGPUUsage); an
   atomic counts as a whole. Before that the register's offset and the instruction's are added in 32 bits, and the sum wraps:
   LLVM's code for these chips does so, and AMD's own simulator, which follows gfx950;
+- accesses beyond memory whose bounds are exact (what the program locked, or softgpu_memory_bound() named): a load of
+  aligned dwords, and an atomic of one, may have up to three bytes of its first and last dword beyond, because LLVM makes
+  them for elements of one or two bytes. All others are faults. So it is, of one dword, at the exact end of LDS;
 - typed buffers: stores round to nearest even, but truncate USCALED and SSCALED, and saturate. So do integers, which have 16
   bits with D16. A NaN is 0 in fixed point. A load gives 0 for components that the element does not have, and a store
   leaves those that it does not name, except in formats that are not whole bytes. Combinations of formats that the

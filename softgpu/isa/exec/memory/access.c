@@ -7,12 +7,19 @@
 
 #include "softgpu/isa/describe/opcodes.h"
 
+uint8_t *isa_lds_last_dword(const isa_wave_t *wave, uint64_t address, uint32_t bytes)
+{
+  const bool is_last = bytes == 4 && address % 4 == 0 && address < wave->lds_bytes;
+  return is_last ? wave->lds + address : NULL;
+}
+
 bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *lanes,
                        unsigned lane, uint64_t address)
 {
   const uint64_t left = address < wave->lds_bytes ? wave->lds_bytes - address : 0;
   lanes->at[lane] = left ? wave->lds + address : NULL;
-  if (left >= plan->bytes)
+  const bool may_be_last = plan->kind == ISA_LOAD || plan->kind == ISA_ATOMIC;
+  if (left >= plan->bytes || (may_be_last && isa_lds_last_dword(wave, address, plan->bytes)))
     return true;
   lanes->dwords[lane] = (uint8_t)(left / 4);
   lanes->absent |= 1ull << lane;

@@ -23,6 +23,12 @@ static inline uint32_t isa_half_kept(const isa_wave_t *wave)
   return wave->dispatch->sram_ecc ? 0 : UINT32_MAX;
 }
 
+/* A dword that begins at the end of LDS, where that is no multiple of 4, as it may be where it ends
+ * as the dispatch says: it may be loaded or exchanged, as it may in memory (isa_range_find()). The
+ * host has the rest of it. NULL for all others. */
+__attribute__((cold)) uint8_t *isa_lds_last_dword(const isa_wave_t *wave, uint64_t address,
+                                                  uint32_t bytes);
+
 /* The host's pointer to an element of LDS, naturally aligned; NULL where it is out of range. False
  * for a fault. */
 static inline bool isa_lds_element(isa_wave_t *wave, unsigned lane, uint32_t address,
@@ -40,11 +46,6 @@ static inline bool isa_lds_element(isa_wave_t *wave, unsigned lane, uint32_t add
 /* Where a lane's load or store, or its atomic, is in LDS, or that it is not. False for a fault. */
 bool isa_lanes_put_lds(isa_wave_t *wave, const isa_access_t *plan, isa_lanes_t *lanes,
                        unsigned lane, uint64_t address);
-
-static inline bool isa_writes_memory(const isa_access_t *plan)
-{
-  return plan->kind == ISA_STORE || plan->kind == ISA_STORE_LDS || plan->kind == ISA_ATOMIC;
-}
 
 /* A lane's bytes, at most 16, from its memory and to it. */
 void isa_lane_read(const isa_lanes_t *lanes, unsigned lane, uint32_t words[4], unsigned bytes);

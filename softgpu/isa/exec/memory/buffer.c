@@ -101,7 +101,7 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t
     if (!bytes)
       return true;
   }
-  if (!isa_reach(wave, access->range, lane, d->base + start, bytes, isa_writes_memory(plan)))
+  if (!isa_reach(wave, access->range, lane, d->base + start, bytes, plan->kind))
     return false;
   lanes->at[lane] = isa_range_host(access->range, d->base + start);
   return true;

@@ -108,6 +108,19 @@ static bool check(isa_wave_t *wave, const isa_inst_t *inst)
   }
 }
 
+uint64_t isa_checks_failing(isa_wave_t *wave, const isa_inst_t *inst, unsigned from)
+{
+  const uint64_t exec = isa_exec(wave);
+  uint64_t failing = 0;
+  ISA_EACH_LANE(lane, exec >> from << from) {
+    isa_write_s64(wave, ISA_EXEC, 1ull << lane);
+    if (!check(wave, inst))
+      failing |= 1ull << lane;
+  }
+  isa_write_s64(wave, ISA_EXEC, exec);
+  return failing;
+}
+
 static bool run_checked(isa_wave_t *wave, const isa_inst_t *inst)
 {
   /* A fault of the check is at the instruction; the engine has moved on already. */

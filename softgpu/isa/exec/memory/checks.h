@@ -10,6 +10,10 @@
 /* Puts `checks` before what a prepared instruction runs, if it is one that they look at. */
 void isa_checks_prepare(isa_inst_t *inst, uint32_t checks);
 
+/* Of an instruction that a check found fault with, at the lane `from`, all lanes that it finds
+ * fault with: those before have passed. Faults are described in wave->fault, one over the other. */
+uint64_t isa_checks_failing(isa_wave_t *wave, const isa_inst_t *inst, unsigned from);
+
 /* What a DS instruction does with LDS: so many elements a lane, at the lane's address + offset. */
 typedef struct isa_ds_touch {
   uint8_t kind, bytes, count; /* count 0: nothing */

@@ -47,6 +47,16 @@ static uint64_t lds_atomic(const isa_access_t *op, uint32_t mode, uint8_t *at, u
   return old;
 }
 
+/* The same where LDS does not hold all of it. False for a fault. */
+__attribute__((cold)) static bool atomic_at_end(isa_wave_t *wave, const isa_access_t *op,
+                                                unsigned lane, uint32_t address, uint64_t data,
+                                                uint64_t compare, uint64_t *old)
+{
+  uint8_t *last = isa_lds_last_dword(wave, address, op->bytes);
+  *old = lds_atomic(op, wave->mode, last, data, compare);
+  return last || isa_lds_outside(wave, lane, address, op->bytes);
+}
+
 /* Compare-and-store and mask-or have their condition first and their value second. */
 static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
 {
@@ -55,13 +65,20 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_row_t *second = inst->data[1].kind ? isa_rows(wave, &inst->data[1]) : NULL;
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
   ISA_EACH_LANE(lane, isa_exec(wave)) {
-    uint8_t *at;
-    if (!isa_lds_element(wave, lane, lds_address(wave, inst, lane, (uint32_t)inst->offset),
-                         op->bytes, &at))
-      return false;
-    uint64_t value = row_value(second ? second : first, lane, op->bytes);
-    uint64_t compare = second ? row_value(first, lane, op->bytes) : 0;
-    uint64_t old = lds_atomic(op, wave->mode, at, value, compare);
+    const uint32_t address = lds_address(wave, inst, lane, (uint32_t)inst->offset);
+    const uint64_t value = row_value(second ? second : first, lane, op->bytes);
+    const uint64_t compare = second ? row_value(first, lane, op->bytes) : 0;
+    uint64_t old;
+    if (!isa_lds_holds(wave, address, op->bytes)) {
+      uint64_t at_end;
+      if (!atomic_at_end(wave, op, lane, address, value, compare, &at_end))
+        return false;
+      old = at_end;
+    } else if (address % op->bytes) {
+      return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, address, op->bytes);
+    } else {
+      old = lds_atomic(op, wave->mode, wave->lds + address, value, compare);
+    }
     if (dst)
       dst[0][lane] = (uint32_t)old;
     if (dst && op->bytes == 8)

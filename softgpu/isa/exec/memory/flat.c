@@ -58,7 +58,7 @@ static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
   isa_lanes_t lanes = {.active = isa_exec(wave)};
   ISA_EACH_LANE(lane, lanes.active) {
     uint64_t address = lane_address(wave, inst, base, lane);
-    if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
+    if (!isa_reach(wave, range, lane, address, plan->bytes, plan->kind))
       return false;
     lanes.at[lane] = isa_range_host(range, address);
   }
@@ -81,7 +81,7 @@ static bool flat_put(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *lane
     return lanes->at[lane] != NULL;
   }
   isa_range_t *range = isa_range_of(wave, inst);
-  if (!isa_reach(wave, range, lane, address, plan->bytes, isa_writes_memory(plan)))
+  if (!isa_reach(wave, range, lane, address, plan->bytes, plan->kind))
     return false;
   lanes->at[lane] = isa_range_host(range, address);
   return true;

@@ -12,7 +12,7 @@ static bool is_half(const isa_inst_t *inst)
 
 /* Where a lane's texel is. What is out of range reads 0 and is not written. False for a fault. */
 static bool find_texel(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *image,
-                       isa_lanes_t *lanes, unsigned lane, bool is_written)
+                       isa_lanes_t *lanes, unsigned lane, unsigned kind)
 {
   isa_range_t *range = isa_range_of(wave, inst);
   uint32_t at[3] = {0};
@@ -35,7 +35,7 @@ static bool find_texel(isa_wave_t *wave, const isa_inst_t *inst, const isa_image
   if (image->dimensions < 3)
     at[2] = image->first_layer + layer;
   const uint64_t address = image->base + isa_image_offset(image, at[0], at[1], at[2]);
-  if (!isa_reach(wave, range, lane, address, image->format.bytes, is_written))
+  if (!isa_reach(wave, range, lane, address, image->format.bytes, kind))
     return false;
   lanes->at[lane] = isa_range_host(range, address);
   return true;
@@ -43,11 +43,11 @@ static bool find_texel(isa_wave_t *wave, const isa_inst_t *inst, const isa_image
 
 /* All lanes' before any register or texel changes. */
 static bool find_texels(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *image,
-                        isa_lanes_t *lanes, bool is_written)
+                        isa_lanes_t *lanes, unsigned kind)
 {
   isa_range_refresh(isa_range_of(wave, inst));
   ISA_EACH_LANE(lane, isa_exec(wave))
-    if (!find_texel(wave, inst, image, lanes, lane, is_written))
+    if (!find_texel(wave, inst, image, lanes, lane, kind))
       return false;
   return true;
 }
@@ -103,7 +103,7 @@ static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
   const bool is_packed = plan->is_packed;
   const unsigned unused = image.format.bytes < 4 ? 32 - 8u * image.format.bytes : 0;
   isa_lanes_t lanes = {0};
-  if (!find_texels(wave, inst, &image, &lanes, false))
+  if (!find_texels(wave, inst, &image, &lanes, ISA_LOAD))
     return false;
   ISA_EACH_LANE(lane, isa_exec(wave)) {
     uint32_t element[4] = {0}, values[4];
@@ -154,7 +154,7 @@ static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_access_t *plan = inst->plan;
   const bool is_packed = plan->is_packed;
   isa_lanes_t lanes = {0};
-  if (!find_texels(wave, inst, &image, &lanes, true))
+  if (!find_texels(wave, inst, &image, &lanes, ISA_STORE))
     return false;
   ISA_EACH_LANE(lane, isa_exec(wave) & ~lanes.absent) {
     uint32_t element[4] = {0}, values[4];
@@ -178,7 +178,7 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
                  atomic = ((const isa_access_t *)inst->plan)->atomic;
   isa_row_t *data = isa_rows(wave, &inst->data[0]);
   isa_lanes_t lanes = {0};
-  if (!find_texels(wave, inst, &image, &lanes, true))
+  if (!find_texels(wave, inst, &image, &lanes, ISA_ATOMIC))
     return false;
   ISA_EACH_LANE(lane, isa_exec(wave)) {
     const bool compares = inst->op == ISA_image_atomic_cmpswap;

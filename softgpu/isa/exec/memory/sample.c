@@ -113,7 +113,7 @@ static bool fetch(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *i
     isa_range_t *range = isa_range_of(wave, inst);
     const uint64_t address =
         image->base + isa_image_offset(image, (uint32_t)at[0], (uint32_t)at[1], (uint32_t)at[2]);
-    if (!isa_reach(wave, range, lane, address, format->bytes, false))
+    if (!isa_reach(wave, range, lane, address, format->bytes, ISA_LOAD))
       return false;
     isa_lanes_t one = {.at[0] = isa_range_host(range, address)};
     isa_lane_read(&one, 0, element, format->bytes);

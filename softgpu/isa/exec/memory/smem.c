@@ -27,7 +27,7 @@ uint64_t isa_smem_address(const isa_wave_t *wave, const isa_inst_t *inst)
 /* The address of a checked access to the bytes from `first` on, or NULL; `*absent` when it lies
  * outside of a buffer's range, of which there is no fault. */
 static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t first, uint32_t bytes,
-                      bool store, bool *absent)
+                      unsigned kind, bool *absent)
 {
   isa_range_t *range = isa_range_of(wave, inst);
   const uint32_t *s = &wave->s[inst->saddr.index];
@@ -47,7 +47,7 @@ static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t first, 
     return NULL;
   }
   isa_range_refresh(range);
-  if (!isa_reach(wave, range, 0, address, bytes, store))
+  if (!isa_reach(wave, range, 0, address, bytes, kind))
     return NULL;
   return isa_range_host(range, address);
 }
@@ -58,7 +58,7 @@ static bool load_buffer_tail(isa_wave_t *wave, const isa_inst_t *inst)
   uint32_t values[16];
   for (unsigned i = 0; i < inst->row->dst; ++i) {
     bool absent;
-    uint8_t *at = reach(wave, inst, 4 * i, 4, false, &absent);
+    uint8_t *at = reach(wave, inst, 4 * i, 4, ISA_LOAD, &absent);
     if (!at && !absent)
       return false;
     values[i] = at ? isa_load32(at) : 0;
@@ -73,7 +73,7 @@ static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
   unsigned dwords = inst->row->dst;
   uint32_t values[16];
   bool absent;
-  uint8_t *at = reach(wave, inst, 0, dwords * 4, false, &absent);
+  uint8_t *at = reach(wave, inst, 0, dwords * 4, ISA_LOAD, &absent);
   if (!at)
     return absent && load_buffer_tail(wave, inst);
   for (unsigned i = 0; i < dwords; ++i)
@@ -122,7 +122,7 @@ static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
 {
   unsigned dwords = inst->row->src[0];
   bool absent;
-  uint8_t *at = reach(wave, inst, 0, dwords * 4, true, &absent);
+  uint8_t *at = reach(wave, inst, 0, dwords * 4, ISA_STORE, &absent);
   if (!at)
     return absent;
   for (unsigned i = 0; i < dwords; ++i)
@@ -135,7 +135,7 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_access_t *plan = inst->plan;
   uint32_t *data = &wave->s[inst->data[0].index], *out = &wave->s[inst->dst.index];
   bool absent, is_compare = plan->atomic == ISA_ATOMIC_CMPSWAP;
-  uint8_t *at = reach(wave, inst, 0, plan->bytes, true, &absent);
+  uint8_t *at = reach(wave, inst, 0, plan->bytes, ISA_ATOMIC, &absent);
   if (!at)
     return absent;
   if ((uintptr_t)at % plan->bytes)
