@@ -39,7 +39,8 @@ enum {
   SOFTGPU_CHECK_STORES = 1 << 3,  /* scalar stores that stay in the scalar cache */
 };
 
-typedef struct softgpu_gws softgpu_gws_t; /* resources of global wave sync: isa/memory/gws.h */
+typedef struct softgpu_gws softgpu_gws_t;     /* resources of global wave sync: isa/memory/gws.h */
+typedef struct softgpu_notes softgpu_notes_t; /* copies of waves: isa/run/notes.h */
 
 /* One dispatch, already read out of its packet. Addresses are host addresses and NOT yet checked.
  */
@@ -86,6 +87,7 @@ typedef struct softgpu_limits {
   uint64_t timeout_ns;       /* per dispatch, wall time; 0 = none */
   const volatile bool *stop; /* checked at the same places as the timeout; may be NULL */
   uint32_t units, all_units; /* part of the threads it may use, at least one; units 0: all */
+  softgpu_notes_t *notes;    /* where its waves are noted when it fails, or on request; NULL: no */
 } softgpu_limits_t;
 
 /* Runs a dispatch to its end on the calling thread and on the engine's helper threads, if any. True

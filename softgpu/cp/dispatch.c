@@ -197,7 +197,8 @@ static softgpu_limits_t limits_of(softgpu_queue_t *queue, uint64_t kernel_object
   softgpu_limits_t limits = {.timeout_ns = softgpu_option(SOFTGPU_OPTION_TIMEOUT_MS) * 1000000,
                              .stop = &queue->stop,
                              .units = atomic_load(&queue->units),
-                             .all_units = queue->setup.compute_units};
+                             .all_units = queue->setup.compute_units,
+                             .notes = queue->notes};
   if (is_of_the_runtime(kernel_object))
     limits.timeout_ns = 0;
   return limits;

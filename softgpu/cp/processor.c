@@ -11,6 +11,7 @@
 #include "softgpu/device/clock.h"
 #include "softgpu/device/option.h"
 #include "softgpu/device/thread.h"
+#include "softgpu/isa/run/notes.h"
 #include "softgpu/isa/run/pool.h"
 
 enum {
@@ -239,6 +240,7 @@ static void queue_free(softgpu_queue_t *queue)
   pthread_cond_destroy(&queue->wake);
   pthread_mutex_destroy(&queue->lock);
   isa_gws_close(&queue->gws);
+  isa_notes_release(queue->notes);
   free(queue);
 }
 
@@ -247,7 +249,10 @@ softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup)
   softgpu_queue_t *queue = calloc(1, sizeof(*queue));
   if (!queue)
     return NULL;
-  if (!softgpu_condition_init(&queue->wake)) {
+  queue->notes = isa_notes_create();
+  if (!queue->notes || !softgpu_condition_init(&queue->wake)) {
+    if (queue->notes)
+      isa_notes_release(queue->notes);
     free(queue);
     return NULL;
   }

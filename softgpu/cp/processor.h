@@ -82,7 +82,8 @@ struct softgpu_queue {
   _Atomic bool listening;     /* for softgpu_queues_kick() */
   _Atomic uint32_t units;     /* compute units its kernels may use; 0 is all */
   _Atomic bool has_gws;
-  softgpu_gws_t gws; /* the processor's thread only */
+  softgpu_gws_t gws;      /* the processor's thread only */
+  softgpu_notes_t *notes; /* of the waves of what it runs */
 
   pthread_mutex_t lock; /* over what follows */
   pthread_cond_t wake;

@@ -78,6 +78,8 @@ static Functions *load()
   found.counters = (softgpu_counters_fn *)dlsym(thunk, "softgpu_counters");
   found.queue_fault = (softgpu_queue_fault_fn *)dlsym(thunk, "softgpu_queue_fault");
   found.queue_fault_info = (softgpu_queue_fault_info_fn *)dlsym(thunk, "softgpu_queue_fault_info");
+  found.waves = (softgpu_waves_fn *)dlsym(thunk, "softgpu_waves");
+  found.waves_take = (softgpu_waves_take_fn *)dlsym(thunk, "softgpu_waves_take");
   found.memory_bound = (softgpu_memory_bound_fn *)dlsym(thunk, "softgpu_memory_bound");
   return &found;
 }

@@ -78,6 +78,8 @@ struct Functions {
   softgpu_counters_fn *counters = nullptr;
   softgpu_queue_fault_fn *queue_fault = nullptr;
   softgpu_queue_fault_info_fn *queue_fault_info = nullptr;
+  softgpu_waves_fn *waves = nullptr;
+  softgpu_waves_take_fn *waves_take = nullptr;
   softgpu_memory_bound_fn *memory_bound = nullptr;
 };
 

@@ -5,6 +5,7 @@
  * waits for are resident; a thread admits more of them while none finishes. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@
 #include "softgpu/isa/run/engine.h"
 #include "softgpu/isa/run/group.h"
 #include "softgpu/isa/run/keep.h"
+#include "softgpu/isa/run/notes.h"
 #include "softgpu/isa/run/pool.h"
 
 enum {
@@ -56,6 +58,7 @@ typedef struct worker {
   uint64_t claimed, claimed_end; /* work-groups that no other thread begins */
   uint64_t executed, checked;
   isa_thread_t thread;
+  isa_noter_t noter;
   softgpu_fault_t fault;
   isa_group_t *groups[]; /* run_t.most_resident; the first `resident` are in execution */
 } worker_t;
@@ -76,25 +79,45 @@ static bool has_work(const isa_job_t *job)
   return atomic_load(&run->next) < run->launch.group_count && !atomic_load(&run->failed);
 }
 
-/* The first fault of a dispatch is the one it reports. */
-static void fail(run_t *run, const softgpu_fault_t *fault)
+/* The first fault of a dispatch is the one it reports. Its group is noted before others know. */
+static void fail_in(worker_t *worker, const isa_group_t *group, uint32_t wave,
+                    const softgpu_fault_t *fault)
 {
+  run_t *run = worker->run;
   pthread_mutex_lock(&run->lock);
-  if (!atomic_load(&run->failed))
+  const bool is_first = !atomic_load(&run->failed);
+  if (is_first)
     run->fault = *fault;
+  if (fault->kind != SOFTGPU_FAULT_STOPPED) /* then nobody is there to ask */
+    isa_noter_fail(&worker->noter, group, wave, is_first);
   atomic_store(&run->failed, true);
   pthread_mutex_unlock(&run->lock);
 }
 
-/* A fault of the dispatch as a whole, reported at a wave that was running. */
-static void fail_at(run_t *run, const isa_group_t *group, softgpu_fault_kind_t kind)
+/* A fault that no group has. */
+static void fail(run_t *run, const char *text)
 {
-  softgpu_fault_t fault = {.kind = kind};
-  isa_fault_describe(&fault, group, &group->wave[0]);
-  fail(run, &fault);
+  pthread_mutex_lock(&run->lock);
+  if (!atomic_load(&run->failed)) {
+    run->fault = (softgpu_fault_t){.kind = SOFTGPU_FAULT_DISPATCH};
+    snprintf(run->fault.text, sizeof run->fault.text, "dispatch: %s", text);
+  }
+  atomic_store(&run->failed, true);
+  pthread_mutex_unlock(&run->lock);
 }
 
-/* Looks at clock and stop flag now and then. False when the dispatch is over. */
+/* A fault of the dispatch as a whole, reported at a wave that was running, if one was. */
+static void fail_at(worker_t *worker, const isa_group_t *group, softgpu_fault_kind_t kind)
+{
+  softgpu_fault_t fault = {.kind = kind};
+  uint32_t running = 0;
+  while (running < group->waves && group->wave[running].state != ISA_WAVE_READY)
+    ++running;
+  isa_fault_describe(&fault, group, &group->wave[running % group->waves]);
+  fail_in(worker, group, ISA_NO_WAVE, &fault);
+}
+
+/* Looks at clock, stop flag and requests now and then. False when the dispatch is over. */
 static bool may_go_on(worker_t *worker, const isa_group_t *group)
 {
   run_t *run = worker->run;
@@ -104,11 +127,14 @@ static bool may_go_on(worker_t *worker, const isa_group_t *group)
     return true;
   worker->checked = worker->executed;
   if (run->limits->stop && __atomic_load_n(run->limits->stop, __ATOMIC_RELAXED))
-    fail_at(run, group, SOFTGPU_FAULT_STOPPED);
+    fail_at(worker, group, SOFTGPU_FAULT_STOPPED);
   else if (run->deadline && softgpu_clock_awake_ns() >= run->deadline)
-    fail_at(run, group, SOFTGPU_FAULT_TIMEOUT);
-  else
+    fail_at(worker, group, SOFTGPU_FAULT_TIMEOUT);
+  else {
+    if (isa_noter_is_asked(&worker->noter))
+      isa_noter_answer(&worker->noter, worker->groups, worker->resident);
     return true;
+  }
   return false;
 }
 
@@ -156,9 +182,7 @@ static bool admit(worker_t *worker)
       return false;
     }
     if (!group) {
-      softgpu_fault_t fault = {.kind = SOFTGPU_FAULT_DISPATCH,
-                               .text = "dispatch: out of memory for registers and LDS"};
-      fail(run, &fault);
+      fail(run, "out of memory for registers and LDS");
       return false;
     }
     group->slot = worker->created;
@@ -212,7 +236,7 @@ static void work_through(worker_t *worker)
     isa_group_t *group = worker->groups[at];
     isa_slice_t slice = isa_group_run(group, &worker->executed);
     if (slice == ISA_SLICE_FAULTED) {
-      fail(worker->run, &worker->fault);
+      fail_in(worker, group, worker->fault.wave, &worker->fault);
       return;
     }
     if (!may_go_on(worker, group))
@@ -231,15 +255,17 @@ static void work(isa_job_t *job)
   const size_t rounded = (bytes + WORKER_UNIT - 1) / WORKER_UNIT * WORKER_UNIT;
   worker_t *worker = isa_keep_take(rounded);
   if (!worker) {
-    softgpu_fault_t fault = {.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
-    fail(run, &fault);
+    fail(run, "out of memory");
     return;
   }
   memset(worker, 0, bytes);
   worker->run = run;
   worker->number = atomic_fetch_add(&run->threads, 1);
   worker->admitted = run->most_resident < RESIDENT_FIRST ? run->most_resident : RESIDENT_FIRST;
+  worker->noter.notes = run->limits->notes;
+  isa_noter_enter(&worker->noter);
   work_through(worker);
+  isa_noter_leave(&worker->noter, worker->groups, worker->resident);
   for (uint32_t i = 0; i < worker->resident; ++i)
     isa_placement_release(run->launch.dispatch.node, &worker->groups[i]->place);
   for (uint32_t i = 0; i < worker->created; ++i)

@@ -214,6 +214,61 @@ rounds:
   global_store_dword v2, v1, s[4:5] offset:4
   s_endpgm
 
+// Four waves that end up each in a state of its own: wave 0 ends, wave 1 waits at a barrier, wave 2 sleeps, wave 3 counts
+// for longer than a slice, then stores its work-items' v1 to the argument, at a dword each. Before, v1 and a3 are 256 times
+// the wave and the work-item, as is the work-item's dword of LDS; s8 is the wave.
+//# waves_stand gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_readfirstlane_b32 s3, v0
+  s_lshr_b32 s8, s3, 6
+  s_lshl_b32 s9, s8, 8
+  v_add_u32_e32 v1, s9, v0
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_accvgpr_write_b32 a3, v1
+  ds_write_b32 v2, v1
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 end
+  s_cmp_eq_u32 s8, 1
+  s_cbranch_scc1 meet
+  s_cmp_eq_u32 s8, 2
+  s_cbranch_scc1 asleep
+  s_movk_i32 s10, 0x2710
+count:
+  s_sub_u32 s10, s10, 1
+  s_cmp_lg_u32 s10, 0
+  s_cbranch_scc1 count
+  global_store_dword v2, v1, s[4:5]
+asleep:
+  s_sleep 1
+  s_branch asleep
+meet:
+  s_barrier
+end:
+  s_endpgm
+
+// A barrier that wave 2 does not come to before the argument's first dword is not 0. Behind it, each work-item adds 1 to the
+// second.
+//# barrier_skipped gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_readfirstlane_b32 s3, v0
+  s_lshr_b32 s8, s3, 6
+  v_mov_b32_e32 v1, 1
+  v_mov_b32_e32 v2, 0
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s8, 2
+  s_cbranch_scc0 meet
+spin:
+  global_load_dword v3, v2, s[4:5] glc
+  s_waitcnt vmcnt(0)
+  v_readfirstlane_b32 s9, v3
+  s_cmp_eq_u32 s9, 0
+  s_cbranch_scc1 spin
+meet:
+  s_barrier
+  global_atomic_add v2, v1, s[4:5] offset:4
+  s_endpgm
+
 // Group 0 sleeps, at the end of a block longer than a turn, until group 1 has stored.
 //# sleep_after_block gfx90a
   s_load_dwordx2 s[4:5], s[0:1], 0x0
