@@ -128,8 +128,7 @@ static void charge(engine_t *engine, copy_t *copy, hsa_signal_value_t value)
     ran = gate_span(times.start, times.end);
   if (ran.start && copy->program.handle)
     copy_times_keep(copy->program, &times);
-  const uint64_t hz = front.timestamp_hz;
-  ran = (gate_span_t){gate_ns(ran.start, hz), gate_ns(ran.end, hz)};
+  ran = gate_span_ns(ran, front.timestamp_hz);
   copies_charge(&engine->turns, &copy->turn, ran);
   if (front.watched)
     trace_copy(

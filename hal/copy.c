@@ -16,7 +16,24 @@ void copy_engine_init(copy_engine_t *engine)
   pthread_mutex_init(&engine->lock, NULL);
 }
 
-/* Waits until the signal of a transfer is below 1: 0, or negative when it failed. */
+/* When the transfer ran. A runtime that was told not to look leaves in the signal what it had of
+ * the one before. */
+static gate_span_t engine_times(rawhal_device_t *device)
+{
+  copy_engine_t *engine = &device->copies;
+  const hal_runtime_t *runtime = device->runtime;
+  hsa_amd_profiling_async_copy_time_t times = {0};
+  if (runtime->hsa.hsa_amd_profiling_get_async_copy_time(engine->signal, &times) !=
+          HSA_STATUS_SUCCESS ||
+      times.start < engine->last_end)
+    return (gate_span_t){0};
+  const gate_span_t ran = gate_span(times.start, times.end);
+  engine->last_end = ran.end ? ran.end : engine->last_end;
+  return gate_span_ns(ran, runtime->timestamp_hz);
+}
+
+/* Waits until the signal of a transfer is below 1: 0, or negative when it failed. Only then is it
+ * paid for: until it has ended it is under way, whether somebody waits for it or not. */
 static rawhal_status_t engine_wait(rawhal_device_t *device, uint64_t timeout_ns,
                                    hsa_signal_value_t *value, rawhal_error_t *error)
 {
@@ -28,17 +45,31 @@ static rawhal_status_t engine_wait(rawhal_device_t *device, uint64_t timeout_ns,
     *value = runtime->hsa.hsa_signal_wait_scacquire(engine->signal, HSA_SIGNAL_CONDITION_LT, 1,
                                                     ticks, HSA_WAIT_STATE_BLOCKED);
   while (*value >= 1 && (deadline == RAWHAL_FOREVER || clock_now() < deadline));
-  bool was_stuck = engine->stuck;
-  engine->stuck = *value >= 1;
-  if (engine->stuck && !was_stuck)
+  const bool was_stuck = engine->stuck, is_stuck = *value >= 1;
+  if (!is_stuck && engine->turns.lease)
+    copies_charge(&engine->turns, &engine->turn, engine_times(device));
+  engine->stuck = is_stuck;
+  if (is_stuck && !was_stuck)
     hal_log(RAWHAL_SEVERITY_WARNING,
             "device %s did not complete a copy within %llu ms: the copy is abandoned, and its "
             "memory is kept",
             device->info.name, (unsigned long long)(timeout_ns / 1000000));
-  if (engine->stuck)
+  if (is_stuck)
     return rawhal_fail(error, RAWHAL_TIMED_OUT, "the device did not complete a copy within %llu ms",
                        (unsigned long long)(timeout_ns / 1000000));
   return RAWHAL_OK;
+}
+
+/* The caller holds the engine's lock, which is let go. */
+static bool settle_within(rawhal_device_t *device, uint64_t ns)
+{
+  copy_engine_t *engine = &device->copies;
+  hsa_signal_value_t ignored;
+  if (engine->stuck)
+    (void)!engine_wait(device, ns, &ignored, NULL);
+  bool settled = !engine->stuck;
+  pthread_mutex_unlock(&engine->lock);
+  return settled;
 }
 
 bool copy_engine_settle(rawhal_device_t *device)
@@ -46,26 +77,29 @@ bool copy_engine_settle(rawhal_device_t *device)
   copy_engine_t *engine = &device->copies;
   if (!atomic_load(&engine->stuck))
     return true;
-  hsa_signal_value_t ignored;
   pthread_mutex_lock(&engine->lock);
-  if (engine->stuck)
-    (void)!engine_wait(device, CLOCK_SECOND, &ignored, NULL);
-  bool settled = !engine->stuck;
-  pthread_mutex_unlock(&engine->lock);
-  return settled;
+  return settle_within(device, CLOCK_SECOND);
+}
+
+/* Whoever holds the lock sees to it, and may be the one who asks the limiter. */
+void copy_engine_reap(void *context)
+{
+  rawhal_device_t *device = context;
+  if (atomic_load(&device->copies.stuck) && pthread_mutex_trylock(&device->copies.lock) == 0)
+    (void)settle_within(device, 0);
 }
 
 void copy_engine_free(rawhal_device_t *device)
 {
   copy_engine_t *engine = &device->copies;
   const hsa_table_t *hsa = &device->runtime->hsa;
-  bool settled = copy_engine_settle(device); /* else all of it goes down with the runtime */
+  /* Else all of it goes down with the runtime, and is paid up to there. */
+  bool settled = copy_engine_settle(device);
   if (engine->staging && settled)
     (void)hsa->hsa_amd_memory_pool_free(engine->staging);
   if (engine->signal.handle && settled)
     (void)hsa->hsa_signal_destroy(engine->signal);
   pthread_mutex_destroy(&engine->lock);
-  memset(engine, 0, sizeof(*engine));
 }
 
 /* Signal and staging buffer exist afterwards and are free to use. The caller holds the engine's
@@ -107,21 +141,21 @@ static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_
                                    rawhal_error_t *error)
 {
   const hsa_table_t *hsa = &device->runtime->hsa;
-  hsa_signal_t signal = device->copies.signal;
-  copies_turn_t turn = {.bytes = size};
+  copy_engine_t *engine = &device->copies;
+  hsa_signal_t signal = engine->signal;
   hsa_signal_value_t value;
-  rawhal_status_t status = copies_await(&device->copies.turns, &turn, NULL, error);
+  engine->turn = (copies_turn_t){.bytes = size};
+  rawhal_status_t status = copies_await(&engine->turns, &engine->turn, NULL, error);
   if (status != RAWHAL_OK)
     return status;
   hsa->hsa_signal_store_screlease(signal, 1);
   hsa_status_t result =
       hsa->hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, 0, NULL, signal);
   if (result != HSA_STATUS_SUCCESS) {
-    copies_charge(&device->copies.turns, &turn, (gate_span_t){0});
+    copies_cancel(&engine->turns, &engine->turn);
     return hsa_fail(hsa, result, error, "starting a copy");
   }
   status = engine_wait(device, device->runtime->copy_timeout_ns, &value, error);
-  copies_charge(&device->copies.turns, &turn, (gate_span_t){0});
   if (status != RAWHAL_OK)
     return status;
   if (value < 0)

@@ -17,5 +17,7 @@ void copy_engine_free(rawhal_device_t *device);
 /* Gives a transfer that was given up another second. False: it is still under way, and no memory it
  * may use can be freed. */
 bool copy_engine_settle(rawhal_device_t *device);
+/* For the limiter, which refuses nothing because of a transfer that was given up and has ended. */
+void copy_engine_reap(void *device);
 
 #endif

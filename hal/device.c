@@ -277,8 +277,8 @@ void devices_free(hal_runtime_t *runtime)
 {
   for (size_t i = 0; i < runtime->device_count; ++i)
     if (runtime->devices[i].runtime) {
+      copy_engine_free(&runtime->devices[i]); /* which may yet have something to pay for */
       limits_close(&runtime->devices[i]);
-      copy_engine_free(&runtime->devices[i]);
     }
   allocate_free(&runtime->allocator, runtime->devices);
   runtime->devices = NULL;

@@ -243,6 +243,8 @@ RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
  * the destination is undefined until it has. Until then copies of the device first wait for it, for
  * as long again, and then fail; freeing a buffer of the device waits a second, and then leaves the
  * memory allocated until the runtime ends. The caller's own memory is not touched after the call.
+ * Limits charge the transfer when it has ended, whenever that is, by the device's times; until then
+ * it counts as running.
  * DEVICE_LOST: the device says that it failed. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer,
                                                               uint64_t offset, const void *data,

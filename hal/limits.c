@@ -2,6 +2,7 @@
  * copies. */
 #include "hal/limits.h"
 
+#include "hal/copy.h"
 #include "hal/device_facts.h"
 #include "hal/log.h"
 #include "hal/runtime.h"
@@ -105,7 +106,8 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
   scratch_resume(device->queue.limiter, device->queue.agent.handle);
   hal_log(RAWHAL_SEVERITY_NOTE, "device %u, %s: quota and limits are in force", facts.index,
           device->info.name);
-  return copies_open(&device->copies.turns, device->queue.limiter, NULL, error);
+  const limit_queue_t reached = {.context = device, .reap = copy_engine_reap};
+  return copies_open(&device->copies.turns, device->queue.limiter, &reached, error);
 }
 
 rawhal_status_t limits_open(hal_runtime_t *runtime, const rawhal_limit_config_t *given,

@@ -78,6 +78,8 @@ void copies_charge(copies_t *copies, const copies_turn_t *turn, gate_span_t ran)
 
 void copies_cancel(copies_t *copies, const copies_turn_t *turn)
 {
+  if (!copies->lease)
+    return;
   limit_cancel(copies->lease, &turn->grant);
   end(copies, turn);
 }

@@ -1,6 +1,6 @@
 /* Whose turn it is to copy, of copies that a device's engines carry out beside its queues.
- * Internal; of hal/, whose callers wait for their copies, and of front/, where programs need not:
- * they tell which have ended, and when they ran.
+ * Internal; of hal/, whose callers wait for their copies or give them up, and of front/, where
+ * programs need not wait: they tell which have ended, and when they ran.
  *
  *     copies_open                      of a device
  *       copies_admit, copies_await     now or not, and as soon as it is its turn

@@ -23,6 +23,11 @@ static inline gate_span_t gate_span(uint64_t start, uint64_t end)
   return start && start <= end ? (gate_span_t){start, end} : (gate_span_t){0};
 }
 
+static inline gate_span_t gate_span_ns(gate_span_t ticks, uint64_t hz)
+{
+  return (gate_span_t){gate_ns(ticks.start, hz), gate_ns(ticks.end, hz)};
+}
+
 /* From the first of several that began to the last that ended, from GATE_SPAN_OF_NONE on; of all of
  * them, or it is not known. */
 #define GATE_SPAN_OF_NONE ((gate_span_t){UINT64_MAX, 0})

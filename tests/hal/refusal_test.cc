@@ -2,10 +2,13 @@
 #include "held_test.h"
 
 #include <dlfcn.h>
+#include <hsa/hsa_ext_amd.h>
 #include <hsakmt.h>
 
 #include <atomic>
 #include <thread>
+
+#include "tests/tools/process.h"
 
 static HSA_QUEUE_PRIORITY told; // the device, by the runtime
 
@@ -39,11 +42,11 @@ protected:
 
   static void set(const char *name, int value) { *number(name) = value; }
 
-  static std::atomic<int> *number(const char *name)
+  template <typename T = std::atomic<int>> static T *number(const char *name)
   {
     void *there = dlsym(RTLD_DEFAULT, name);
     EXPECT_NE(there, nullptr) << name;
-    return static_cast<std::atomic<int> *>(there);
+    return static_cast<T *>(there);
   }
 };
 
@@ -119,6 +122,168 @@ TEST_F(Refusal, BlockingCopiesGoOnAfterwards)
     EXPECT_OK(rawhal_buffer_write(to, 0, values.data(), 64, &error));
     EXPECT_EQ(download<uint32_t>(to, 16), values);
   }
+}
+
+// ---- Copies under limits ----
+
+// A device that is given up with at once, and whose use is written down.
+class Charged : public Refusal {
+protected:
+  uint64_t copy_timeout_ns() override { return 1; }
+  void SetUp() override
+  {
+    setenv("RAWHAL_LIMIT_REGION", region().c_str(), 1);
+    setenv("RAWHAL_GPU_SHARE", "50%", 1);
+    Refusal::SetUp();
+    const size_t size = 8 << 20; // which takes longer than it takes to give up
+    from = buffer(size);
+    to = buffer(size);
+    extra = buffer(4);
+    before = tenant();
+  }
+  void TearDown() override
+  {
+    Refusal::TearDown();
+    *number<std::atomic<uint64_t>>("copies_await") = 0;
+    unsetenv("RAWHAL_LIMIT_REGION");
+    unsetenv("RAWHAL_GPU_SHARE");
+  }
+
+  // Large, and not seen to end.
+  rawhal_status_t copy() { return rawhal_buffer_copy(to, 0, from, 0, 8 << 20, &error); }
+  rawhal_status_t write()
+  {
+    const uint32_t value = 7;
+    return rawhal_buffer_write(extra, 0, &value, sizeof(value), &error);
+  }
+  // Waits for what was given up.
+  void free_one()
+  {
+    rawhal_buffer_free(extra);
+    buffers.pop_back();
+  }
+
+  std::string region() const { return scratch_ / "region"; }
+  rawhal_limit_row_t tenant() const
+  {
+    rawhal_limit_view_t *view = nullptr;
+    rawhal_limit_row_t rows[2] = {};
+    EXPECT_EQ(RAWHAL_OK, rawhal_limit_view_open(region().c_str(), &view, nullptr));
+    EXPECT_GE(rawhal_limit_view_read(view, rows, sizeof(*rows), 2), 2u);
+    rawhal_limit_view_close(view);
+    EXPECT_EQ(RAWHAL_LIMIT_LEVEL_TENANT, rows[1].level);
+    return rows[1];
+  }
+
+  template <typename Function> static Function *hsa(const char *name)
+  {
+    return reinterpret_cast<Function *>(dlsym(RTLD_DEFAULT, name));
+  }
+  // Waits for the last copy without librawhal.
+  hsa_signal_t done() const
+  {
+    const hsa_signal_t done = {*number<std::atomic<uint64_t>>("last_copy")};
+    while (hsa<decltype(hsa_signal_load_scacquire)>("hsa_signal_load_scacquire")(done) > 0)
+      std::this_thread::yield();
+    return done;
+  }
+  // How long the device took for it.
+  uint64_t took() const
+  {
+    hsa_amd_profiling_async_copy_time_t time = {};
+    EXPECT_EQ(HSA_STATUS_SUCCESS, hsa<decltype(hsa_amd_profiling_get_async_copy_time)>(
+                                      "hsa_amd_profiling_get_async_copy_time")(done(), &time));
+    return (time.end - time.start) * (1000000000 / rawhal_device_info(device)->timestamp_hz);
+  }
+  // Copies begin when it is 0.
+  hsa_signal_t hold_copies()
+  {
+    hsa_signal_t opens = {};
+    EXPECT_EQ(HSA_STATUS_SUCCESS,
+              hsa<decltype(hsa_signal_create)>("hsa_signal_create")(1, 0, nullptr, &opens));
+    *number<std::atomic<uint64_t>>("copies_await") = opens.handle;
+    return opens;
+  }
+
+  rawhal_buffer_t *from = nullptr, *to = nullptr, *extra = nullptr;
+  rawhal_limit_row_t before = {};
+
+private:
+  Scratch scratch_;
+};
+
+TEST_F(Charged, ACopyThatWasGivenUpIsPaidWhenMemoryIsFreed)
+{
+  ASSERT_EQ(copy(), RAWHAL_TIMED_OUT);
+  const uint64_t ns = took();
+  free_one();
+  EXPECT_NEAR(static_cast<double>(tenant().gpu_ns - before.gpu_ns), static_cast<double>(ns),
+              clock_slack);
+  EXPECT_EQ(tenant().no_timestamps, before.no_timestamps);
+}
+
+TEST_F(Charged, WhenAnotherWaitsForIt)
+{
+  ASSERT_EQ(copy(), RAWHAL_TIMED_OUT);
+  const uint64_t ns = took();
+  (void)!write(); // which may be given up, too
+  EXPECT_GE(tenant().gpu_ns - before.gpu_ns + clock_slack, ns);
+  EXPECT_GE(tenant().launches, before.launches + 1);
+}
+
+// And no kernel waits for a copy that nobody asks about.
+TEST_F(Charged, WhenAKernelIsHeldBack)
+{
+  rawhal_queue_t *on = queue();
+  const rawhal_dispatch_t kernel = empty();
+  ASSERT_EQ(copy(), RAWHAL_TIMED_OUT);
+  (void)took();
+  EXPECT_GT(tenant().open_ns, 0u);
+  for (uint64_t kernels = 0; tenant().launches < before.launches + kernels + 1; ++kernels)
+    ASSERT_OK(wait(on, submit(on, kernel)));
+  EXPECT_EQ(tenant().open_ns, 0u);
+}
+
+// Until then it is in flight, however often somebody asks: nothing else begins.
+TEST_F(Charged, ItRunsUntilItHasEnded)
+{
+  const hsa_signal_t opens = hold_copies();
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(write(), RAWHAL_TIMED_OUT);
+  EXPECT_EQ(tenant().launches, before.launches);
+  EXPECT_GT(tenant().open_ns, 0u);
+  hsa<decltype(hsa_signal_store_screlease)>("hsa_signal_store_screlease")(opens, 0);
+  free_one();
+  EXPECT_EQ(HSA_STATUS_SUCCESS, hsa<decltype(hsa_signal_destroy)>("hsa_signal_destroy")(opens));
+  EXPECT_EQ(tenant().launches, before.launches + 1);
+  EXPECT_EQ(tenant().open_ns, 0u);
+}
+
+// By the host's clock, not by what the signal has of the copy before.
+TEST_F(Charged, WhereTheRuntimeDoesNotLookToo)
+{
+  auto *look =
+      hsa<decltype(hsa_amd_profiling_async_copy_enable)>("hsa_amd_profiling_async_copy_enable");
+  for (const bool looks : {true, false}) {
+    ASSERT_EQ(HSA_STATUS_SUCCESS, look(looks));
+    (void)!write();
+    (void)done();
+  }
+  free_one();
+  ASSERT_EQ(HSA_STATUS_SUCCESS, look(true));
+  EXPECT_EQ(tenant().launches, before.launches + 2);
+  EXPECT_EQ(tenant().no_timestamps, before.no_timestamps + 1);
+}
+
+TEST_F(Charged, OneThatCouldNotBeginIsFree)
+{
+  refuse("copies");
+  EXPECT_EQ(write(), RAWHAL_OUT_OF_MEMORY);
+  const rawhal_limit_row_t after = tenant();
+  EXPECT_EQ(after.launches, before.launches);
+  EXPECT_EQ(after.gpu_ns, before.gpu_ns);
+  EXPECT_EQ(after.no_timestamps, before.no_timestamps);
+  EXPECT_EQ(after.open_ns, 0u);
 }
 
 // ---- Loads ----

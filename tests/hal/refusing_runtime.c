@@ -1,5 +1,6 @@
 /* The HSA runtime, which refuses some calls of three of its functions: as many as the test says, after
- * so many that it lets pass. Of loads it also counts all, and holds those up that the test says. */
+ * so many that it lets pass. Of loads it also counts all, and holds those up that the test says; of
+ * copies it tells by which signal the last one ends, and has them wait for another. */
 #include <dlfcn.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -14,6 +15,7 @@ SHOWN _Atomic int refused_copies, passed_copies, refused_signals, passed_signals
     passed_loads;
 SHOWN _Atomic int loads;      /* begun */
 SHOWN _Atomic int held_loads; /* the load of this number, from 1, waits until this is another */
+SHOWN _Atomic uint64_t last_copy, copies_await; /* handles of signals; 0: none */
 
 static bool refuses(_Atomic int *refused, _Atomic int *passed)
 {
@@ -36,6 +38,10 @@ SHOWN hsa_status_t hsa_amd_memory_async_copy(void *to, hsa_agent_t to_agent, con
   if (refuses(&refused_copies, &passed_copies))
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   *(void **)&real = dlsym(RTLD_NEXT, "hsa_amd_memory_async_copy");
+  const hsa_signal_t awaited = {copies_await};
+  last_copy = done.handle;
+  if (count == 0 && awaited.handle)
+    return real(to, to_agent, from, from_agent, size, 1, &awaited, done);
   return real(to, to_agent, from, from_agent, size, count, signals, done);
 }
 
