@@ -463,6 +463,8 @@ typedef struct rawhal_limit_row {
 
   uint64_t launches, gpu_ns;
   uint64_t waits, wait_ns; /* admissions that had to wait, and how long */
+  /* Admissions that were told to come again: of copies, and behind a front, which ask again until
+   * they are admitted, each once. And those refused for good, each time. */
   uint64_t would_block, denials;
   uint64_t
       wait_histogram[RAWHAL_LIMIT_WAIT_BUCKETS]; /* [i]: waits below 2^i us and not below half */

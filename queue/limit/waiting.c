@@ -64,11 +64,12 @@ static void sleep_until(limit_lease_t *lease, const uint32_t events[2], bool at_
   atomic_fetch_sub(&limiter->waiting, 1);
 }
 
+/* Who asks again until it is admitted counts once. */
 static void lease_refused(limit_lease_t *lease, uint64_t now)
 {
   uint64_t never = 0;
-  if (!lease->queue.sleep)
-    (void)atomic_compare_exchange_strong(&lease->refused_at, &never, now);
+  if (lease->queue.sleep || atomic_compare_exchange_strong(&lease->refused_at, &never, now))
+    limiter_count(lease->limiter, COUNTER_WOULD_BLOCK, 1);
 }
 
 /* `again`: when to look for dead processes, whatever the clock says. */
@@ -78,9 +79,10 @@ static rawhal_status_t give_up(limit_lease_t *lease, const refusal_t *refusal, u
   bool timed = refusal->retry > now;
   uint64_t retry = timed ? refusal->retry : now;
   atomic_store_explicit(&lease->retry_at, retry < again ? retry : again, memory_order_relaxed);
-  limiter_count(lease->limiter, COUNTER_WOULD_BLOCK, 1);
   if (deadline == 0)
     lease_refused(lease, now);
+  else
+    limiter_count(lease->limiter, COUNTER_WOULD_BLOCK, 1);
   if (refusal->suspended)
     return rawhal_fail(error, deadline == 0 ? RAWHAL_WOULD_BLOCK : RAWHAL_TIMED_OUT,
                        "suspended by the operator: nothing of this tenant is admitted until it is "

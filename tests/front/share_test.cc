@@ -1,4 +1,5 @@
 // What a program tries to have more than its share, where the share is the toy runtime's to give.
+#include "tests/front/looks.h"
 #include "tests/front/proxy_test.h"
 
 #include <hsa/hsa_ext_image.h>
@@ -67,17 +68,6 @@ protected:
 
   static constexpr void (*kinds[])() = {Copy, Fill, Clear, CopyImage, Import, Export};
 
-  // Until those who ask have been refused so often.
-  void AwaitRefusals(uint64_t more) const
-  {
-    for (const uint64_t before = Refused(); Refused() < before + more;)
-      usleep(1000);
-  }
-  uint64_t Refused() const
-  {
-    const rawhal_limit_row_t row = Row();
-    return row.would_block + row.denials; // a share of 0 is the latter
-  }
   rawhal_limit_row_t Row() const
   {
     rawhal_limit_view_t *view = nullptr;
@@ -114,7 +104,7 @@ TEST_P(FrontBlockingStopped, NoneGoesUntilOneMay)
   std::vector<std::thread> threads;
   for (auto *kind : kinds)
     threads.emplace_back(kind);
-  AwaitRefusals(60);
+  AwaitLooks(region_, 60);
   EXPECT_EQ(0u, toy_copies(nullptr));
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_release(control, nullptr, "default", nullptr));
   for (std::thread &thread : threads)
@@ -160,7 +150,7 @@ TEST_F(FrontBlocking, APrefetchIsHeldBack)
     EXPECT_EQ(HSA_STATUS_SUCCESS, Amd<decltype(hsa_amd_svm_prefetch_async)>(384)(
                                       odd, size, toy_agent(), 0, nullptr, count));
     ASSERT_FALSE(toy_prefetch_may_go());
-    AwaitRefusals(3);
+    AwaitLooks(region_, 3);
     EXPECT_FALSE(toy_prefetch_may_go());
     EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_release(control, nullptr, "default", nullptr));
     while (!toy_prefetch_may_go())
@@ -249,7 +239,7 @@ TEST_F(FrontBlocking, CommandsAreHeldBackAndCharged)
   toy_hold(true);
   Submit(pm4);
   Submit(pm4);
-  AwaitRefusals(3); // the second waits for the first one's end
+  AwaitLooks(region_, 3); // the second waits for the first one's end
   EXPECT_EQ(0u, Row().launches);
   toy_hold(false);
   while (Row().launches < 2) {
@@ -384,7 +374,7 @@ TEST_F(FrontSwapped, NorWhileItIsHeldBack)
   const hsa_kernel_dispatch_packet_t first = Kernel(7, 1000), second = Kernel(8, 1000);
   Submit(first);
   Submit(second); // waits for the first one's end
-  AwaitRefusals(1);
+  AwaitLooks(region_, 1);
   Swap(1);
   while (Row().launches < 2) {
     toy_hold(false); // what comes later is run by who looks

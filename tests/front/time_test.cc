@@ -1,4 +1,5 @@
 // Ways to more of a device's time than a share allows, on softgpu, by what softgpu says that it did.
+#include "tests/front/looks.h"
 #include "tests/front/region_child.h"
 
 #include <gtest/gtest.h>
@@ -49,17 +50,6 @@ protected:
       usleep(5000);
     return done;
   }
-  // At a share of 0 they are for good.
-  uint64_t Refused() const
-  {
-    const rawhal_limit_row_t tenant = child_->Tenant();
-    return tenant.would_block + tenant.denials;
-  }
-  void AwaitRefusals(uint64_t more) const
-  {
-    for (const uint64_t before = Refused(); Refused() < before + more;)
-      usleep(1000);
-  }
 
   Scratch scratch_;
   const std::string region_ = scratch_ / "region";
@@ -92,11 +82,11 @@ TEST_P(FrontCallsStopped, NoneGoesUntilItMay)
             suspend ? rawhal_limit_control_suspend(control, nullptr, "default", true, nullptr)
                     : rawhal_limit_control_set(control, nullptr, "default", RAWHAL_LIMIT_GPU_SHARE,
                                                0, nullptr));
-  AwaitRefusals(20);
+  AwaitLooks(region_, 20);
   while (child_->Tenant().open_ns) // what is in flight goes on
     usleep(1000);
   const Done before = Ask();
-  AwaitRefusals(200);
+  AwaitLooks(region_, 200);
   EXPECT_EQ(before.dispatches_and_copies, Ask().dispatches_and_copies);
   EXPECT_EQ(RAWHAL_OK, rawhal_limit_control_release(control, nullptr, "default", nullptr));
   rawhal_limit_control_close(control);
