@@ -212,4 +212,24 @@ TEST_F(Running, InAFutureHoldsBackNoOtherTenant)
   EXPECT_GT(admitted, 500); // half of the time, but for a second in which it waits for them
 }
 
+// And one that waits there, with nothing in flight, is not let go first for ever: neither by another
+// tenant nor by its own.
+TEST_F(Running, InAFutureNobodysTurnComes)
+{
+  RegionFile::Limits limits = {{RAWHAL_LIMIT_DEVICE_SHARE, 500000}};
+  for (const char *tenant : {"another", "one"}) {
+    SCOPED_TRACE(tenant);
+    limit_lease_t *lease = Lease(Open(limits, "one", true)),
+                  *ahead = Lease(Open(limits, tenant, true, [](void *context) {
+                    return Now(context) + 200000 * kSecond;
+                  }));
+    Run(ahead, 1, 50 * kMs);
+    EXPECT_EQ(RAWHAL_WOULD_BLOCK, Admit(ahead, 1));
+    Run(lease, 1, 500 * kMs); // the other has been served less: it would be its turn
+    now_ += 10 * kSecond;     // all is paid for, and the other has not asked since
+    EXPECT_EQ(RAWHAL_OK, Admit(lease, 1)) << error_.message;
+    Close();
+  }
+}
+
 } // namespace
