@@ -6,6 +6,7 @@
 #include <map>
 
 #include "fuzz/elf_edit.h"
+#include "tests/debug/scene.h"
 #include "tests/hsaco/archive.h"
 #include "tests/hsaco/carriers.h"
 #include "tests/hsaco/host.h"
@@ -228,6 +229,34 @@ static void save_recordings(const std::string &folder)
   save(folder, "failed", forge::File().end(0, 0, RECORD_FAILED, 28).bytes);
 }
 
+// Of each layout of save areas, as small as a file of waves can be, and one to be merged.
+static void save_cores(const std::string &folder)
+{
+  std::string bytes;
+  for (int i : {0, 1}) {
+    const scene::Chip chip = {
+        scene::chips[i].name, scene::chips[i].fixture, scene::chips[i].version, 1, 1, 512};
+    scene::Scene made(chip);
+    core_written_t written;
+    rawhal_error_t error;
+    made.options.classes = CORE_CLASS_BIT(CORE_OWN);
+    for (core_wave_t &wave : made.waves) {
+      wave.vgpr_count = 4;
+      wave.agpr_count = 0;
+    }
+    for (core_memory_t &memory : made.memory)
+      memory.size = memory.kind == CORE_QUEUE  ? 256
+                    : memory.kind == CORE_CODE ? 0x1a00
+                                               : memory.size;
+    if (scene::write(made, &bytes, &written, &error) == RAWHAL_OK)
+      save(folder, chip.name, bytes);
+  }
+  const std::string host = scene::host_core(4242, scene::RING, 1 << 20);
+  const uint32_t first = static_cast<uint32_t>(host.size());
+  save(folder, "merged",
+       std::string(reinterpret_cast<const char *>(&first), sizeof first) + host + bytes);
+}
+
 int main(int count, char **words)
 {
   if (count != 2)
@@ -315,6 +344,7 @@ int main(int count, char **words)
   save(root + "/library_index", "two", library_index());
   save_tensile(root + "/tensile");
   save_recordings(root + "/record");
+  save_cores(root + "/core");
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
   save(root + "/target", "generic", "gfx9-4-generic:xnack+");
   return 0;

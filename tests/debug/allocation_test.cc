@@ -3,6 +3,8 @@
 // This program's allocator stands before everybody's, libc included.
 #include "tests/debug/scene.h"
 
+#include <gtest/gtest.h>
+
 #include <fcntl.h>
 #include <unistd.h>
 

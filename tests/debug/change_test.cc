@@ -1,6 +1,8 @@
 // Notes of ours, and what is done to core files that are there.
 #include "tests/debug/scene.h"
 
+#include <gtest/gtest.h>
+
 extern "C" {
 #include "debug/core/change.h"
 }
@@ -58,36 +60,6 @@ std::vector<walk_wave_t> waves_of(const core_file_t &file, uint32_t *version = n
   if (version)
     *version = finding.r_version;
   return waves;
-}
-
-// A core file of a host, as the kernel writes it: threads, memory, and a mapping whose bytes it has not.
-std::string host_core(int32_t process, uint64_t hole, uint64_t hole_bytes)
-{
-  std::string thread(336, 0), notes, memory(4096, 'H');
-  memcpy(&thread[32], &process, sizeof process);
-  const Elf64_Nhdr head = {5, 336, NT_PRSTATUS};
-  notes.append(reinterpret_cast<const char *>(&head), sizeof head);
-  notes.append("CORE\0\0\0\0", 8);
-  notes += thread;
-  Elf64_Ehdr elf = {};
-  memcpy(elf.e_ident,
-         "\x7f"
-         "ELF\2\1\1",
-         7);
-  elf.e_type = ET_CORE;
-  elf.e_machine = EM_X86_64;
-  elf.e_version = EV_CURRENT;
-  elf.e_phoff = elf.e_ehsize = sizeof elf;
-  elf.e_phentsize = sizeof(Elf64_Phdr);
-  elf.e_phnum = 3;
-  const uint64_t at = sizeof elf + 3 * sizeof(Elf64_Phdr);
-  const Elf64_Phdr headers[3] = {
-      {PT_NOTE, 0, at, 0, 0, notes.size(), 0, 4},
-      {PT_LOAD, PF_R, at + notes.size(), 0x401000, 0, memory.size(), memory.size(), 1},
-      {PT_LOAD, PF_R | PF_W, at + notes.size() + memory.size(), hole, 0, 0, hole_bytes, 1}};
-  std::string file(reinterpret_cast<const char *>(&elf), sizeof elf);
-  file.append(reinterpret_cast<const char *>(headers), sizeof headers);
-  return file + notes + memory;
 }
 
 } // namespace
@@ -229,7 +201,7 @@ TEST(CoreMerge, TheHostsFileAndTheGpusAreOne)
 {
   Scene made(scene::chips[1], 1, 2);
   made.add(0x401800, std::string(4096, 'G'), CORE_HOST); // half of it the host has
-  const std::string gpus = written_by(made), host = host_core(4242, scene::RING, 1 << 20);
+  const std::string gpus = written_by(made), host = scene::host_core(4242, scene::RING, 1 << 20);
   File one(host), other(gpus);
   std::string bytes;
   core_merged_t merged;
@@ -262,8 +234,8 @@ TEST(CoreMerge, TheHostsFileAndTheGpusAreOne)
 TEST(CoreMerge, WhatDoesNotBelongTogetherIsRefused)
 {
   Scene made(scene::chips[0]);
-  const std::string gpus = written_by(made), host = host_core(4242, 0, 0),
-                    stranger = host_core(4243, 0, 0);
+  const std::string gpus = written_by(made), host = scene::host_core(4242, 0, 0),
+                    stranger = scene::host_core(4243, 0, 0);
   File one(host), other(gpus), third(stranger);
   core_merged_t merged;
   rawhal_error_t error = {};

@@ -1,6 +1,8 @@
 // Core files made of descriptions: our reader of the debugger's rules finds in them what was described, within any budget.
 #include "tests/debug/scene.h"
 
+#include <gtest/gtest.h>
+
 using scene::Scene;
 
 namespace {
@@ -137,6 +139,46 @@ TEST_P(Core, ABudgetIsKept)
   }
   EXPECT_GT(refused, 0u);
   EXPECT_GT(partial, 10u);
+}
+
+namespace {
+
+bool count(void *to, const void *, size_t size)
+{
+  return *static_cast<uint64_t *>(to) += size, true;
+}
+
+} // namespace
+
+// Budgets that operators set: as much as there is room for, never a byte more.
+TEST_P(Core, BudgetsThatOperatorsSet)
+{
+  Scene made(chip, 2, 2);
+  made.add(scene::BUFFER, std::string(1 << 20, 'B'), CORE_BUFFER);
+  for (uint64_t i = 1; i < 100; ++i) { // 100 MiB; the bytes may be the same
+    core_memory_t more = made.memory.back();
+    more.address += 1ull << 32;
+    made.memory.push_back(more);
+  }
+  const core_description_t *description = made.describe();
+  for (const uint64_t budget : {64u << 10, 1u << 20, 64u << 20, 0u}) {
+    uint64_t counted = 0;
+    core_written_t written;
+    rawhal_error_t error = {};
+    made.options.budget = budget;
+    ASSERT_EQ(core_write(description, &made.options, count, &counted, &written, &error), RAWHAL_OK)
+        << error.message;
+    EXPECT_EQ(written.bytes, counted);
+    EXPECT_GT(written.waves, 0u) << budget;
+    if (budget) {
+      EXPECT_LE(counted, budget);
+      EXPECT_GT(counted, budget - (32 << 10));
+      EXPECT_GT(written.left_out_bytes, 0u);
+    } else {
+      EXPECT_GT(counted, 100u << 20);
+      EXPECT_EQ(written.left_out_bytes, 0u);
+    }
+  }
 }
 
 TEST_P(Core, AQueueThatWouldBeRefusedIsLeftOutAndTheOthersStay)

@@ -2,6 +2,8 @@
 #include "tests/child.h"
 #include "tests/debug/scene.h"
 
+#include <gtest/gtest.h>
+
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -63,7 +65,8 @@ protected:
   // A program that does this with its standard input.
   std::string program(const std::string &script)
   {
-    const std::string file = folder + "/take";
+    const std::string file =
+        folder + "/take" + std::to_string(programs++); // a shell reads as it goes
     std::ofstream(file) << "#!/bin/sh\n" << script;
     std::filesystem::permissions(file, std::filesystem::perms::all);
     return "|" + file;
@@ -77,6 +80,7 @@ protected:
   }
   bool is_empty() const { return std::filesystem::is_empty(folder); }
   std::string folder;
+  int programs = 0;
   Scene made{scene::chips[0]};
   char path[CORE_PATH_BYTES] = "";
   core_written_t written = {};
@@ -161,7 +165,7 @@ TEST_F(Output, AFileADescriptorOrAProgram)
                      folder + "/words"),
             RAWHAL_OK)
       << error.message;
-  EXPECT_EQ(path, folder + "/take");
+  EXPECT_EQ(path, folder + "/take0");
   for (const char *name : {"/one.4242", "/two", "/three"})
     EXPECT_EQ(std::filesystem::file_size(folder + name), whole) << name;
   std::string words;

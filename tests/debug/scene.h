@@ -4,8 +4,9 @@
 #define TESTS_DEBUG_SCENE_H
 
 #include <elf.h>
-#include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <fstream>
@@ -333,6 +334,36 @@ inline rawhal_status_t write(Scene &scene, std::string *file, core_written_t *wr
   file->clear();
   const core_description_t *description = scene.describe();
   return core_write(description, &scene.options, append, file, written, error);
+}
+
+// A core file of a host, as the kernel writes it: threads, memory, and a mapping whose bytes it has not.
+inline std::string host_core(int32_t process, uint64_t hole, uint64_t hole_bytes)
+{
+  std::string thread(336, 0), notes, memory(4096, 'H');
+  memcpy(&thread[32], &process, sizeof process);
+  const Elf64_Nhdr head = {5, 336, NT_PRSTATUS};
+  notes.append(reinterpret_cast<const char *>(&head), sizeof head);
+  notes.append("CORE\0\0\0\0", 8);
+  notes += thread;
+  Elf64_Ehdr elf = {};
+  memcpy(elf.e_ident,
+         "\x7f"
+         "ELF\2\1\1",
+         7);
+  elf.e_type = ET_CORE;
+  elf.e_machine = EM_X86_64;
+  elf.e_version = EV_CURRENT;
+  elf.e_phoff = elf.e_ehsize = sizeof elf;
+  elf.e_phentsize = sizeof(Elf64_Phdr);
+  elf.e_phnum = 3;
+  const uint64_t at = sizeof elf + 3 * sizeof(Elf64_Phdr);
+  const Elf64_Phdr headers[3] = {
+      {PT_NOTE, 0, at, 0, 0, notes.size(), 0, 4},
+      {PT_LOAD, PF_R, at + notes.size(), 0x401000, 0, memory.size(), memory.size(), 1},
+      {PT_LOAD, PF_R | PF_W, at + notes.size() + memory.size(), hole, 0, 0, hole_bytes, 1}};
+  std::string file(reinterpret_cast<const char *>(&elf), sizeof elf);
+  file.append(reinterpret_cast<const char *>(headers), sizeof headers);
+  return file + notes + memory;
 }
 
 } // namespace scene
