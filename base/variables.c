@@ -13,6 +13,10 @@ static const struct {
 } variables[] = {
     {"RAWHAL_CACHE", false},
     {"RAWHAL_CHECK", true},
+    {"RAWHAL_CORE", false},
+    {"RAWHAL_CORE_BYTES", false},
+    {"RAWHAL_CORE_CONTENTS", false},
+    {"RAWHAL_CORE_PER_HOUR", false},
     {"RAWHAL_DEVICE", false},
     {"RAWHAL_FRONT_LIBRARY", false},
     {"RAWHAL_FRONT_REPORT", false},

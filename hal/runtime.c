@@ -5,6 +5,7 @@
 #include "hal/limits.h"
 #include "hal/loader.h"
 #include "hal/log.h"
+#include "hal/dump.h"
 #include "hal/softgpu.h"
 #include "hal/watchdog.h"
 #include "queue/fault.h"
@@ -166,6 +167,8 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
     status = devices_find(&runtime, error);
   if (status == RAWHAL_OK)
     status = limits_open(&runtime, options->limits, error);
+  if (status == RAWHAL_OK)
+    status = dump_open(error);
   if (status == RAWHAL_OK)
     status = watchdog_start(error);
   if (status != RAWHAL_OK)

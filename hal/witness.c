@@ -1,6 +1,7 @@
 #include "hal/witness.h"
 
 #include "hal/buffer.h"
+#include "hal/dump.h"
 #include "hal/executable.h"
 #include "hal/peer.h"
 #include "hal/runtime.h"
@@ -105,4 +106,5 @@ const queue_witness_t hal_witness = {
     .memory_let = registry_let,
     .allocation = allocation,
     .read = read_memory,
+    .known = dump_death,
 };

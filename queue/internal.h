@@ -46,6 +46,9 @@ typedef struct queue_witness {
   /* Of cause.h; the context is the device. */
   bool (*allocation)(void *context, size_t index, debug_allocation_t *allocation);
   bool (*read)(void *context, uint64_t address, void *to, size_t size);
+  /* All is known, and kept as above; code only where `code` says so. NULL: it is not wanted. */
+  void (*known)(const struct queue_device *device, const void *hsa_queue,
+                const rawhal_fault_t *fault, const debug_scene_t *around, bool code);
 } queue_witness_t;
 
 /* What a queue needs of its device; lives as long as the queue. */

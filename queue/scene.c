@@ -196,5 +196,7 @@ void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool 
   };
   witness->memory_hold();
   cause_find(&around, fault);
+  if (witness->known)
+    witness->known(queue->device, queue->hsa_queue, fault, &around, code);
   witness->memory_let();
 }

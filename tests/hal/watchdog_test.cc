@@ -68,7 +68,7 @@ protected:
 #define EXPECT_IN(part, text)                                                                      \
   EXPECT_NE((text).find(part), std::string::npos) << "'" << (part) << "' is missing in: " << (text)
 
-TEST_F(Watchdog, TellsWhichKernelRuns)
+TEST_F(Watchdog, TellsWhichKernelRunsAndWhereItsWavesAre)
 {
   Blob blob;
   rawhal_queue_t *on = queue();
@@ -78,6 +78,8 @@ TEST_F(Watchdog, TellsWhichKernelRuns)
   const std::string line = next();
   EXPECT_IN("has not got on for", line);
   EXPECT_IN("ticket 1, kernel wait_for", line);
+  EXPECT_IN("1 waves are resident: 1 ", line);
+  EXPECT_IN("entry+", line);
   set_flag(1);
   EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error)); // and nothing has become of it
 }

@@ -1,0 +1,75 @@
+#include "debug/dump.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DUMP_BUDGET (UINT64_C(64) << 20)
+
+/* Digits, and K, M or G, which are powers of 1024. */
+static bool read_number(const char *text, uint64_t most, uint64_t *number)
+{
+  static const char units[] = "KMG";
+  uint64_t value = 0;
+  if (*text < '0' || *text > '9')
+    return false;
+  for (; *text >= '0' && *text <= '9'; ++text) {
+    value = value * 10 + (uint64_t)(*text - '0');
+    if (value > most)
+      return false;
+  }
+  const char *unit = *text ? strchr(units, *text) : NULL;
+  for (long i = unit ? unit - units : -1; i >= 0; --i, value *= 1024)
+    if (value > most / 1024)
+      return false;
+  *number = value;
+  return text[unit != NULL] == '\0';
+}
+
+static rawhal_status_t refuse(const char *name, const char *expected, const char *text,
+                              rawhal_error_t *error)
+{
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s: expected %s, got '%s'", name, expected,
+                     text);
+}
+
+/* Not of a program with more rights than its user. NULL: it is not set. */
+static const char *variable(const char *name)
+{
+  const char *text = secure_getenv(name);
+  return text && *text ? text : NULL;
+}
+
+static const struct {
+  const char *name;
+  uint32_t classes;
+} contents[] = {
+    {"none", CORE_NO_CONTENTS},
+    {"kernargs", CORE_NO_CONTENTS | CORE_CLASS_BIT(CORE_KERNARG)},
+    {"all", CORE_CLASS_BIT(CORE_CLASSES) - 1},
+};
+
+rawhal_status_t dump_settings_read(dump_settings_t *settings, rawhal_error_t *error)
+{
+  const char *pattern = variable("RAWHAL_CORE"), *bytes = variable("RAWHAL_CORE_BYTES"),
+             *wanted = variable("RAWHAL_CORE_CONTENTS"), *hour = variable("RAWHAL_CORE_PER_HOUR");
+  uint64_t number = 1;
+  *settings = (dump_settings_t){.budget = DUMP_BUDGET, .classes = CORE_NO_CONTENTS, .per_hour = 1};
+  if (pattern && strlen(pattern) >= sizeof(settings->pattern))
+    return refuse("RAWHAL_CORE", "a shorter path", pattern, error);
+  snprintf(settings->pattern, sizeof(settings->pattern), "%s", pattern ? pattern : "");
+  if (bytes && !read_number(bytes, UINT64_C(1) << 40, &settings->budget))
+    return refuse("RAWHAL_CORE_BYTES", "bytes such as 64M or 1G, or 0 for no bound", bytes, error);
+  if (hour && !read_number(hour, UINT32_MAX, &number))
+    return refuse("RAWHAL_CORE_PER_HOUR", "a number", hour, error);
+  settings->per_hour = (uint32_t)number;
+  for (size_t i = 0; wanted && i < sizeof(contents) / sizeof(*contents); ++i)
+    if (!strcmp(wanted, contents[i].name)) {
+      settings->classes = contents[i].classes;
+      wanted = NULL;
+    }
+  return wanted ? refuse("RAWHAL_CORE_CONTENTS", "none, kernargs or all", wanted, error)
+                : RAWHAL_OK;
+}

@@ -1,0 +1,65 @@
+#include "debug/permit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { HOUR = 3600 };
+
+/* What the file holds. Anything may stand there: a time that has not come yet is none. */
+typedef struct permits {
+  int64_t times[PERMIT_MOST]; /* of the latest, in any order; 0: free */
+} permits_t;
+
+/* The slot for one more; PERMIT_MOST: there have been enough. */
+static uint32_t find_slot(const permits_t *permits, uint32_t most, int64_t now)
+{
+  uint32_t recent = 0, slot = PERMIT_MOST;
+  for (uint32_t i = 0; i < PERMIT_MOST; ++i) {
+    const int64_t time = permits->times[i];
+    if (time <= now && time > now - HOUR)
+      ++recent;
+    else
+      slot = i;
+  }
+  return recent < most ? slot : PERMIT_MOST;
+}
+
+bool permit_take(permit_t *permit, const char *folder, const char *program, uint32_t most,
+                 int64_t now)
+{
+  char path[1400];
+  permits_t permits = {0};
+  *permit = (permit_t){.file = -1, .now = now};
+  const int length = snprintf(path, sizeof(path), "%s/.rawhal-core-%s", folder, program);
+  if (!most || length < 0 || (size_t)length >= sizeof(path))
+    return true;
+  permit->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (permit->file < 0)
+    return true;
+  if (flock(permit->file, LOCK_EX | LOCK_NB) == 0) {
+    if (pread(permit->file, &permits, sizeof(permits), 0) != (ssize_t)sizeof(permits))
+      permits = (permits_t){0};
+    permit->slot = find_slot(&permits, most < PERMIT_MOST ? most : PERMIT_MOST, now);
+    if (permit->slot < PERMIT_MOST)
+      return true;
+  }
+  close(permit->file);
+  permit->file = -1;
+  return false;
+}
+
+void permit_end(const permit_t *permit, bool written)
+{
+  if (permit->file < 0)
+    return;
+  if (written) { /* what cannot be noted here is not held against anybody */
+    const off_t at = (off_t)(permit->slot * sizeof(permit->now));
+    if (pwrite(permit->file, &permit->now, sizeof(permit->now), at) < 0)
+      (void)!ftruncate(permit->file, 0);
+    else if (lseek(permit->file, 0, SEEK_END) < (off_t)sizeof(permits_t))
+      (void)!ftruncate(permit->file, sizeof(permits_t));
+  }
+  close(permit->file);
+}

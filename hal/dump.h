@@ -1,0 +1,13 @@
+/* Core files of queues that died: RAWHAL_CORE, see debug/dump.h. Internal. */
+#ifndef RAWHAL_HAL_DUMP_H
+#define RAWHAL_HAL_DUMP_H
+
+#include "hal/internal.h"
+
+/* Reads the environment, before the first queue. */
+RAWHAL_CHECKED rawhal_status_t dump_open(rawhal_error_t *error);
+/* Of the witness: writes one, where one is wanted, and says so. */
+void dump_death(const queue_device_t *device, const void *hsa_queue, const rawhal_fault_t *fault,
+                const debug_scene_t *around, bool code);
+
+#endif

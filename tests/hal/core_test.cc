@@ -1,0 +1,248 @@
+// RAWHAL_CORE: a queue that dies leaves a file in which the debugger's rules find its waves.
+#include "device_test.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+extern "C" {
+#include "debug/core/file.h"
+#include "debug/core/walk.h"
+}
+
+namespace {
+
+struct Seen {
+  std::vector<walk_wave_t> waves;
+  std::vector<walk_object_t> objects;
+  size_t agents = 0, queues = 0;
+};
+
+class CoreFile : public DeviceTest, public testing::WithParamInterface<const char *> {
+protected:
+  void SetUp() override
+  {
+    strcpy(folder, "/tmp/rawhal-core-XXXXXX");
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    ASSERT_EQ(getrlimit(RLIMIT_CORE, &before), 0);
+    const struct rlimit all = {before.rlim_max, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_CORE, &all), 0);
+    set("RAWHAL_CORE", std::string(folder) + "/%e.%p");
+    set("RAWHAL_CORE_PER_HOUR", "0");
+    start();
+  }
+  void TearDown() override
+  {
+    DeviceTest::TearDown();
+    for (const std::string &name : names)
+      unsetenv(name.c_str());
+    for (const std::string &name : files())
+      unlink((std::string(folder) + "/" + name).c_str());
+    unlink((std::string(folder) + "/.rawhal-core-test_hal").c_str());
+    rmdir(folder);
+    (void)setrlimit(RLIMIT_CORE, &before);
+  }
+  void set(const char *name, const std::string &value)
+  {
+    setenv(name, value.c_str(), 1);
+    names.push_back(name);
+  }
+  void start()
+  {
+    rawhal_instance_options_t options = {};
+    const std::string chip = GetParam();
+    const std::string all = "gpus=1,vram_mib=64,timeout_ms=8000,chip=" + chip +
+                            ",listed=" + (chip == "gfx90a" ? "0" : "gfx90a");
+    options.backend = RAWHAL_BACKEND_SOFTGPU;
+    options.softgpu_options = all.c_str();
+    options.log = hear;
+    options.log_context = this;
+    ASSERT_OK(rawhal_instance_create(&options, &instance, &error));
+    device = rawhal_instance_device(instance, 0);
+  }
+  // Ends the runtime and starts it, with what the environment says now.
+  void again()
+  {
+    DeviceTest::TearDown();
+    queues.clear(), executables.clear(), buffers.clear();
+    start();
+  }
+
+  static void hear(void *context, rawhal_severity_t severity, const char *message)
+  {
+    auto *test = static_cast<CoreFile *>(context);
+    if (severity == RAWHAL_SEVERITY_ERROR)
+      test->lines += std::string(message) + "\n";
+  }
+  std::vector<std::string> files() const
+  {
+    std::vector<std::string> found;
+    DIR *open = opendir(folder);
+    while (const dirent *entry = open ? readdir(open) : nullptr)
+      if (entry->d_name[0] != '.')
+        found.push_back(entry->d_name);
+    if (open)
+      closedir(open);
+    return found;
+  }
+  std::vector<char> only_file() const
+  {
+    const std::vector<std::string> found = files();
+    EXPECT_EQ(found.size(), 1u) << lines;
+    std::ifstream file(std::string(folder) + "/" + (found.empty() ? "none" : found[0]),
+                       std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  // 1,024 work-items too many: work-group 4 faults.
+  void fault()
+  {
+    const char *name =
+        strcmp(GetParam(), "gfx90a") ? "mistakes-gfx942-v5.co" : "mistakes-gfx90a-v5.co";
+    out = buffer(4096);
+    Blob blob;
+    blob.add(rawhal_buffer_address(out)).add(0x5eed5eedu);
+    const rawhal_device_kernel_t *fill = kernel(name, "fill");
+    EXPECT_EQ(run(queue(), dispatch_of(fill, 2048, 256, blob)), RAWHAL_FAULT);
+  }
+
+  char folder[64];
+  struct rlimit before = {};
+  std::vector<std::string> names;
+  std::string lines;
+  rawhal_buffer_t *out = nullptr;
+};
+
+Seen walk(const core_view_t &view)
+{
+  Seen seen;
+  walk_visitor_t visitor = {};
+  visitor.context = &seen;
+  visitor.agent = [](void *to, const walk_agent_t *) {
+    return ++static_cast<Seen *>(to)->agents, true;
+  };
+  visitor.queue = [](void *to, const walk_queue_t *) {
+    return ++static_cast<Seen *>(to)->queues, true;
+  };
+  visitor.object = [](void *to, const walk_object_t *object) {
+    return static_cast<Seen *>(to)->objects.push_back(*object), true;
+  };
+  visitor.wave = [](void *to, const walk_wave_t *wave) {
+    return static_cast<Seen *>(to)->waves.push_back(*wave), true;
+  };
+  walk_finding_t finding = {};
+  EXPECT_TRUE(core_walk(&view, &visitor, &finding)) << core_mistake_text(finding.mistake);
+  EXPECT_EQ(finding.seen, 0u);
+  return seen;
+}
+
+TEST_P(CoreFile, HasTheWaveThatFaultedAndItsRegisters)
+{
+  fault();
+  rawhal_fault_t fault = {};
+  fault.size = sizeof(fault);
+  ASSERT_OK(rawhal_queue_fault(queues.back(), &fault, &error));
+  const std::vector<char> bytes = only_file();
+  core_file_t file = {};
+  ASSERT_EQ(core_file_open(&file, {bytes.data(), bytes.size()}, &error), RAWHAL_OK)
+      << error.message;
+  const Seen seen = walk(file.view);
+  EXPECT_EQ(seen.agents, 1u);
+  EXPECT_EQ(seen.queues, 1u);
+  ASSERT_EQ(seen.objects.size(), 1u);
+  size_t faulted = 0;
+  for (const walk_wave_t &wave : seen.waves) {
+    EXPECT_TRUE(wave.placed);
+    if (wave.reason != WALK_MEMORY_VIOLATION)
+      continue;
+    ++faulted;
+    EXPECT_EQ(wave.pc, fault.pc);
+    EXPECT_EQ(wave.group[0], fault.group[0]);
+    EXPECT_EQ(wave.index, fault.wave);
+    EXPECT_EQ(wave.kernel, fault.kernel_object);
+    bool has_value = false; // of v0 to v7, one holds what it was to store
+    for (uint32_t r = 0; r < wave.vgprs; ++r) {
+      uint32_t row[64] = {};
+      ASSERT_TRUE(core_view_read(&file.view, wave.vgprs_at + 256 * r, row, sizeof(row)));
+      has_value |= row[0] == 0x5eed5eed && row[63] == 0x5eed5eed;
+    }
+    EXPECT_TRUE(has_value);
+  }
+  EXPECT_EQ(faulted, 1u) << seen.waves.size() << " waves\n" << lines;
+  // The object's bytes are those of the file, whatever the runtime was given.
+  const std::vector<char> object = fixture_bytes(std::string("mistakes-") + GetParam() + "-v5.co");
+  std::vector<char> back(object.size());
+  ASSERT_TRUE(core_view_read(&file.view, seen.objects[0].address, back.data(), back.size()));
+  EXPECT_EQ(back, object);
+  core_file_close(&file);
+  EXPECT_NE(lines.find("core file "), std::string::npos) << lines;
+}
+
+TEST_P(CoreFile, HasNoContentsUnlessTheyAreAskedFor)
+{
+  char byte;
+  fault();
+  const std::vector<char> without = only_file();
+  core_file_t file = {};
+  ASSERT_EQ(core_file_open(&file, {without.data(), without.size()}, &error), RAWHAL_OK);
+  EXPECT_FALSE(core_view_read(&file.view, rawhal_buffer_address(out), &byte, 1));
+  core_file_close(&file);
+  unlink((std::string(folder) + "/" + files()[0]).c_str());
+  set("RAWHAL_CORE_CONTENTS", "all");
+  again();
+  fault();
+  const std::vector<char> with = only_file();
+  ASSERT_EQ(core_file_open(&file, {with.data(), with.size()}, &error), RAWHAL_OK);
+  EXPECT_TRUE(core_view_read(&file.view, rawhal_buffer_address(out) + 4095, &byte, 1));
+  core_file_close(&file);
+}
+
+TEST_P(CoreFile, IsWrittenOnceAnHour)
+{
+  set("RAWHAL_CORE_PER_HOUR", "1");
+  set("RAWHAL_CORE", std::string(folder) + "/%t-%p");
+  again();
+  fault();
+  ASSERT_EQ(files().size(), 1u) << lines;
+  const std::string first = files()[0];
+  lines.clear();
+  fault();
+  EXPECT_EQ(files(), std::vector<std::string>{first});
+  EXPECT_NE(lines.find("no core file: this hour's"), std::string::npos) << lines;
+}
+
+TEST_P(CoreFile, SaysWhyItCannotBeWritten)
+{
+  set("RAWHAL_CORE", std::string(folder) + "/nowhere/core");
+  again();
+  fault();
+  EXPECT_TRUE(files().empty());
+  EXPECT_NE(lines.find("no core file: "), std::string::npos) << lines;
+}
+
+INSTANTIATE_TEST_SUITE_P(, CoreFile, testing::Values("gfx90a", "gfx942"),
+                         [](const testing::TestParamInfo<const char *> &info) {
+                           return std::string(info.param);
+                         });
+
+TEST(CoreSettings, AreUnderstoodOrRefused)
+{
+  const char *const wrong[][2] = {
+      {"RAWHAL_CORE_BYTES", "-1"},       {"RAWHAL_CORE_BYTES", "64MB"},
+      {"RAWHAL_CORE_BYTES", "9999999G"}, {"RAWHAL_CORE_CONTENTS", "some"},
+      {"RAWHAL_CORE_PER_HOUR", "many"},  {"RAWHAL_CORE_PER_HOUR", "99999999999"}};
+  for (const auto &[name, value] : wrong) {
+    rawhal_error_t error = {};
+    rawhal_instance_t *instance = nullptr;
+    rawhal_instance_options_t options = {};
+    options.backend = RAWHAL_BACKEND_SOFTGPU;
+    setenv(name, value, 1);
+    EXPECT_EQ(rawhal_instance_create(&options, &instance, &error), RAWHAL_INVALID_ARGUMENT)
+        << name << value;
+    EXPECT_NE(std::string(error.message).find(name), std::string::npos) << error.message;
+    unsetenv(name);
+    rawhal_instance_destroy(instance);
+  }
+}
+
+} // namespace
