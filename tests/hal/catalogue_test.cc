@@ -106,6 +106,49 @@ TEST_P(Catalogue, UseAfterFree)
   EXPECT_GT(fault.causes[0].freed_ns, 0u);
 }
 
+TEST_P(Catalogue, FreedInFlight)
+{
+  rawhal_buffer_t *flag = buffer(4096, RAWHAL_MEMORY_HOST), *out = buffer(1 << 20);
+  auto *set = static_cast<uint32_t *>(rawhal_buffer_host(flag));
+  __atomic_store_n(set, 0u, __ATOMIC_SEQ_CST);
+  rawhal_queue_t *on = queue();
+  Blob first, second;
+  first.add(at(flag));
+  second.add(at(out)).add(7u);
+  const rawhal_dispatch_t hold = dispatch_of(mistake("wait_for"), 1, 1, first);
+  const rawhal_dispatch_t use = dispatch_of(mistake("fill"), 64, 64, second);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, &hold, 1, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_OK(rawhal_queue_submit(on, &use, 1, RAWHAL_FOREVER, &ticket, &error));
+  rawhal_buffer_free(out);
+  buffers.pop_back();
+  __atomic_store_n(set, 1u, __ATOMIC_SEQ_CST);
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
+  rawhal_fault_t fault = {};
+  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_FREED, 0);
+  EXPECT_EQ(fault.ticket, ticket);
+}
+
+// Of hardware the runtime tells an error, and no more.
+TEST_P(Catalogue, AnErrorWithoutAnAddress)
+{
+  auto inject = reinterpret_cast<bool (*)(const char *, const void *, uint64_t, uint64_t)>(
+      dlsym(RTLD_DEFAULT, "softgpu_inject"));
+  ASSERT_NE(inject, nullptr);
+  rawhal_buffer_t *out = buffer(4096);
+  rawhal_queue_t *on = queue();
+  Blob blob;
+  blob.add(at(out)).add(7u);
+  ASSERT_TRUE(inject("queue_error", queue_info(on).hsa_queue, 1, 0x20000000));
+  EXPECT_EQ(run(on, dispatch_of(mistake("fill"), 64, 64, blob)), RAWHAL_FAULT);
+  rawhal_fault_t fault = {};
+  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  EXPECT_STREQ(fault.kernel, "fill");
+  EXPECT_EQ(fault.hsa_status, 41); // HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION
+  EXPECT_EQ(fault.known, uint32_t{RAWHAL_FAULT_KNOWS_DISPATCH});
+}
+
 TEST_P(Catalogue, NullPointer)
 {
   expect(why("fill", 64, Blob().add(uint64_t{0}).add(7u)), RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_NULL,
