@@ -153,11 +153,11 @@ TEST_P(CoreFile, HasTheWaveThatFaultedAndItsRegisters)
   size_t faulted = 0;
   for (const walk_wave_t &wave : seen.waves) {
     EXPECT_TRUE(wave.placed);
-    if (wave.reason != WALK_MEMORY_VIOLATION)
+    // (Another work-group, which runs beside it, may fault at the same time.)
+    if (wave.reason != WALK_MEMORY_VIOLATION || wave.group[0] != fault.group[0])
       continue;
     ++faulted;
     EXPECT_EQ(wave.pc, fault.pc);
-    EXPECT_EQ(wave.group[0], fault.group[0]);
     EXPECT_EQ(wave.index, fault.wave);
     EXPECT_EQ(wave.kernel, fault.kernel_object);
     bool has_value = false; // of v0 to v7, one holds what it was to store
