@@ -2,10 +2,10 @@
 #include "hal/runtime.h"
 
 #include "hal/device.h"
+#include "hal/dump.h"
 #include "hal/limits.h"
 #include "hal/loader.h"
 #include "hal/log.h"
-#include "hal/dump.h"
 #include "hal/softgpu.h"
 #include "hal/watchdog.h"
 #include "queue/fault.h"
