@@ -146,16 +146,27 @@ static void put_cause(const report_to_t *to, uint32_t number, const rawhal_cause
   report_sentence(to, report_field(cause->text, sizeof(cause->text)));
 }
 
+/* Who launches without a queue of ours has no tickets; a device tells of no queue. */
+static void put_dispatch(const report_to_t *to, const rawhal_fault_t *fault)
+{
+  const bool known = knows(fault, RAWHAL_FAULT_KNOWS_DISPATCH);
+  if (known && fault->ticket)
+    report_say(to, "ticket %llu, number %u in it, ", (unsigned long long)fault->ticket,
+               fault->dispatch);
+  if (known)
+    report_say(to, "packet %llu of ", (unsigned long long)fault->packet);
+  else
+    report_say(to, "not known%s", fault->queue_id ? "; " : "");
+  if (known || fault->queue_id)
+    report_say(to, "queue %llu", (unsigned long long)fault->queue_id);
+}
+
 static void put_text(const report_to_t *to, const rawhal_fault_t *fault)
 {
   report_say(to, "%s", rawhal_fault_kind_name(fault->kind));
   put_kernel(to, fault);
-  if (knows(fault, RAWHAL_FAULT_KNOWS_DISPATCH))
-    report_say(to, "\n  dispatch     ticket %llu, number %u in it, packet %llu of queue %llu",
-               (unsigned long long)fault->ticket, fault->dispatch,
-               (unsigned long long)fault->packet, (unsigned long long)fault->queue_id);
-  else
-    report_say(to, "\n  dispatch     not known; queue %llu", (unsigned long long)fault->queue_id);
+  report_say(to, "\n  dispatch     ");
+  put_dispatch(to, fault);
   if (fault->hsa_status)
     report_say(to, "\n  runtime      status 0x%x", (unsigned)fault->hsa_status);
   if (has_access(fault)) {

@@ -13,6 +13,17 @@ void debug_softgpu_find(void *library, debug_softgpu_t *softgpu)
   *(void **)&softgpu->memory_bound = dlsym(library, "softgpu_memory_bound");
 }
 
+void debug_softgpu_find_loaded(debug_softgpu_t *softgpu)
+{
+  static const char *const names[] = {"libhsakmt.so.1", "libdtif.so"};
+  void *thunk = NULL;
+  for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !thunk; ++i)
+    thunk = dlopen(names[i], RTLD_NOW | RTLD_NOLOAD);
+  debug_softgpu_find(thunk ? thunk : RTLD_DEFAULT, softgpu);
+  if (thunk)
+    (void)dlclose(thunk); /* which the runtime has open */
+}
+
 static const rawhal_fault_kind_t kinds[] = {
     [SOFTGPU_FAULT_NONE] = RAWHAL_FAULT_PACKET,
     [SOFTGPU_FAULT_ILLEGAL_INSTRUCTION] = RAWHAL_FAULT_INSTRUCTION,

@@ -18,6 +18,9 @@ typedef struct debug_softgpu {
 /* Of an open library (dlopen()), the thunk. */
 void debug_softgpu_find(void *library, debug_softgpu_t *softgpu);
 
+/* Of the thunk that the process's runtime has loaded. */
+void debug_softgpu_find_loaded(debug_softgpu_t *softgpu);
+
 /* Adds to a fault what softgpu knows of why the queue stopped. False, and nothing added: nothing.
  */
 bool debug_softgpu_fault(const debug_softgpu_t *softgpu, const void *hsa_queue,

@@ -14,6 +14,7 @@
 #include "queue/gate/scratch.h"
 
 #include "base/error.h"
+#include "debug/runtime.h"
 
 #include <hsa/hsa_ven_amd_loader.h>
 #include <stdio.h>
@@ -75,14 +76,6 @@ static void reason_append(char *text, size_t size, uint32_t mask, uint32_t bit, 
     snprintf(text + used, size - used, "%s%s", used ? ", " : "", reason);
 }
 
-static rawhal_fault_kind_t memory_fault_kind(uint32_t mask)
-{
-  return mask & HSA_AMD_MEMORY_FAULT_NX          ? RAWHAL_FAULT_FETCH
-         : mask & HSA_AMD_MEMORY_FAULT_READ_ONLY ? RAWHAL_FAULT_READ_ONLY
-         : mask & HSA_AMD_MEMORY_FAULT_HOST_ONLY ? RAWHAL_FAULT_NO_ACCESS
-                                                 : RAWHAL_FAULT_MEMORY;
-}
-
 /* Runs on the runtime's event thread. Without a handler the runtime ends the process. */
 static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
 {
@@ -101,7 +94,7 @@ static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
            (unsigned long long)fault->virtual_address, *reasons ? reasons : "no reason given");
   log_fault(text);
   queue_fail_agent(fault->agent, RAWHAL_FAULT,
-                   &(rawhal_fault_t){.kind = memory_fault_kind(mask),
+                   &(rawhal_fault_t){.kind = debug_kind_of_reasons(mask),
                                      .known = RAWHAL_FAULT_KNOWS_ADDRESS,
                                      .address = fault->virtual_address},
                    text);

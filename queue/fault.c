@@ -7,35 +7,11 @@
 
 #include "base/error.h"
 #include "base/sized.h"
+#include "debug/runtime.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
-
-/* What the runtime's statuses mean (amd_aql_queue.cpp: its table of exceptions). */
-static const struct {
-  int32_t status;
-  rawhal_fault_kind_t kind;
-} kinds[] = {
-    {HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, RAWHAL_FAULT_MEMORY},
-    {HSA_STATUS_ERROR_MEMORY_FAULT, RAWHAL_FAULT_MEMORY},
-    {HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION, RAWHAL_FAULT_INSTRUCTION},
-    {HSA_STATUS_ERROR_EXCEPTION, RAWHAL_FAULT_TRAP},
-    {HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, RAWHAL_FAULT_PACKET},
-    {HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, RAWHAL_FAULT_PACKET},
-    {HSA_STATUS_ERROR_INVALID_ARGUMENT, RAWHAL_FAULT_PACKET},
-    {HSA_STATUS_ERROR_INVALID_CODE_OBJECT, RAWHAL_FAULT_PACKET},
-    {HSA_STATUS_ERROR_INVALID_ALLOCATION, RAWHAL_FAULT_RESOURCES},
-    {HSA_STATUS_ERROR_INVALID_ISA, RAWHAL_FAULT_RESOURCES},
-};
-
-static rawhal_fault_kind_t kind_of(int32_t hsa_status)
-{
-  for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); ++i)
-    if (kinds[i].status == hsa_status)
-      return kinds[i].kind;
-  return RAWHAL_FAULT_UNKNOWN;
-}
 
 /* 0: the device is done with it, or has not begun. */
 static uint64_t id_of(const rawhal_queue_t *queue)
@@ -72,7 +48,8 @@ static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code)
 {
   const queue_witness_t *witness = queue->device->witness;
   rawhal_fault_t *fault = &queue->fault;
-  *fault = death->known ? *death->known : (rawhal_fault_t){.kind = kind_of(death->hsa_status)};
+  *fault = death->known ? *death->known
+                        : (rawhal_fault_t){.kind = debug_kind_of_status(death->hsa_status)};
   fault->size = sizeof(*fault);
   fault->hsa_status = death->hsa_status;
   fault->queue_id = id_of(queue);

@@ -92,7 +92,7 @@ TEST(Report, WhatIsNotKnownIsNotSaid)
 {
   rawhal_fault_t fault = {};
   EXPECT_EQ("unknown fault", Report(fault, REPORT_LINE));
-  EXPECT_EQ("unknown fault\n  dispatch     not known; queue 0\nno cause is known\n",
+  EXPECT_EQ("unknown fault\n  dispatch     not known\nno cause is known\n",
             Report(fault, REPORT_TEXT));
   fault.kind = RAWHAL_FAULT_LDS;
   fault.known = RAWHAL_FAULT_KNOWS_ADDRESS;
@@ -118,6 +118,22 @@ TEST(Report, TextSaysAll)
             "'weights', 4096 bytes, offset 4096)\n"
             "  2.   5 %  freed memory: memory of kernel 'a\\x1b' that was freed\n",
             Report(Whole(), REPORT_TEXT));
+}
+
+TEST(Report, TextSaysNothingOfWhatNobodyTold)
+{
+  const auto dispatch = [](const rawhal_fault_t &fault) {
+    const std::string text = Report(fault, REPORT_TEXT), before = "\n  dispatch     ";
+    const size_t at = text.find(before) + before.size();
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  rawhal_fault_t fault = Whole();
+  fault.ticket = 0;
+  EXPECT_EQ("packet 40 of queue 3", dispatch(fault));
+  fault.known &= ~static_cast<uint32_t>(RAWHAL_FAULT_KNOWS_DISPATCH);
+  EXPECT_EQ("not known; queue 3", dispatch(fault));
+  fault.queue_id = 0;
+  EXPECT_EQ("not known", dispatch(fault));
 }
 
 const json_t *Schema()

@@ -1,0 +1,100 @@
+#include "debug/gathered.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+debug_dispatch_t *gathered_packet(debug_gathered_t *gathered, const hsa_queue_t *queue,
+                                  uint64_t index, const hsa_kernel_dispatch_packet_t *packet)
+{
+  debug_dispatch_t *dispatch = &gathered->dispatches[gathered->count++];
+  *dispatch = (debug_dispatch_t){
+      .queue_id = queue->id,
+      .packet = index,
+      .kernarg_address = (uint64_t)(uintptr_t)packet->kernarg_address,
+      .grid = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
+      .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
+      .group_bytes = packet->group_segment_size,
+      .private_bytes = packet->private_segment_size,
+      .kernel_object = packet->kernel_object,
+      .running = true,
+  };
+  return dispatch;
+}
+
+void gathered_memory(debug_gathered_t *gathered, const debug_allocation_t *allocation)
+{
+  if (gathered->memory_count < gathered->memory_room)
+    gathered->memory[gathered->memory_count++] = *allocation;
+}
+
+bool gathered_has(const debug_gathered_t *gathered, uint64_t base)
+{
+  for (size_t i = 0; i < gathered->memory_count; ++i)
+    if (gathered->memory[i].base == base && !gathered->memory[i].freed_at)
+      return true;
+  return false;
+}
+
+void gathered_words(const debug_gathered_t *gathered, void (*visit)(void *context, uint64_t word),
+                    void *context)
+{
+  uint64_t word;
+  for (size_t i = 0; i < gathered->count; ++i) {
+    const rawhal_bytes_t image = gathered->dispatches[i].kernargs;
+    for (size_t at = 0; at < GATHERED_WORDS && (at + 1) * sizeof(word) <= image.size; ++at) {
+      memcpy(&word, (const char *)image.data + at * sizeof(word), sizeof(word));
+      visit(context, word);
+    }
+  }
+}
+
+/* ---- Why ---- */
+
+static void name_dispatch(const debug_gathered_t *gathered, rawhal_fault_t *fault)
+{
+  const debug_dispatch_t *failed = gathered->dispatches;
+  const rawhal_descriptor_t *descriptor = *gathered->descriptors;
+  fault->packet = failed->packet;
+  fault->kernel_object = failed->kernel_object;
+  if (failed->kernel.data)
+    snprintf(fault->kernel, sizeof(fault->kernel), "%.*s", RAWHAL_STRING_ARGS(failed->kernel));
+  if (!descriptor)
+    return;
+  fault->entry = failed->kernel_object + (descriptor->entry - descriptor->address);
+  if (!(fault->known & RAWHAL_FAULT_KNOWS_PC))
+    return;
+  fault->known |= RAWHAL_FAULT_KNOWS_OBJECT;
+  fault->object_address = descriptor->entry + (uint64_t)fault->pc_offset;
+}
+
+static bool allocation(void *context, size_t index, debug_allocation_t *told)
+{
+  const debug_gathered_t *gathered = context;
+  if (index >= gathered->memory_count)
+    return false;
+  *told = gathered->memory[index];
+  return true;
+}
+
+void gathered_explain(debug_gathered_t *gathered,
+                      bool (*read)(void *context, uint64_t address, void *to, size_t size),
+                      rawhal_fault_t *fault)
+{
+  const debug_scene_t around = {
+      .now = clock_now(),
+      .dispatches = gathered->dispatches,
+      .dispatch_count = gathered->count,
+      .device = gathered->device,
+      .context = gathered,
+      .allocation = allocation,
+      .read = read,
+  };
+  if (!gathered->count)
+    fault->known &= ~(uint32_t)RAWHAL_FAULT_KNOWS_DISPATCH;
+  if (fault->known & RAWHAL_FAULT_KNOWS_DISPATCH)
+    name_dispatch(gathered, fault);
+  cause_find(&around, fault);
+}
