@@ -1,5 +1,7 @@
 #include "front/ranges.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
@@ -36,10 +38,6 @@ static void clear(uint64_t base, uint64_t size)
     (void)tdelete(old, &live, compare);
     free(old);
   }
-  const range_t now = {.base = base, .size = size};
-  for (size_t i = 0; i < RANGES_REMEMBERED; ++i)
-    if (freed[i].size && compare(&freed[i], &now) == 0)
-      freed[i].size = 0;
 }
 
 static bool add(const range_t *added_range)
@@ -54,6 +52,7 @@ static bool add(const range_t *added_range)
   clear(base, size);
   *range = *added_range;
   range->number = ++numbers;
+  range->made_at = clock_now();
   bool added = tsearch(range, &live, compare) != NULL;
   pthread_mutex_unlock(&lock);
   if (!added)
@@ -99,6 +98,7 @@ void ranges_remove(uint64_t base)
   range_t *range = find_live(base, 1);
   if (range && range->base == base) {
     (void)tdelete(range, &live, compare);
+    range->freed_at = clock_now();
     freed[freed_count++ % RANGES_REMEMBERED] = *range;
     free(range);
   }
@@ -186,6 +186,36 @@ bool ranges_ending(uint64_t address, range_t *found)
     *found = *range;
   pthread_mutex_unlock(&lock);
   return ends;
+}
+
+typedef struct list {
+  range_t *to;
+  size_t room, count;
+} list_t;
+
+static void list_add(list_t *list, const range_t *range)
+{
+  if (list->count < list->room)
+    list->to[list->count] = *range;
+  ++list->count;
+}
+
+static void list_node(const void *node, VISIT visit, void *context)
+{
+  if (visit == postorder || visit == leaf)
+    list_add(context, *(const range_t *const *)node);
+}
+
+size_t ranges_list(range_t *to, size_t room)
+{
+  list_t list = {to, room, 0};
+  pthread_mutex_lock(&lock);
+  twalk_r(live, list_node, &list);
+  for (size_t i = 0; i < RANGES_REMEMBERED; ++i)
+    if (freed[i].size)
+      list_add(&list, &freed[i]);
+  pthread_mutex_unlock(&lock);
+  return list.count;
 }
 
 void ranges_forget(void)

@@ -5,6 +5,7 @@
 #define RAWHAL_FRONT_RANGES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct range {
@@ -14,12 +15,13 @@ typedef struct range {
   bool kept;       /* it is there until ranges_remove(): what a program maps itself it may unmap */
   uint64_t given;  /* devices that are known to reach it: a bit for each, by its index */
   uint64_t number; /* of the allocation, from 1, in the order in which they were made */
+  uint64_t made_at, freed_at; /* CLOCK_MONOTONIC ns; freed_at 0: it lives */
 } range_t;
 
 typedef enum range_state {
   RANGE_NONE = 0,
   RANGE_LIVE = 1,
-  RANGE_FREED = 2, /* and not allocated again since; the latest RANGES_REMEMBERED are remembered */
+  RANGE_FREED = 2, /* and nothing lives there; the latest RANGES_REMEMBERED are remembered */
 } range_state_t;
 
 enum { RANGES_REMEMBERED = 4096 };
@@ -28,7 +30,7 @@ enum { RANGES_REMEMBERED = 4096 };
 extern "C" {
 #endif
 
-/* False: no memory to remember it in. What it covers no longer counts as freed. What the runtime
+/* False: no memory to remember it in. What was freed is remembered beneath it. What the runtime
  * allocates of the host's memory the host has at the same address. */
 bool ranges_add(uint64_t base, uint64_t size, uint64_t owner);
 /* The program's own memory, which the host has at `host`, and devices that it was given to. */
@@ -49,6 +51,9 @@ void ranges_bounds(uint64_t *least, uint64_t *end);
 /* The live range in which the address lies. Unlike ranges_find() it does not look for freed ones.
  */
 bool ranges_live(uint64_t address, range_t *found);
+/* Copies what lives and then what is remembered of what was freed, as far as there is room. Returns
+ * how many there are. */
+size_t ranges_list(range_t *to, size_t room);
 /* While it is held nothing is removed, and so nothing freed, by threads that do not hold it. */
 void ranges_hold(void);
 void ranges_let(void);

@@ -55,9 +55,11 @@ TEST_F(Ranges, WhatIsFreedIsRememberedUntilItIsAllocatedAgain)
   ranges_remove(0x1000);
   ASSERT_EQ(ranges_find(0x1800, &found), RANGE_FREED);
   EXPECT_EQ(found.size, 0x1000u);
-  ASSERT_TRUE(ranges_add(0x1f00, 0x1000, 7));
-  EXPECT_EQ(ranges_find(0x1800, nullptr), RANGE_NONE);
-  EXPECT_EQ(ranges_find(0x1f00, nullptr), RANGE_LIVE);
+  ASSERT_TRUE(ranges_add(0x1f00, 0x1000, 7)); // of it the end alone is there again
+  EXPECT_EQ(ranges_find(0x1800, &found), RANGE_FREED);
+  EXPECT_EQ(found.base, 0x1000u);
+  EXPECT_EQ(ranges_find(0x1f00, &found), RANGE_LIVE);
+  EXPECT_EQ(found.base, 0x1f00u);
 }
 
 TEST_F(Ranges, OfSeveralThatWereFreedThereTheLatestIsNamed)
