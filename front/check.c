@@ -118,9 +118,8 @@ static bool may_access(hsa_agent_t agent, uint64_t address)
 }
 
 /* Was the memory given to the device? */
-static bool is_given(const check_t *check, const range_t *range, uint64_t address)
+bool check_given(const front_device_t *device, const range_t *range, uint64_t address)
 {
-  const front_device_t *device = check->subject->device;
   const uint64_t bit = UINT64_C(1) << (device - front.devices);
   if (range->owner == device->agent.handle || range->given & bit ||
       (!range->owner && front.reaches_host))
@@ -208,7 +207,7 @@ static void check_pointer(check_t *check, const rawhal_kernarg_argument_t *argum
     return;
   }
   check_contract(check, argument, index, range.size - (address - range.base));
-  if (!is_given(check, &range, address))
+  if (!check_given(check->subject->device, &range, address))
     tell(check, index, "%s is 0x%llx, %s", name_of(argument, index).text,
          (unsigned long long)address, not_given(&range));
 }
@@ -285,7 +284,7 @@ static uint64_t find_kernargs(check_t *check, uint64_t address, range_t *range)
          describe(address).text);
     return 0;
   }
-  if (!is_given(check, range, address))
+  if (!check_given(check->subject->device, range, address))
     tell(check, ABOUT_KERNARGS, "kernargs at 0x%llx are %s", (unsigned long long)address,
          not_given(range));
   return range->size - (address - range->base);
@@ -348,7 +347,8 @@ static bool check_grid(check_t *check)
 static void check_code(check_t *check)
 {
   const range_t code = {.owner = check->subject->code_agent.handle};
-  if (code.owner && !is_given(check, &code, check->subject->packet->kernel_object))
+  if (code.owner &&
+      !check_given(check->subject->device, &code, check->subject->packet->kernel_object))
     tell(check, ABOUT_CODE, "its code was loaded for another device");
 }
 

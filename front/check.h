@@ -11,6 +11,7 @@
 #define RAWHAL_FRONT_CHECK_H
 
 #include "front/objects.h"
+#include "front/ranges.h"
 
 typedef struct check_subject {
   const front_kernel_t *kernel;
@@ -29,5 +30,8 @@ typedef void check_report_fn(void *context, const check_subject_t *subject, uint
  * the host cannot read, and what is in them was not looked at. */
 size_t check_dispatch(const check_subject_t *subject, check_report_fn *report, void *context,
                       bool *unread);
+
+/* Has the device been given the memory that lies at the address? */
+bool check_given(const front_device_t *device, const range_t *range, uint64_t address);
 
 #endif

@@ -99,7 +99,7 @@ static hsa_status_t loaded(hsa_executable_t executable, hsa_status_t result)
 static hsa_status_t loaded_by_program(hsa_executable_t executable, hsa_status_t result)
 {
   result = loaded(executable, result);
-  if (front.watched && result == HSA_STATUS_SUCCESS)
+  if (front.remembered && result == HSA_STATUS_SUCCESS)
     objects_remember(executable);
   return result;
 }
@@ -160,14 +160,14 @@ static hsa_status_t load_code_object(hsa_executable_t executable, hsa_agent_t ag
 /* The last moment at which the bytes are sure to be there: what came in otherwise is seen here. */
 static hsa_status_t executable_freeze(hsa_executable_t executable, const char *options)
 {
-  if (front.watched)
+  if (front.remembered)
     objects_remember(executable);
   return loaded(executable, front.hsa.executable_freeze(executable, options));
 }
 
 static hsa_status_t executable_destroy(hsa_executable_t executable)
 {
-  if (front.watched)
+  if (front.remembered)
     objects_unload(executable);
   return code_unload(executable);
 }

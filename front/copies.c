@@ -15,7 +15,7 @@ static front_device_t *timed(hsa_agent_t agent)
 
 static front_device_t *timed_of(hsa_agent_t to, hsa_agent_t from)
 {
-  return timed(device_is_gpu(from) ? from : to);
+  return timed(device_known(from) ? from : to);
 }
 
 /* ---- By an engine, while the program goes on ---- */
@@ -140,7 +140,7 @@ typedef struct prefetch {
 static front_device_t *timed_by_prefetch(hsa_agent_t to)
 {
   front_device_t *device = timed(to);
-  for (uint32_t i = 0; !device && !device_is_gpu(to) && i < front.device_count; ++i)
+  for (uint32_t i = 0; !device && !device_known(to) && i < front.device_count; ++i)
     device = timed(front.devices[i].agent);
   return device;
 }
@@ -184,7 +184,7 @@ static front_device_t *device_at(const void *memory, bool accessible)
     return NULL;
   }
   hsa_agent_t owner = info.agentOwner;
-  for (uint32_t i = 0; accessible && !device_is_gpu(owner) && i < count; ++i)
+  for (uint32_t i = 0; accessible && !device_known(owner) && i < count; ++i)
     owner = agents[i];
   free(agents);
   return timed(owner);

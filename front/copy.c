@@ -51,7 +51,7 @@ static copy_t *make(void)
 
 static trace_way_t way_of(const copy_route_t *route)
 {
-  const bool to = device_is_gpu(route->to), from = device_is_gpu(route->from);
+  const bool to = device_known(route->to), from = device_known(route->from);
   return to && from ? TRACE_BESIDE : from ? TRACE_FROM_DEVICE : TRACE_TO_DEVICE;
 }
 

@@ -15,29 +15,36 @@
 
 enum { DEFAULT_MOST_PACKETS = 4096 };
 
-front_device_t *device_of_agent(hsa_agent_t agent)
+front_device_t *device_known(hsa_agent_t agent)
 {
   for (uint32_t i = 0; i < front.device_count; ++i)
     if (front.devices[i].agent.handle == agent.handle)
-      return front.devices[i].limiter ? &front.devices[i] : NULL;
+      return &front.devices[i];
   return NULL;
 }
 
-bool device_is_gpu(hsa_agent_t agent)
-{
-  for (uint32_t i = 0; i < front.device_count; ++i)
-    if (front.devices[i].agent.handle == agent.handle)
-      return true;
-  return false;
-}
-
-front_device_t *device_of_pool(hsa_amd_memory_pool_t pool)
+front_device_t *device_with_pool(hsa_amd_memory_pool_t pool)
 {
   for (uint32_t i = 0; i < front.device_count; ++i)
     for (uint32_t j = 0; j < front.devices[i].pool_count; ++j)
       if (front.devices[i].pools[j].handle == pool.handle)
-        return front.devices[i].limiter ? &front.devices[i] : NULL;
+        return &front.devices[i];
   return NULL;
+}
+
+static front_device_t *if_limited(front_device_t *device)
+{
+  return device && device->limiter ? device : NULL;
+}
+
+front_device_t *device_of_agent(hsa_agent_t agent)
+{
+  return if_limited(device_known(agent));
+}
+
+front_device_t *device_of_pool(hsa_amd_memory_pool_t pool)
+{
+  return if_limited(device_with_pool(pool));
 }
 
 /* ---- Finding ---- */

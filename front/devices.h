@@ -17,7 +17,9 @@ void devices_close(void);
 /* NULL: not there, or not limited. */
 front_device_t *device_of_agent(hsa_agent_t agent);
 front_device_t *device_of_pool(hsa_amd_memory_pool_t pool);
-bool device_is_gpu(hsa_agent_t agent); /* limited or not */
+/* Limited or not. NULL: no GPU. */
+front_device_t *device_known(hsa_agent_t agent);
+front_device_t *device_with_pool(hsa_amd_memory_pool_t pool);
 /* What the runtime knows of an address. False: it does not say. */
 bool devices_pointer(const void *address, hsa_amd_pointer_info_t *info);
 /* Of the host, where every device reaches it; NULL: there is none. */

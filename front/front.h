@@ -27,6 +27,7 @@
  *     flight   what is on the device, and what it is charged when it has finished
  *     service  the thread that forwards what was held back
  *     ending   who does so when the process ends
+ *     faults   what a queue that fails was doing, and why it failed
  *     output   files that are made: none is written over
  *     watch    what is done with dispatches and memory besides, and hooks for it:
  *       objects  code objects and their kernels, by what packets say
@@ -52,8 +53,8 @@
  * What a hook does not recognise it passes on to the function that was in the table before it,
  * which may be another tool's.
  *
- * Hooks that watch call those that limit, and those the runtime. Without anything to limit or to
- * watch nothing is replaced.
+ * Hooks that watch call those that limit, and those the runtime. Without anything to limit, to
+ * watch or to explain nothing is replaced.
  *
  * A program that uses librawhal is charged by the front alone for what is set from outside: asked
  * for LIMIT_AGENT_INFO_FRONT the hook of hsa_agent_get_info() says so, and librawhal keeps only
@@ -111,6 +112,8 @@ typedef struct front {
   front_device_t devices[FRONT_DEVICES];
   bool limited, timed; /* any of them */
   bool watched;        /* dispatches and memory are looked at: see watch.h */
+  bool faults;         /* why queues fail is told: see faults.h */
+  bool remembered;     /* code objects and memory are, for either of these */
   bool serial;         /* each queue runs one dispatch at a time: see recorder.h */
   bool reaches_host;   /* devices reach all of the host's memory */
   bool direct;         /* no other tool hooks what direct.h accesses */

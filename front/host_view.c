@@ -26,7 +26,7 @@ static bool runtime_knows(uint64_t address, hsa_amd_pointer_info_t *info, range_
   const uint64_t base = (uint64_t)(uintptr_t)info->agentBaseAddress;
   *range = (range_t){.base = base,
                      .size = info->sizeInBytes,
-                     .owner = device_is_gpu(info->agentOwner) ? info->agentOwner.handle : 0,
+                     .owner = device_known(info->agentOwner) ? info->agentOwner.handle : 0,
                      .host = (uint64_t)(uintptr_t)info->hostBaseAddress};
   return address - base < info->sizeInBytes;
 }

@@ -32,7 +32,7 @@ static front_device_t *owner_of(const hsa_amd_pointer_info_t *info, uint32_t cou
                                 const hsa_agent_t *agents)
 {
   const bool known = info->type != HSA_EXT_POINTER_TYPE_UNKNOWN && info->agentOwner.handle;
-  if (known && (device_is_gpu(info->agentOwner) || is_host(info->agentOwner)))
+  if (known && (device_known(info->agentOwner) || is_host(info->agentOwner)))
     return device_of_agent(info->agentOwner);
   for (uint32_t i = 0; i < count; ++i)
     if (device_of_agent(agents[i]))

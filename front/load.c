@@ -4,6 +4,7 @@
 #include "front/code.h"
 #include "front/copying.h"
 #include "front/devices.h"
+#include "front/faults.h"
 #include "front/held.h"
 #include "front/loaded.h"
 #include "front/memory.h"
@@ -109,6 +110,9 @@ static rawhal_status_t open_front(const table_root_t *root, rawhal_error_t *erro
   if (status == RAWHAL_OK)
     status = watch_open(error);
   if (status == RAWHAL_OK)
+    status = faults_open(error);
+  front.remembered = front.watched || front.faults;
+  if (status == RAWHAL_OK)
     status = devices_open(error);
   if (status == RAWHAL_OK)
     scratch_begin_all();
@@ -166,7 +170,7 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
         "cannot create the mapping by which 'rawhal exec' finds out that limits apply: %s",
         strerror(errno));
   rawhal_status_t status = open_front(root, error);
-  if (status != RAWHAL_OK || !(front.limited || front.watched))
+  if (status != RAWHAL_OK || !(front.limited || front.remembered))
     return status;
   if (front.limited) {
     memory_hooks(&front.hooks);
@@ -182,8 +186,10 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
   code_hooks(&front.hooks);
   front.inner = front.hsa;
   calls_overlay(&front.inner, &front.hooks);
-  if (front.watched)
+  if (front.remembered)
     watch_memory_hooks(&front.hooks);
+  if (front.faults)
+    faults_hooks(&front.hooks);
   if (tables_recur(&front.hsa, &front.hooks))
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "the tables of the HSA runtime still contain the hooks");
@@ -211,12 +217,15 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
     scratch_orphan();
     loaded_abandon();
     watch_abandon();
+    faults_abandon();
   }
   loaded_in = getpid();
-  hooked = open_hooks(root, &error) == RAWHAL_OK && (front.limited || front.watched);
+  hooked = open_hooks(root, &error) == RAWHAL_OK && (front.limited || front.remembered);
   if (hooked) {
     tables_replace(&front.tables, &front.hooks);
+    faults_begin();
   } else if (error.status != RAWHAL_OK) {
+    faults_close();
     watch_close();
     devices_close();
     if (error.status == RAWHAL_INVALID_ARGUMENT || devices_limits_wanted() || watch_wanted())
@@ -241,9 +250,10 @@ void OnUnload(void)
   memory_forget();
   scratch_end();
   loaded_forget();
-  if (front.watched) {
+  faults_close();
+  if (front.watched)
     watch_summary();
+  if (front.remembered)
     watch_close();
-  }
   devices_close();
 }

@@ -1,6 +1,7 @@
 /* Checks the environment before there is a program or a runtime, for `rawhal exec`: it does not
  * start a program that would find no device. */
 #include "front/devices.h"
+#include "front/faults.h"
 #include "front/watch.h"
 
 #include "base/cancel.h"
@@ -17,8 +18,11 @@ rawhal_status_t rawhal_front_preflight(const char *program, bool *enforces, rawh
   WITHOUT_CANCELLATION();
   rawhal_status_t status = watch_check(program, error);
   if (status == RAWHAL_OK)
+    status = faults_open(error);
+  if (status == RAWHAL_OK)
     status = devices_check(&limits, error);
   *enforces = limits || watch_enforces();
+  faults_close();
   watch_close();
   return status;
 }

@@ -3,6 +3,7 @@
 #include "front/copying.h"
 #include "front/devices.h"
 #include "front/direct.h"
+#include "front/faults.h"
 #include "front/flight.h"
 #include "front/held.h"
 #include "front/report.h"
@@ -215,6 +216,7 @@ static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
   (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, clock_now());
   if (proxy->gate.lease)
     flight_end_all(proxy, atomic_load(&proxy->died_at));
+  faults_tell(proxy->device, proxy->real, status);
   if (proxy->callback)
     proxy->callback(status, &proxy->face->hsa_queue, proxy->data);
 }

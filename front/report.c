@@ -30,13 +30,20 @@ static int destination(bool *opened)
   return fd;
 }
 
-void front_report(const char *format, ...)
+void front_report_text(const char *text, size_t size)
 {
   bool opened;
   WITHOUT_CANCELLATION();
   int fd = destination(&opened);
   if (fd < 0)
     return;
+  (void)write_without_signals(fd, text, size); /* if this fails there is no one else to tell */
+  if (opened)
+    (void)close(fd);
+}
+
+void front_report(const char *format, ...)
+{
   char line[1024] = "rawhal: ";
   const size_t begin = strlen(line);
   va_list arguments;
@@ -49,8 +56,6 @@ void front_report(const char *format, ...)
       if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
         line[i] = '?';
     line[length++] = '\n';
-    (void)write_without_signals(fd, line, length); /* if this fails there is no one else to tell */
+    front_report_text(line, length);
   }
-  if (opened)
-    (void)close(fd);
 }

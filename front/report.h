@@ -8,6 +8,9 @@
  * RAWHAL_FRONT_REPORT names (2 without; empty: none). */
 __attribute__((format(printf, 1, 2))) void front_report(const char *format, ...);
 
+/* The same of text as it is, which ends with a newline. */
+void front_report_text(const char *text, size_t size);
+
 /* marker.c: true when the marker exists, from now or before. False: errno says why it cannot be. */
 bool marker_create(void);
 

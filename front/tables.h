@@ -158,6 +158,7 @@ typedef hsa_status_t front_semaphores_t(hsa_queue_t *queue, front_semaphore_t se
   X(amd_signal_create, __typeof__(hsa_amd_signal_create), 264, 280)                                \
   X(intercept_create, __typeof__(hsa_queue_create), 296, 312)                                      \
   X(intercept_register, front_intercept_t, 304, 320)                                               \
+  X(register_event_handler, __typeof__(hsa_amd_register_system_event_handler), 288, 304)           \
   X(queue_set_priority, __typeof__(hsa_amd_queue_set_priority), 312, 328)                          \
   X(copy_rect, __typeof__(hsa_amd_memory_async_copy_rect), 320, 336)                               \
   X(memory_lock_to_pool, __typeof__(hsa_amd_memory_lock_to_pool), 336, 352)                        \

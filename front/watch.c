@@ -312,7 +312,7 @@ void watch_close(void)
   atomic_store(&nameless, 0);
   atomic_store(&vendors, 0);
   atomic_store(&summed, false);
-  front.watched = false;
+  front.watched = front.remembered = false;
 }
 
 void watch_abandon(void)

@@ -15,7 +15,7 @@ static uint32_t number_of(const front_device_t *device)
 
 static void count(uint64_t owner, int64_t change)
 {
-  const front_device_t *device = owner ? device_of_agent((hsa_agent_t){owner}) : NULL;
+  const front_device_t *device = owner ? device_known((hsa_agent_t){owner}) : NULL;
   if (!device)
     return;
   _Atomic uint64_t *of = &bytes[number_of(device)];
@@ -42,7 +42,7 @@ static uint64_t devices_of(const hsa_agent_t *agents, size_t count_of)
 {
   uint64_t devices = 0;
   for (size_t i = 0; i < count_of; ++i) {
-    const front_device_t *device = device_of_agent(agents[i]);
+    const front_device_t *device = device_known(agents[i]);
     devices |= device ? UINT64_C(1) << number_of(device) : 0;
   }
   return devices;
@@ -85,7 +85,7 @@ static hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint3
                                   void **memory)
 {
   hsa_status_t result = front.inner.pool_allocate(pool, size, flags, memory);
-  const front_device_t *device = device_of_pool(pool);
+  const front_device_t *device = device_with_pool(pool);
   if (result == HSA_STATUS_SUCCESS && memory)
     added(*memory, size, device ? device->agent.handle : 0);
   return result;
@@ -110,7 +110,7 @@ static hsa_status_t memory_allocate(hsa_region_t region, size_t size, void **mem
   hsa_amd_pointer_info_t info;
   if (result != HSA_STATUS_SUCCESS || !memory || !devices_pointer(*memory, &info))
     return result;
-  added(*memory, size, device_of_agent(info.agentOwner) ? info.agentOwner.handle : 0);
+  added(*memory, size, device_known(info.agentOwner) ? info.agentOwner.handle : 0);
   return result;
 }
 
@@ -216,9 +216,11 @@ void watch_memory_hooks(front_calls_t *hooks)
   X(memory_lock_to_pool)
   X(memory_unlock)
   X(svm_attributes_set)
-  X(memory_copy)
-  X(memory_fill)
 #undef X
+  if (!front.watched)
+    return;
+  hooks->memory_copy = memory_copy;
+  hooks->memory_fill = memory_fill;
 }
 
 void watch_memory_forget(void)

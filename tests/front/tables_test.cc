@@ -109,6 +109,7 @@ std::map<std::string, size_t> HeadersOffsets()
           OF_AMD(amd_signal_create, signal_create),
           OF_AMD(intercept_create, queue_intercept_create),
           OF_AMD(intercept_register, queue_intercept_register),
+          OF_AMD(register_event_handler, register_system_event_handler),
           OF_AMD(queue_set_priority, queue_set_priority),
           OF_AMD(cu_get_mask, queue_cu_get_mask)};
 }

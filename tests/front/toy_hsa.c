@@ -403,6 +403,12 @@ static uint64_t load_read(const hsa_queue_t *of)
   return __atomic_load_n(&whole->read_dispatch_id, __ATOMIC_ACQUIRE);
 }
 
+static uint64_t load_write(const hsa_queue_t *of)
+{
+  const amd_queue_t *whole = (const amd_queue_t *)(const void *)of;
+  return __atomic_load_n(&whole->write_dispatch_id, __ATOMIC_ACQUIRE);
+}
+
 static void store_write(const hsa_queue_t *of, uint64_t value)
 {
   amd_queue_t *whole = (amd_queue_t *)(uintptr_t)of;
@@ -458,10 +464,11 @@ static void fill_core(void)
       {32, (void *)system_get_info},  {56, (void *)iterate_agents},    {64, (void *)agent_get_info},
       {72, (void *)queue_create},     {80, (void *)soft_queue_create}, {88, (void *)queue_destroy},
       {96, (void *)queue_inactivate}, {104, (void *)load_read},        {112, (void *)load_read},
-      {136, (void *)store_write},     {144, (void *)store_write},      {296, (void *)memory_copy},
-      {312, (void *)signal_create},   {320, (void *)signal_destroy},   {328, (void *)signal_load},
-      {336, (void *)signal_load},     {344, (void *)signal_store},     {352, (void *)signal_store},
-      {832, (void *)signal_store},    {840, (void *)signal_store}};
+      {120, (void *)load_write},      {128, (void *)load_write},       {136, (void *)store_write},
+      {144, (void *)store_write},     {296, (void *)memory_copy},      {312, (void *)signal_create},
+      {320, (void *)signal_destroy},  {328, (void *)signal_load},      {336, (void *)signal_load},
+      {344, (void *)signal_store},    {352, (void *)signal_store},     {832, (void *)signal_store},
+      {840, (void *)signal_store}};
   for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); ++i)
     put(core, entries[i].at, entries[i].function);
 }

@@ -49,10 +49,12 @@ TEST(Exec, LooksBeforeItStarts)
        "conflicts with RAWHAL_LIMIT_REGION='/other'"},
       {{"--tenant", "a"}, {"RAWHAL_TENANT=b"}, "'a' conflicts with RAWHAL_TENANT='b'"},
       {{"--guard", "end"}, {}, "--guard: expected off, warn, report or refuse, got 'end'"},
+      {{"--faults", "loud"}, {}, "--faults: expected off, text or json, got 'loud'"},
       {{"--check=loud"}, {}, "--check: expected off, warn, report or refuse, got 'loud'"},
       {{}, {"RAWHAL_GPU_SHAR=30%"}, "the nearest is RAWHAL_GPU_SHARE"},
       {{}, {"RAWHAL_GPU_SHARE_1=30"}, "RAWHAL_GPU_SHARE_1: "},
       {{}, {"RAWHAL_CHECK=loud"}, "RAWHAL_CHECK: expected off, warn, report or refuse, got 'loud'"},
+      {{}, {"RAWHAL_FAULTS=loud"}, "RAWHAL_FAULTS: expected off, text or json, got 'loud'"},
       {{}, {"RAWHAL_CU_MASK=1"}, "RAWHAL_CU_MASK: ", 3},
       {{}, {"RAWHAL_RECORD_BUFFERS=1"}, "RAWHAL_RECORD must be set"},
       {{}, {"RAWHAL_DEVICE=abacus"}, "RAWHAL_DEVICE: expected softgpu or hsa, got 'abacus'"},
@@ -71,6 +73,17 @@ TEST(Exec, LooksBeforeItStarts)
                       "/bin/sh", "-c", std::string("test $RAWHAL_CHECK = ") + mode})
                      .status)
         << mode;
+  const std::vector<std::string> is = {"--", "/bin/sh", "-c", "test \"$RAWHAL_FAULTS\" = $0"};
+  const auto gets = [&](const char *form, std::vector<std::string> words,
+                        const std::vector<std::string> &environment = {}) {
+    words.insert(words.begin(), {tool, "exec"});
+    words.insert(words.end(), is.begin(), is.end());
+    words.push_back(form);
+    return run(words, environment).status == 0;
+  };
+  EXPECT_TRUE(gets("text", {}));
+  EXPECT_TRUE(gets("off", {}, {"RAWHAL_FAULTS=off"}));
+  EXPECT_TRUE(gets("json", {"--faults", "json"}, {"RAWHAL_FAULTS=off"}));
   EXPECT_EQ(1u, lines(run({tool, "exec", "--policy", file, "--", "/bin/true"}).err));
   EXPECT_EQ("x", slurp(file));
 }

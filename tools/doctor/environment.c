@@ -43,6 +43,7 @@ static const struct variable {
     {"LD_PRELOAD", VALUE_ANY, "every program loads these libraries before all others"},
     {"RAWHAL_CACHE", VALUE_ANY, "the folder for indexes of kernel libraries"},
     {"RAWHAL_CHECK", VALUE_ANY, "the front checks dispatches"},
+    {"RAWHAL_FAULTS", VALUE_ANY, "the front says why queues fail"},
     {"RAWHAL_CU_MASK", VALUE_ANY, "kernels run on these compute units only"},
     {"RAWHAL_DEVICE", VALUE_ANY, "the kind of device, unless a program chooses one"},
     {"RAWHAL_FRONT_LIBRARY", VALUE_FILE, "the front of rawhal exec and record"},

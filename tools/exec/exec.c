@@ -107,7 +107,7 @@ static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *er
 
 /* ---- Options ---- */
 
-enum { CHECK = 1000, TRACE, BYTES, SUBSTITUTE, CACHE, POLICY, TENANT, REGION, RECORD };
+enum { CHECK = 1000, FAULTS, TRACE, BYTES, SUBSTITUTE, CACHE, POLICY, TENANT, REGION, RECORD };
 /* a limit's is its own number */
 
 typedef struct exec_request {
@@ -128,7 +128,7 @@ static option_read_fn read_guard, read_variable;
       VARIABLE("tenant", TENANT), VARIABLE("region", REGION),                                      \
       {TOOL_OPTION("guard", READ, exec_request_t, guard), .read = read_guard,                      \
        .wrong = "--guard: expected " CHECK_MODES ", got '%.40s'"},                                 \
-      VARIABLE("trace", TRACE)
+      VARIABLE("faults", FAULTS), VARIABLE("trace", TRACE)
 
 static const tool_option_t exec_options[] = {
     COMMON_OPTIONS,
@@ -156,6 +156,16 @@ static bool set_check(const char *mode, rawhal_error_t *error)
     return set_variable("RAWHAL_CHECK", mode, error);
   return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
                      "--check: expected " CHECK_MODES ", got '%.40s'", mode);
+}
+
+static bool set_faults(const char *form, rawhal_error_t *error)
+{
+  static const char *const forms[] = {"off", "text", "json"};
+  for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); ++i)
+    if (!strcmp(form, forms[i]))
+      return set_variable("RAWHAL_FAULTS", form, error);
+  return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                     "--faults: expected off, text or json, got '%.40s'", form);
 }
 
 /* The program may change its folder. */
@@ -246,6 +256,8 @@ static bool set_option(unsigned option, const char *value, rawhal_error_t *error
   switch (option) {
   case CHECK:
     return set_check(value ? value : "warn", error);
+  case FAULTS:
+    return set_faults(value, error);
   case TRACE:
     return set_output("RAWHAL_TRACE", value, error);
   case RECORD:
@@ -378,6 +390,8 @@ static int start(const char *command, int argc, char **argv, const tool_option_t
   }
   if (!option_read_all(command, options, true, &argc, &argv, &request))
     return TOOL_USAGE;
+  if (!getenv("RAWHAL_FAULTS") && !set_variable("RAWHAL_FAULTS", "text", &error))
+    return tool_usage(command, "%s", error.message);
   if (request.buffers && !set_variable("RAWHAL_RECORD_BUFFERS", "1", &error))
     return tool_usage(command, "%s", error.message);
   if (!argc)
@@ -416,6 +430,8 @@ const tool_command_t exec_command = {
             "  --check[=MODE]      check each dispatch against its kernel. MODE is off; warn\n"
             "                      (default), report each mistake once; report, every time;\n"
             "                      refuse, stop the queue instead of running the kernel\n"
+            "  --faults FORM       say why a kernel or a queue failed. FORM is text (default,\n"
+            "                      unless RAWHAL_FAULTS is set), json or off\n"
             "  --region FILE       share the limits with the other processes of the tenant\n"
             "                      that name FILE; default: each process of PROGRAM has its\n"
             "                      own limits\n"
@@ -481,7 +497,7 @@ const tool_command_t record_command = {
             "  --buffers           record what the pointers in kernargs point to, before and\n"
             "                      after each dispatch. Each queue then runs one dispatch at\n"
             "                      a time, and replay can compare the results\n"
-            "  --gpu-share, --memory, --region, --tenant, --guard, --check, --trace\n"
+            "  --gpu-share, --memory, --region, --tenant, --guard, --check, --faults, --trace\n"
             "                      as for 'rawhal exec'\n"
             "  --help              show this text\n"
             "\n"

@@ -1,0 +1,314 @@
+#include "front/faults.h"
+
+#include "front/check.h"
+#include "front/devices.h"
+#include "front/host_view.h"
+#include "front/kernargs.h"
+#include "front/proxies.h"
+#include "front/report.h"
+
+#include "base/error.h"
+#include "debug/gathered.h"
+#include "debug/report.h"
+#include "debug/runtime.h"
+#include "debug/softgpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A queue that has no proxy. Of one that is given out again and again the runtime has the first. */
+typedef struct noted {
+  void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
+  void *data;
+  const front_device_t *device;
+  hsa_queue_t *queue; /* NULL: its runtime has ended */
+  struct noted *next;
+} noted_t;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static noted_t *all_noted;
+static report_form_t form;
+static debug_softgpu_t softgpu;
+
+/* ---- What there is ---- */
+
+typedef struct scene {
+  debug_gathered_t found;
+  const front_device_t *device;                 /* NULL: not known */
+  front_kernel_t *kernels[GATHERED_DISPATCHES]; /* to be given back; so are: */
+  kernargs_t kernargs[GATHERED_DISPATCHES];
+} scene_t;
+
+static void add_dispatch(scene_t *scene, const hsa_queue_t *queue, uint64_t index,
+                         const hsa_kernel_dispatch_packet_t *packet, front_kernel_t *kernel)
+{
+  const size_t at = scene->found.count;
+  debug_dispatch_t *dispatch = gathered_packet(&scene->found, queue, index, packet);
+  scene->kernels[at] = kernel;
+  if (!kernel)
+    return;
+  kernargs_take(&scene->kernargs[at], kernel, packet);
+  dispatch->kernel = kernel->facts->name;
+  dispatch->layout = kernel->layout;
+  dispatch->kernargs = scene->kernargs[at].bytes;
+  scene->found.descriptors[at] = kernel->facts->descriptor;
+}
+
+/* What has ended is left out: the program may have written other kernargs over its own. */
+static void add_queue(scene_t *scene, const hsa_queue_t *queue, const uint64_t *failed)
+{
+  const debug_packets_t packets = {queue, front.hsa.load_read_relaxed(queue),
+                                   front.hsa.load_write_relaxed(queue), failed, host_copy};
+  hsa_kernel_dispatch_packet_t packet;
+  uint64_t next = packets_first(&packets);
+  while (scene->found.count < GATHERED_DISPATCHES && packets_next(&packets, &next, &packet)) {
+    front_kernel_t *kernel = objects_kernel(packet.kernel_object, NULL);
+    if (kernel || (failed && next - 1 == *failed))
+      add_dispatch(scene, queue, next - 1, &packet, kernel);
+  }
+}
+
+static void add_range(scene_t *scene, const range_t *range)
+{
+  gathered_memory(&scene->found, &(debug_allocation_t){
+                                     .base = range->base,
+                                     .size = range->size,
+                                     .number = range->number,
+                                     .made_at = range->made_at,
+                                     .freed_at = range->freed_at,
+                                     .owner = range->owner,
+                                     .reachable = scene->device && !range->freed_at &&
+                                                  check_given(scene->device, range, range->base)});
+}
+
+/* What only the runtime knows of: no hook has seen it. */
+static void add_unseen(void *context, uint64_t address)
+{
+  range_t range;
+  scene_t *scene = context;
+  if (host_view_find(address, &range) && !range.number && !gathered_has(&scene->found, range.base))
+    add_range(scene, &range);
+}
+
+static void add_memory(scene_t *scene, const rawhal_fault_t *fault)
+{
+  enum { UNSEEN = GATHERED_DISPATCHES * GATHERED_WORDS + 1 };
+  const size_t room = ranges_list(NULL, 0);
+  range_t *listed = malloc(room * sizeof(*listed) + 1);
+  scene->found.memory = malloc((room + UNSEEN) * sizeof(*scene->found.memory));
+  scene->found.memory_room = scene->found.memory ? room + UNSEEN : 0;
+  const size_t count = listed ? ranges_list(listed, room) : 0;
+  for (size_t i = 0; i < count && i < room; ++i)
+    add_range(scene, &listed[i]);
+  free(listed);
+  if (fault->known & RAWHAL_FAULT_KNOWS_ADDRESS)
+    add_unseen(scene, fault->address);
+  gathered_words(&scene->found, add_unseen, scene);
+}
+
+static bool read_memory(void *context, uint64_t address, void *to, size_t size)
+{
+  (void)context;
+  return host_read(address, to, size);
+}
+
+/* ---- Telling ---- */
+
+static void put_text(const rawhal_fault_t *fault)
+{
+  static char text[32 << 10]; /* with `lock`, and more than a report takes */
+  pthread_mutex_lock(&lock);
+  const bool lines = form == REPORT_TEXT;
+  size_t size = (size_t)snprintf(text, sizeof(text), "%s", lines ? "rawhal: " : "");
+  size += report_into(fault, form, text + size, sizeof(text) - size - 1);
+  size += (size_t)snprintf(text + size, sizeof(text) - size, "%s", lines ? "" : "\n");
+  front_report_text(text, size);
+  pthread_mutex_unlock(&lock);
+}
+
+static void tell(scene_t *scene, rawhal_fault_t *fault)
+{
+  add_memory(scene, fault);
+  gathered_explain(&scene->found, read_memory, fault);
+  put_text(fault);
+  for (size_t i = 0; i < scene->found.count; ++i) {
+    kernargs_give_back(&scene->kernargs[i]);
+    objects_release(scene->kernels[i]);
+  }
+  free(scene->found.memory);
+  free(scene);
+}
+
+static scene_t *scene_of(const front_device_t *device)
+{
+  scene_t *scene = front.faults && !front_orphaned() ? calloc(1, sizeof(*scene)) : NULL;
+  if (!scene)
+    return NULL;
+  scene->device = device;
+  scene->found.device = device ? device->agent.handle : 0;
+  return scene;
+}
+
+void faults_tell(const front_device_t *device, const hsa_queue_t *queue, hsa_status_t status)
+{
+  scene_t *scene = scene_of(device);
+  if (!scene)
+    return;
+  rawhal_fault_t fault = {.size = sizeof(fault),
+                          .kind = debug_kind_of_status((int32_t)status),
+                          .hsa_status = (int32_t)status,
+                          .queue_id = queue->id};
+  const bool told = debug_softgpu_fault(&softgpu, queue, &fault);
+  add_queue(scene, queue, told ? &fault.packet : NULL);
+  if (scene->found.count == 1)
+    fault.known |= RAWHAL_FAULT_KNOWS_DISPATCH;
+  tell(scene, &fault);
+}
+
+/* ---- Queues without a proxy ---- */
+
+static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
+{
+  const noted_t own = *(const noted_t *)data; /* the program may destroy the queue */
+  faults_tell(own.device, source, status);
+  if (own.callback)
+    own.callback(status, source, own.data);
+}
+
+static void note(noted_t *noted)
+{
+  pthread_mutex_lock(&lock);
+  noted->next = all_noted;
+  all_noted = noted;
+  pthread_mutex_unlock(&lock);
+}
+
+static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                 void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                                 uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **queue)
+{
+  const front_device_t *limited = device_of_agent(agent);
+  noted_t *noted = limited && limited->timed ? NULL : malloc(sizeof(*noted));
+  if (!noted || front_orphaned()) {
+    free(noted); /* a proxy tells by itself; without memory nobody does */
+    return front.inner.queue_create(agent, size, type, callback, data, private_bytes, group_bytes,
+                                    queue);
+  }
+  *noted = (noted_t){callback, data, device_known(agent), NULL, NULL};
+  const hsa_status_t result = front.inner.queue_create(agent, size, type, on_error, noted,
+                                                       private_bytes, group_bytes, queue);
+  if (result != HSA_STATUS_SUCCESS) {
+    free(noted);
+    return result;
+  }
+  noted->queue = *queue;
+  note(noted);
+  return result;
+}
+
+/* The latest of that queue. */
+static noted_t *forget(const hsa_queue_t *queue)
+{
+  pthread_mutex_lock(&lock);
+  noted_t **at = &all_noted;
+  while (*at && (*at)->queue != queue)
+    at = &(*at)->next;
+  noted_t *noted = *at;
+  if (noted)
+    *at = noted->next;
+  pthread_mutex_unlock(&lock);
+  return noted;
+}
+
+static hsa_status_t queue_destroy(hsa_queue_t *queue)
+{
+  noted_t *noted = queue && !front_orphaned() ? forget(queue) : NULL;
+  const hsa_status_t result = front.inner.queue_destroy(queue);
+  if (noted && result != HSA_STATUS_SUCCESS)
+    note(noted);
+  else
+    free(noted);
+  return result;
+}
+
+void faults_hooks(front_calls_t *hooks)
+{
+  hooks->queue_create = queue_create;
+  hooks->queue_destroy = queue_destroy;
+}
+
+/* ---- What hardware tells: an address and a device ---- */
+
+static scene_t *visited_for; /* with `lock` */
+
+static void visit(proxy_t *proxy, proxy_notice_t *notice)
+{
+  (void)notice;
+  if (proxy->device == visited_for->device)
+    add_queue(visited_for, proxy->real, NULL);
+}
+
+/* Of several handlers the runtime calls each, and goes on as if there were none when none of them
+ * says that it has dealt with it; this one never does. */
+static hsa_status_t on_event(const hsa_amd_event_t *event, void *data)
+{
+  (void)data;
+  const hsa_amd_gpu_memory_fault_info_t *told = &event->memory_fault;
+  scene_t *scene = event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT
+                       ? scene_of(device_known(told->agent))
+                       : NULL;
+  if (!scene)
+    return HSA_STATUS_ERROR;
+  pthread_mutex_lock(&lock);
+  for (const noted_t *noted = all_noted; noted; noted = noted->next)
+    if (noted->queue && noted->device == scene->device)
+      add_queue(scene, noted->queue, NULL);
+  visited_for = scene;
+  proxies_each(visit);
+  pthread_mutex_unlock(&lock);
+  rawhal_fault_t fault = {.size = sizeof(fault),
+                          .kind = debug_kind_of_reasons(told->fault_reason_mask),
+                          .known = RAWHAL_FAULT_KNOWS_ADDRESS,
+                          .address = told->virtual_address};
+  tell(scene, &fault);
+  return HSA_STATUS_ERROR;
+}
+
+/* ---- Coming and going ---- */
+
+rawhal_status_t faults_open(rawhal_error_t *error)
+{
+  const char *named = getenv("RAWHAL_FAULTS"); /* of whoever started it: it names no file */
+  named = named ? named : "";
+  const bool json = strcmp(named, "json") == 0;
+  front.faults = json || strcmp(named, "text") == 0;
+  form = json ? REPORT_JSON : REPORT_TEXT;
+  if (front.faults || !*named || strcmp(named, "off") == 0)
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "RAWHAL_FAULTS: expected off, text or json, got '%.40s'", named);
+}
+
+void faults_begin(void)
+{
+  if (!front.faults)
+    return;
+  debug_softgpu_find_loaded(&softgpu);
+  (void)front.hsa.register_event_handler(on_event, NULL);
+}
+
+void faults_close(void)
+{
+  pthread_mutex_lock(&lock);
+  for (noted_t *noted = all_noted; noted; noted = noted->next)
+    noted->queue = NULL; /* its thread may still be there, and so this stays */
+  pthread_mutex_unlock(&lock);
+  front.faults = false;
+}
+
+void faults_abandon(void)
+{
+  (void)pthread_mutex_init(&lock, NULL);
+  all_noted = NULL;
+}

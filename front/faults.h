@@ -1,0 +1,27 @@
+/* What a queue of the program's was doing when it failed, and why: its dispatches, what they point
+ * to, and the likely causes, to where the front's other messages go.
+ *
+ *     RAWHAL_FAULTS  off; text: some lines for people; json: one line, docs/fault.schema.json
+ *
+ * Nothing is noted when something is launched. Rings, kernargs and other memory are read when a
+ * queue has failed, by ways that fail where nothing is. The program is told afterwards, of what and
+ * as it would be without.
+ *
+ * Thread-safety: everything may be called from any thread. */
+#ifndef RAWHAL_FRONT_FAULTS_H
+#define RAWHAL_FRONT_FAULTS_H
+
+#include "front/front.h"
+
+/* Reads the environment and sets front.faults. INVALID_ARGUMENT. */
+RAWHAL_CHECKED rawhal_status_t faults_open(rawhal_error_t *error);
+void faults_hooks(front_calls_t *hooks);
+/* When the hooks are there. */
+void faults_begin(void);
+void faults_close(void);
+void faults_abandon(void);
+/* The runtime says that the device's queue has failed. Nothing without front.faults. `device` may
+ * be NULL. */
+void faults_tell(const front_device_t *device, const hsa_queue_t *queue, hsa_status_t status);
+
+#endif

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Why kernels of programs fail that were never changed: faults.py RUNNER RAWHAL PROGRAM EVENT OBJECT"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+runner, rawhal, program, event, code_object = sys.argv[1:]
+# What is done: what failed, the likeliest cause, whose argument's index, and what follows "kernel " of its name.
+CATALOGUE = {
+    "past_the_end": ("memory access fault", "out of bounds", 0, "store_at"),
+    "before_the_start": ("memory access fault", "out of bounds", 0, "store_at"),
+    "freed": ("memory access fault", "freed memory", 0, "fill"),
+    "null": ("memory access fault", "null pointer", 0, "fill"),
+    "null_and_offset": ("memory access fault", "null pointer", 0, "store_at"),
+    "nowhere": ("memory access fault", "pointer to no memory", 0, "fill"),
+    "neighbour": ("access to memory that the device was not given", "no access", 0, "fill"),
+    "in_structure": ("memory access fault", "freed memory", 0, "fill_box"),
+    "in_memory": ("memory access fault", "freed memory", 0, "fill_table"),
+    "swapped": ("memory access fault", "wrong arguments", 0, "fill_some"),
+    "swapped_buffers": ("memory access fault", "wrong arguments", 0, "widen"),
+    "grid": ("memory access fault", "grid larger than the buffers", 0, "fill"),
+    "misaligned": ("misaligned access", "misaligned argument", 0, "atomic_at"),
+    "scratch": ("access beyond the private segment", "private segment", None, "scratch_at"),
+    "lds": ("LDS fault", "LDS", None, "lds_at"),
+    "trap": ("trap", "aborted by the kernel", None, "give_up"),
+    "instruction": ("illegal instruction", "illegal instruction", None, "not_code"),
+    "endless": ("time limit exceeded", "never ends", None, "wait_for"),
+    "barrier": ("time limit exceeded", "never ends", None, "half_barrier"),
+}
+ENVIRONMENT = {**os.environ, "SOFTGPU_GPUS": "2", "SOFTGPU_CHECK_LDS": "refuse"}
+ENDLESS = {"SOFTGPU_TIMEOUT_MS": "100"}
+BEHIND_A_PROXY = ("in_structure", "grid", "trap")
+
+
+def run(name, *options, command=None, **variables):
+    """What the front said, what the program did, and its status."""
+    with tempfile.TemporaryDirectory() as scratch:
+        report = os.path.join(scratch, "report")
+        done = subprocess.run([runner, rawhal, "exec", *options, "--", *(command or (program, name))], capture_output=True, text=True,
+                              timeout=120, env={**ENVIRONMENT, "RAWHAL_FRONT_REPORT": report, **variables})
+        said = open(report).read() if os.path.exists(report) else ""
+    return said, done.stdout + done.stderr, done.returncode
+
+
+def causes_of(said):
+    lines = [line for line in said.split("\n") if line.startswith("{")]
+    assert len(lines) == 1, said
+    fault = json.loads(lines[0])
+    assert fault["causes"], fault
+    return fault, fault["causes"][0]
+
+
+def check_cause(name, *options):
+    kind, cause, argument, kernel = CATALOGUE[name]
+    limit = ENDLESS if cause == "never ends" else {}
+    said, out, status = run(name, "--faults", "json", *options, **limit)
+    assert status == -signal.SIGABRT, (name, status, out, said)  # HIP's handler, after ours
+    fault, first = causes_of(said)
+    assert (fault["kind"], first["kind"], first["argument"]) == (kind, cause, argument), (name, json.dumps(fault, indent=1))
+    assert re.match(rf"_Z\d+{kernel}", fault["kernel"]), (name, fault)
+    return fault
+
+
+for name in CATALOGUE:
+    fault = check_cause(name, *(("--gpu-share", "90%", "--check") if name in BEHIND_A_PROXY else ()))
+    if name == "past_the_end":
+        assert fault["causes"][0]["offset"] == 4096 and fault["causes"][0]["allocation_bytes"] == 4096, fault
+    if name.startswith("in_"):
+        assert fault["causes"][0]["levels"] == 1 and fault["causes"][0]["freed_ns"], fault
+
+# Where an address is all that is known: the argument of what runs that leads nearest to it. The program's handler is
+# called afterwards, and the runtime ends the program where there is none.
+for options in ((), ("--gpu-share", "90%")):
+    said, out, status = run("", "--faults", "json", *options, command=(event, code_object, "handled"))
+    assert (out.startswith("event 0\ndone\n"), status) == (True, 0), (out, status)
+    fault, first = causes_of(said)
+    assert fault["packet"] is None and fault["status"] is None and fault["bytes"] == 0, fault
+    assert (first["kind"], first["argument_name"], first["offset"], first["packet"]) == (
+        "out of bounds", "flag", 1 << 20, 0), fault
+said, out, status = run("", command=(event, code_object, "unhandled"))
+assert status == -signal.SIGABRT and "Memory access fault by GPU node-1" in out, (out, status)
+assert re.search(r"causes\n  1\. +\d+ %  out of bounds: kernel 'wait_for' of packet 0: just past the end of argument 0 'flag'", said), said
+
+# For people, which is the default, where nothing else is asked for; and off.
+GOLDEN = re.compile(r"""rawhal: memory access fault in kernel '_Z8store_atPjlj'
+  dispatch .*packet \d+ of queue \d+
+  runtime      status 0x[0-9a-f]+
+  access       (?:write|access) of 4 bytes at 0x[0-9a-f]+
+  work-item    lane 0 of wave 0 of work-group 0,0,0(; lanes 0x1, 1 in all)?
+  instruction  pc 0x[0-9a-f]+ \(entry\+\d+\): 0x[0-9a-f]{8} 0x[0-9a-f]{8}, 0x[0-9a-f]+ in the code object
+  device       .*
+causes
+  1\. +\d+ %  out of bounds: one element past the end of argument 0.* \(4096 bytes, offset 4096\)
+(  \d\. .*\n)*""")
+said, out, status = run("past_the_end")
+assert GOLDEN.fullmatch(said) and status == -signal.SIGABRT, (said, out)
+assert run("past_the_end", "--faults", "off")[0] == ""
+assert run("right") == ("", "done\n", 0)
