@@ -29,6 +29,17 @@ static rawhal_bytes_t image_of(const rawhal_queue_t *queue, const rawhal_device_
   return (rawhal_bytes_t){kernargs, size};
 }
 
+bool scene_packet(const rawhal_queue_t *queue, uint64_t index, void *packet)
+{
+  const void *slot = packet_slot(queue, index);
+  const uint32_t header = __atomic_load_n((const uint32_t *)slot, __ATOMIC_ACQUIRE);
+  if ((header & 0xff) == HSA_PACKET_TYPE_INVALID &&
+      index >= queue->device->hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue))
+    return false;
+  memcpy(packet, slot, PACKET_BYTES);
+  return true;
+}
+
 /* Adds the dispatch of a packet; not when that is none, or its kernel may be unloaded. */
 static void add_packet(scene_t *scene, const queue_slot_t *slot, uint64_t ticket, uint32_t index,
                        bool runs)
@@ -40,8 +51,7 @@ static void add_packet(scene_t *scene, const queue_slot_t *slot, uint64_t ticket
       (!runs && !queue->device->witness->code_has(kernel)))
     return;
   hsa_kernel_dispatch_packet_t packet;
-  memcpy(&packet, packet_slot(queue, at), sizeof(packet));
-  if (packet.kernel_object != kernel->info.kernel_object)
+  if (!scene_packet(queue, at, &packet) || packet.kernel_object != kernel->info.kernel_object)
     return;
   scene->kernels[scene->count] = kernel;
   scene->dispatches[scene->count++] = (debug_dispatch_t){

@@ -10,4 +10,8 @@
  * drain_lock, and code_hold() where that succeeded, as `code` says. */
 void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code);
 
+/* Copies a packet in flight, PACKET_BYTES. False: it is being written. A ticket is published before
+ * its packets and images are, which the header, or the device's reading, then tells. */
+bool scene_packet(const rawhal_queue_t *queue, uint64_t index, void *packet);
+
 #endif
