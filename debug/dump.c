@@ -218,7 +218,8 @@ static bool add_all(dump_t *dump, const ucontext_t *here)
                                        .threads = &dump->thread,
                                        .thread_count = 1};
   add_code(dump);
-  add_queue(dump);
+  if (dump->scene->hsa_queue)
+    add_queue(dump);
   if (dump->all.queue_count && dump->scene->softgpu && dump->scene->softgpu->waves)
     (void)dump->scene->softgpu->waves(dump->scene->hsa_queue, add_wave, dump);
   add_allocations(dump);

@@ -38,7 +38,7 @@ typedef struct dump_scene {
   const debug_scene_t *around;
   const debug_softgpu_t *softgpu; /* NULL: no waves */
   const core_agent_t *agent;
-  const void *hsa_queue; /* hsa_queue_t, the beginning of an amd_queue_t */
+  const void *hsa_queue; /* hsa_queue_t, the beginning of an amd_queue_t; NULL: not known */
   void *context;
   /* The index-th; false: there are no more. */
   bool (*code)(void *context, size_t index, dump_code_t *code);

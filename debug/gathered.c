@@ -79,11 +79,10 @@ static bool allocation(void *context, size_t index, debug_allocation_t *told)
   return true;
 }
 
-void gathered_explain(debug_gathered_t *gathered,
-                      bool (*read)(void *context, uint64_t address, void *to, size_t size),
-                      rawhal_fault_t *fault)
+debug_scene_t gathered_scene(debug_gathered_t *gathered,
+                             bool (*read)(void *context, uint64_t address, void *to, size_t size))
 {
-  const debug_scene_t around = {
+  return (debug_scene_t){
       .now = clock_now(),
       .dispatches = gathered->dispatches,
       .dispatch_count = gathered->count,
@@ -92,6 +91,13 @@ void gathered_explain(debug_gathered_t *gathered,
       .allocation = allocation,
       .read = read,
   };
+}
+
+void gathered_explain(debug_gathered_t *gathered,
+                      bool (*read)(void *context, uint64_t address, void *to, size_t size),
+                      rawhal_fault_t *fault)
+{
+  const debug_scene_t around = gathered_scene(gathered, read);
   if (!gathered->count)
     fault->known &= ~(uint32_t)RAWHAL_FAULT_KNOWS_DISPATCH;
   if (fault->known & RAWHAL_FAULT_KNOWS_DISPATCH)

@@ -27,6 +27,9 @@ bool gathered_has(const debug_gathered_t *gathered, uint64_t base);
 /* Calls with each of the first words of the dispatches' kernargs: any may be a pointer. */
 void gathered_words(const debug_gathered_t *gathered, void (*visit)(void *context, uint64_t word),
                     void *context);
+/* What is known, for cause.h and dump.h: it refers to `gathered`. */
+debug_scene_t gathered_scene(debug_gathered_t *gathered,
+                             bool (*read)(void *context, uint64_t address, void *to, size_t size));
 /* Completes a fault of which `kind`, and what the device has told, stand: with KNOWS_DISPATCH
  * the first dispatch, which must be the one that failed, and the causes. */
 void gathered_explain(debug_gathered_t *gathered,

@@ -8,6 +8,8 @@
 #include "front/report.h"
 
 #include "base/error.h"
+#include "debug/agent.h"
+#include "debug/dump.h"
 #include "debug/gathered.h"
 #include "debug/report.h"
 #include "debug/runtime.h"
@@ -30,10 +32,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static noted_t *all_noted;
 static report_form_t form;
 static debug_softgpu_t softgpu;
+static dump_settings_t cores;
 
 /* ---- What there is ---- */
 
 typedef struct scene {
+  const hsa_queue_t *queue; /* that has failed; NULL: not known */
   debug_gathered_t found;
   const front_device_t *device;                 /* NULL: not known */
   front_kernel_t *kernels[GATHERED_DISPATCHES]; /* to be given back; so are: */
@@ -127,11 +131,54 @@ static void put_text(const rawhal_fault_t *fault)
   pthread_mutex_unlock(&lock);
 }
 
+/* The code of each kernel of the scene, once. */
+static bool code_at(void *context, size_t index, dump_code_t *code)
+{
+  const scene_t *scene = context;
+  for (size_t i = 0; i < scene->found.count; ++i) {
+    object_loaded_t loaded;
+    bool is_first = scene->kernels[i] != NULL;
+    for (size_t j = 0; j < i && is_first; ++j)
+      is_first = !scene->kernels[j] || scene->kernels[j]->object != scene->kernels[i]->object;
+    if (!is_first || !objects_loaded(scene->found.dispatches[i].kernel_object, &loaded) ||
+        index-- != 0)
+      continue;
+    *code = (dump_code_t){.address = loaded.base,
+                          .size = loaded.size,
+                          .delta = loaded.delta,
+                          .object = object_bytes(scene->kernels[i]->object)};
+    return true;
+  }
+  return false;
+}
+
+static void dump(scene_t *scene, const rawhal_fault_t *fault)
+{
+  char name[64] = "", said[CORE_PATH_BYTES + 128];
+  const hsa_agent_t handle = {scene->found.device};
+  if (!scene->device)
+    return;
+  (void)front.hsa.agent_get_info(handle, HSA_AGENT_INFO_NAME, name);
+  const core_agent_t agent = debug_agent(front.hsa.agent_get_info, handle,
+                                         (uint32_t)(scene->device - front.devices), name);
+  const debug_scene_t around = gathered_scene(&scene->found, read_memory);
+  const dump_scene_t all = {.fault = fault,
+                            .around = &around,
+                            .softgpu = &softgpu,
+                            .agent = &agent,
+                            .hsa_queue = scene->queue,
+                            .context = scene,
+                            .code = code_at};
+  if (dump_write(&cores, &all, said, sizeof(said)))
+    front_report("%s", said);
+}
+
 static void tell(scene_t *scene, rawhal_fault_t *fault)
 {
   add_memory(scene, fault);
   gathered_explain(&scene->found, read_memory, fault);
   put_text(fault);
+  dump(scene, fault);
   for (size_t i = 0; i < scene->found.count; ++i) {
     kernargs_give_back(&scene->kernargs[i]);
     objects_release(scene->kernels[i]);
@@ -159,6 +206,7 @@ void faults_tell(const front_device_t *device, const hsa_queue_t *queue, hsa_sta
                           .kind = debug_kind_of_status((int32_t)status),
                           .hsa_status = (int32_t)status,
                           .queue_id = queue->id};
+  scene->queue = queue;
   const bool told = debug_softgpu_fault(&softgpu, queue, &fault);
   add_queue(scene, queue, told ? &fault.packet : NULL);
   if (scene->found.count == 1)
@@ -284,6 +332,9 @@ rawhal_status_t faults_open(rawhal_error_t *error)
   const bool json = strcmp(named, "json") == 0;
   front.faults = json || strcmp(named, "text") == 0;
   form = json ? REPORT_JSON : REPORT_TEXT;
+  rawhal_status_t status = dump_settings_read(&cores, error);
+  if (status != RAWHAL_OK)
+    return status;
   if (front.faults || !*named || strcmp(named, "off") == 0)
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,

@@ -1,65 +1,17 @@
 #include "hal/dump.h"
 
-#include "hal/device_facts.h"
 #include "hal/executable.h"
 #include "hal/log.h"
 #include "hal/runtime.h"
 
+#include "debug/agent.h"
 #include "debug/dump.h"
-
-#include <stdio.h>
 
 static dump_settings_t settings;
 
 rawhal_status_t dump_open(rawhal_error_t *error)
 {
   return dump_settings_read(&settings, error);
-}
-
-/* ---- The device ---- */
-
-static uint32_t info(const rawhal_device_t *device, uint32_t attribute, uint32_t otherwise)
-{
-  uint32_t value = 0;
-  const hsa_status_t result = device->runtime->hsa.hsa_agent_get_info(
-      device->queue.agent, (hsa_agent_info_t)attribute, &value);
-  return result == HSA_STATUS_SUCCESS && value ? value : otherwise;
-}
-
-/* "gfx90a" as 90010: the last two digits are hexadecimal. 0: it is none. */
-static uint32_t version_of(const char *processor)
-{
-  unsigned major, minor, stepping;
-  const size_t length = strlen(processor);
-  if (length < 6 || length > 7 ||
-      sscanf(processor + length - 2, "%1x%1x", &minor, &stepping) != 2 ||
-      sscanf(processor, length == 6 ? "gfx%1u" : "gfx%2u", &major) != 1)
-    return 0;
-  return major * 10000 + minor * 100 + stepping;
-}
-
-static core_agent_t agent_of(const rawhal_device_t *device)
-{
-  enum { AMD = 0x1002, SIMDS = 4 };
-  const uint32_t engines = info(device, HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES, 1),
-                 arrays = info(device, HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE, 1),
-                 simds = info(device, HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU, SIMDS),
-                 waves = info(device, HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU, 8 * SIMDS);
-  return (core_agent_t){
-      .gfx_target_version = version_of(device->info.target.processor),
-      .gpu_id = 1 + (uint32_t)(device - device->runtime->devices),
-      .location = info(device, HSA_AMD_AGENT_INFO_BDFID, 0),
-      .vendor = AMD,
-      .device = info(device, HSA_AMD_AGENT_INFO_CHIP_ID, 0),
-      .subsystem_vendor = AMD,
-      .simds = device->info.compute_units * simds,
-      .waves_per_simd = waves / simds ? waves / simds : 1,
-      .arrays = engines * arrays,
-      .arrays_per_engine = arrays,
-      .xccs = device->queue.units.dies ? device->queue.units.dies : 1,
-      .memory_base = 4096,
-      .memory_limit = UINT64_C(0x7fffffffffff),
-  };
 }
 
 /* ---- Code ---- */
@@ -98,7 +50,9 @@ void dump_death(const queue_device_t *queue_device, const void *hsa_queue,
 {
   const rawhal_device_t *device =
       (const void *)((const char *)queue_device - offsetof(rawhal_device_t, queue));
-  const core_agent_t agent = agent_of(device);
+  const core_agent_t agent =
+      debug_agent(device->runtime->hsa.hsa_agent_get_info, device->queue.agent,
+                  (uint32_t)(device - device->runtime->devices), device->info.target.processor);
   const dump_scene_t scene = {
       .fault = fault,
       .around = around,

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -99,4 +100,17 @@ causes
 said, out, status = run("past_the_end")
 assert GOLDEN.fullmatch(said) and status == -signal.SIGABRT, (said, out)
 assert run("past_the_end", "--faults", "off")[0] == ""
+
+# A core file of it, for debuggers and for rawhal core.
+resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+with tempfile.TemporaryDirectory() as folder:
+    for name, *options in (("past_the_end",), ("grid", "--gpu-share", "90%")):
+        core = os.path.join(folder, name)
+        said, out, status = run(name, *options, RAWHAL_CORE=core, RAWHAL_CORE_PER_HOUR="0")
+        assert f"core file {core}: " in said, said
+        shown = json.loads(subprocess.run([rawhal, "core", "show", "--json", core], capture_output=True, check=True).stdout)
+        assert shown["fault"]["causes"] and len(shown["objects"]) == 1, shown
+        assert [wave["stopped"] for wave in shown["waves"] if wave["pc"] == shown["fault"]["pc"]], shown["waves"]
+    assert run("past_the_end", "--faults", "off", RAWHAL_CORE=os.path.join(folder, "none"))[0] == ""
+    assert sorted(name for name in os.listdir(folder) if name[0] != ".") == ["grid", "past_the_end"]
 assert run("right") == ("", "done\n", 0)
