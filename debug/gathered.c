@@ -1,26 +1,17 @@
 #include "debug/gathered.h"
 
-#include "base/clock.h"
-#include "base/error.h"
+#include "debug/dispatch.h"
 
-#include <stdio.h>
+#include "base/clock.h"
+
 #include <string.h>
 
 debug_dispatch_t *gathered_packet(debug_gathered_t *gathered, const hsa_queue_t *queue,
                                   uint64_t index, const hsa_kernel_dispatch_packet_t *packet)
 {
   debug_dispatch_t *dispatch = &gathered->dispatches[gathered->count++];
-  *dispatch = (debug_dispatch_t){
-      .queue_id = queue->id,
-      .packet = index,
-      .kernarg_address = (uint64_t)(uintptr_t)packet->kernarg_address,
-      .grid = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
-      .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
-      .group_bytes = packet->group_segment_size,
-      .private_bytes = packet->private_segment_size,
-      .kernel_object = packet->kernel_object,
-      .running = true,
-  };
+  *dispatch = dispatch_of_packet(queue->id, index, packet);
+  dispatch->running = true;
   return dispatch;
 }
 
@@ -53,23 +44,6 @@ void gathered_words(const debug_gathered_t *gathered, void (*visit)(void *contex
 
 /* ---- Why ---- */
 
-static void name_dispatch(const debug_gathered_t *gathered, rawhal_fault_t *fault)
-{
-  const debug_dispatch_t *failed = gathered->dispatches;
-  const rawhal_descriptor_t *descriptor = *gathered->descriptors;
-  fault->packet = failed->packet;
-  fault->kernel_object = failed->kernel_object;
-  if (failed->kernel.data)
-    snprintf(fault->kernel, sizeof(fault->kernel), "%.*s", RAWHAL_STRING_ARGS(failed->kernel));
-  if (!descriptor)
-    return;
-  fault->entry = failed->kernel_object + (descriptor->entry - descriptor->address);
-  if (!(fault->known & RAWHAL_FAULT_KNOWS_PC))
-    return;
-  fault->known |= RAWHAL_FAULT_KNOWS_OBJECT;
-  fault->object_address = descriptor->entry + (uint64_t)fault->pc_offset;
-}
-
 static bool allocation(void *context, size_t index, debug_allocation_t *told)
 {
   const debug_gathered_t *gathered = context;
@@ -101,6 +75,6 @@ void gathered_explain(debug_gathered_t *gathered,
   if (!gathered->count)
     fault->known &= ~(uint32_t)RAWHAL_FAULT_KNOWS_DISPATCH;
   if (fault->known & RAWHAL_FAULT_KNOWS_DISPATCH)
-    name_dispatch(gathered, fault);
+    dispatch_failed(gathered->dispatches, *gathered->descriptors, fault);
   cause_find(&around, fault);
 }

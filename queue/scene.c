@@ -4,9 +4,7 @@
 #include "queue/submit.h"
 #include "queue/wait.h"
 
-#include "base/error.h"
-
-#include <stdio.h>
+#include "debug/dispatch.h"
 
 enum { SCENE_DISPATCHES = 48 };
 
@@ -54,46 +52,59 @@ static void add_packet(scene_t *scene, const queue_slot_t *slot, uint64_t ticket
   if (!scene_packet(queue, at, &packet) || packet.kernel_object != kernel->info.kernel_object)
     return;
   scene->kernels[scene->count] = kernel;
-  scene->dispatches[scene->count++] = (debug_dispatch_t){
-      .queue_id = queue->hsa_queue->id,
-      .ticket = ticket,
-      .packet = at,
-      .index = index,
-      .kernel = kernel->info.kernel->name,
-      .layout = kernel->info.layout,
-      .kernargs = image_of(queue, kernel, packet.kernarg_address),
-      .kernarg_address = (uint64_t)(uintptr_t)packet.kernarg_address,
-      .grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z},
-      .workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z},
-      .group_bytes = packet.group_segment_size,
-      .private_bytes = packet.private_segment_size,
-      .kernel_object = packet.kernel_object,
-      .running = runs,
-  };
+  debug_dispatch_t *dispatch = &scene->dispatches[scene->count++];
+  *dispatch = dispatch_of_packet(queue->hsa_queue->id, at, &packet);
+  dispatch->ticket = ticket;
+  dispatch->index = index;
+  dispatch->kernel = kernel->info.kernel->name;
+  dispatch->layout = kernel->info.layout;
+  dispatch->kernargs = image_of(queue, kernel, packet.kernarg_address);
+  dispatch->running = runs;
 }
 
-static void add_ticket(scene_t *scene, uint64_t ticket, bool runs)
+/* Those of its packets whose indices are in [from, to). */
+static void add_ticket(scene_t *scene, uint64_t ticket, uint64_t from, uint64_t to, bool runs)
 {
   const queue_slot_t *slot = queue_slot(scene->queue, ticket);
   if (atomic_load_explicit(&slot->ticket, memory_order_acquire) != ticket)
     return;
+  const uint64_t first = atomic_load(&slot->packet);
   const uint32_t packets = atomic_load(&slot->packets);
-  for (uint32_t i = 0; i < packets && scene->count < SCENE_DISPATCHES; ++i)
+  uint32_t i = from > first ? from - first < packets ? (uint32_t)(from - first) : packets : 0;
+  for (; i < packets && first + i < to && scene->count < SCENE_DISPATCHES; ++i)
     add_packet(scene, slot, ticket, i, runs);
 }
 
-/* Those in flight, the oldest first. */
-static void add_running(scene_t *scene)
+static bool is_running(const queue_slot_t *slot, uint64_t ticket)
+{
+  return atomic_load(&slot->ticket) == ticket &&
+         queue_slot_value(slot) > atomic_load(&slot->target);
+}
+
+static void add_running(scene_t *scene, uint64_t from, uint64_t to)
 {
   rawhal_queue_t *queue = scene->queue;
   const uint64_t last = ring_last_ticket(&queue->ring);
   for (uint64_t ticket = ring_finished(&queue->ring) + 1;
-       ticket <= last && scene->count < SCENE_DISPATCHES; ++ticket) {
-    const queue_slot_t *slot = queue_slot(queue, ticket);
-    if (atomic_load(&slot->ticket) == ticket && queue_slot_value(slot) > atomic_load(&slot->target))
-      add_ticket(scene, ticket, true);
-  }
+       ticket <= last && scene->count < SCENE_DISPATCHES; ++ticket)
+    if (is_running(queue_slot(queue, ticket), ticket))
+      add_ticket(scene, ticket, from, to, true);
   scene->running = scene->count;
+}
+
+/* The packet that the device reads, as far as it tells: within the oldest submission that has not
+ * finished. */
+static uint64_t packet_guess(rawhal_queue_t *queue)
+{
+  const uint64_t last = ring_last_ticket(&queue->ring);
+  const uint64_t read = queue->device->hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue);
+  for (uint64_t ticket = ring_finished(&queue->ring) + 1; ticket <= last; ++ticket) {
+    const queue_slot_t *slot = queue_slot(queue, ticket);
+    if (is_running(slot, ticket))
+      return clock_clamp(read, atomic_load(&slot->packet),
+                         atomic_load(&slot->packet) + atomic_load(&slot->packets) - 1);
+  }
+  return 0;
 }
 
 /* Then those that have ended, the latest first: as long as nothing can have been written over them.
@@ -112,72 +123,8 @@ static void add_ended(scene_t *scene)
     if (blocks > queue->ring.blocks || packets > queue->ring.packets)
       return;
     if (queue_slot_value(slot) <= atomic_load(&slot->target))
-      add_ticket(scene, ticket, false);
+      add_ticket(scene, ticket, 0, UINT64_MAX, false);
   }
-}
-
-/* The dispatch of a packet comes first. False: it is none of them. */
-static bool put_first(scene_t *scene, uint64_t packet)
-{
-  for (size_t i = 0; i < scene->running; ++i)
-    if (scene->dispatches[i].packet == packet) {
-      const debug_dispatch_t dispatch = scene->dispatches[i];
-      const rawhal_device_kernel_t *kernel = scene->kernels[i];
-      memmove(&scene->dispatches[1], scene->dispatches, i * sizeof(dispatch));
-      memmove(&scene->kernels[1], scene->kernels, i * sizeof(kernel));
-      scene->dispatches[0] = dispatch;
-      scene->kernels[0] = kernel;
-      return true;
-    }
-  return false;
-}
-
-/* The packet that the device reads, as far as it tells: the oldest that has not finished, or a
- * later one of its submission. */
-static uint64_t packet_guess(const scene_t *scene)
-{
-  const debug_dispatch_t *oldest = &scene->dispatches[0];
-  uint64_t packet = oldest->packet,
-           read = scene->queue->device->hsa->hsa_queue_load_read_index_scacquire(
-               scene->queue->hsa_queue);
-  for (size_t i = 1; i < scene->running && scene->dispatches[i].ticket == oldest->ticket &&
-                     scene->dispatches[i].packet <= read;
-       ++i)
-    packet = scene->dispatches[i].packet;
-  return packet;
-}
-
-static void name_dispatch(const scene_t *scene, rawhal_fault_t *fault)
-{
-  const debug_dispatch_t *failed = &scene->dispatches[0];
-  const rawhal_descriptor_t *descriptor = scene->kernels[0]->info.kernel->descriptor;
-  snprintf(fault->kernel, sizeof(fault->kernel), "%.*s", RAWHAL_STRING_ARGS(failed->kernel));
-  fault->kernel_object = failed->kernel_object;
-  if (descriptor)
-    fault->entry = failed->kernel_object + (descriptor->entry - descriptor->address);
-  if (!(fault->known & RAWHAL_FAULT_KNOWS_DISPATCH))
-    return;
-  fault->ticket = failed->ticket;
-  fault->packet = failed->packet;
-  fault->dispatch = failed->index;
-  if (!(fault->known & RAWHAL_FAULT_KNOWS_PC) || !descriptor)
-    return;
-  fault->known |= RAWHAL_FAULT_KNOWS_OBJECT;
-  fault->object_address = descriptor->entry + (uint64_t)fault->pc_offset;
-}
-
-/* Which of them it was. */
-static void find_failed(scene_t *scene, rawhal_fault_t *fault, bool own)
-{
-  if (fault->known & RAWHAL_FAULT_KNOWS_DISPATCH) {
-    if (!put_first(scene, fault->packet))
-      fault->known &= ~(uint32_t)RAWHAL_FAULT_KNOWS_DISPATCH; /* no kernel's packet */
-    return;
-  }
-  if (own && scene->running > 1)
-    (void)put_first(scene, packet_guess(scene));
-  else if (own && scene->running == 1)
-    fault->known |= RAWHAL_FAULT_KNOWS_DISPATCH;
 }
 
 void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code)
@@ -186,11 +133,16 @@ void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool 
   scene_t scene = {.queue = queue};
   if (!queue->hsa_queue)
     return;
-  add_running(&scene);
   const bool told = fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
-  find_failed(&scene, fault, own);
+  const uint64_t first = told ? fault->packet : packet_guess(queue);
+  add_running(&scene, first, UINT64_MAX);
+  add_running(&scene, 0, first);
+  if (told && (!scene.running || scene.dispatches[0].packet != first))
+    fault->known &= ~(uint32_t)RAWHAL_FAULT_KNOWS_DISPATCH; /* no kernel's packet */
+  else if (own && scene.running == 1)
+    fault->known |= RAWHAL_FAULT_KNOWS_DISPATCH;
   if (scene.running && (fault->known & RAWHAL_FAULT_KNOWS_DISPATCH || (own && !told)))
-    name_dispatch(&scene, fault);
+    dispatch_failed(&scene.dispatches[0], scene.kernels[0]->info.kernel->descriptor, fault);
   if (!witness)
     return;
   if (code)

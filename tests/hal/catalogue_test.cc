@@ -149,6 +149,26 @@ TEST_P(Catalogue, AnErrorWithoutAnAddress)
   EXPECT_EQ(fault.known, uint32_t{RAWHAL_FAULT_KNOWS_DISPATCH});
 }
 
+// Of a batch that is larger than what is looked at, all but the last harmless.
+TEST_P(Catalogue, TheLastOfALargeBatch)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  Blob right, wrong;
+  right.add(at(out)).add(int64_t{0}).add(7u);
+  wrong.add(at(out)).add(int64_t{1024}).add(7u);
+  const rawhal_device_kernel_t *store = mistake("store_at");
+  std::vector<rawhal_dispatch_t> batch(200, dispatch_of(store, 1, 1, right));
+  batch.back() = dispatch_of(store, 1, 1, wrong);
+  rawhal_queue_t *on = queue();
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, batch.data(), batch.size(), RAWHAL_FOREVER, &ticket, &error));
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
+  rawhal_fault_t fault = {};
+  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_OUT_OF_BOUNDS, 0);
+  EXPECT_EQ(fault.dispatch, 199u);
+}
+
 TEST_P(Catalogue, NullPointer)
 {
   expect(why("fill", 64, Blob().add(uint64_t{0}).add(7u)), RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_NULL,
