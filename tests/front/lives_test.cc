@@ -18,7 +18,6 @@
 
 namespace {
 
-#define HSA(name) reinterpret_cast<decltype(&name)>(dlsym(RTLD_DEFAULT, #name))
 
 class FrontLives : public DeviceTest, protected Environment {
 protected:
