@@ -18,7 +18,6 @@
 
 namespace {
 
-
 class FrontLives : public DeviceTest, protected Environment {
 protected:
   void SetUp() override
