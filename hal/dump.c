@@ -1,7 +1,6 @@
 #include "hal/dump.h"
 
 #include "hal/executable.h"
-#include "hal/log.h"
 #include "hal/runtime.h"
 
 #include "debug/agent.h"
@@ -16,12 +15,17 @@ rawhal_status_t dump_open(rawhal_error_t *error)
 
 /* ---- Code ---- */
 
-static const rawhal_device_t *sought; /* of both: the table of executables is held */
+static const rawhal_device_t *sought; /* of all: the table of executables is held */
 static size_t to_pass;
+static const rawhal_device_kernel_info_t *told; /* of its first kernel */
 
 static bool is_next(rawhal_executable_t *executable)
 {
-  return executable->device == sought && executable->kernels && !executable->load && to_pass-- == 0;
+  if (executable->device != sought || pthread_mutex_trylock(&executable->lock) != 0)
+    return false; /* of another device; or the runtime is being asked for a kernel of it */
+  told = executable->kernels ? &executable->kernels->kernel.info : NULL;
+  pthread_mutex_unlock(&executable->lock);
+  return told && to_pass-- == 0;
 }
 
 /* Where it was loaded is told by any kernel that was asked for; what has none cannot run. */
@@ -32,7 +36,7 @@ static bool code_at(void *context, size_t index, dump_code_t *code)
   const rawhal_executable_t *executable = sources_find(is_next);
   if (!executable)
     return false;
-  const rawhal_device_kernel_info_t *kernel = &executable->kernels->kernel.info;
+  const rawhal_device_kernel_info_t *kernel = told;
   const rawhal_bytes_t object = rawhal_hsaco_info(executable->source->hsaco)->bytes;
   *code = (dump_code_t){.object = object};
   if (!kernel->kernel->descriptor)
@@ -46,7 +50,8 @@ static bool code_at(void *context, size_t index, dump_code_t *code)
 /* ---- Writing ---- */
 
 void dump_death(const queue_device_t *queue_device, const void *hsa_queue,
-                const rawhal_fault_t *fault, const debug_scene_t *around, bool code)
+                const rawhal_fault_t *fault, const debug_scene_t *around, bool code, char *said,
+                size_t size)
 {
   const rawhal_device_t *device =
       (const void *)((const char *)queue_device - offsetof(rawhal_device_t, queue));
@@ -62,7 +67,5 @@ void dump_death(const queue_device_t *queue_device, const void *hsa_queue,
       .context = (void *)(uintptr_t)device,
       .code = code ? code_at : NULL,
   };
-  char said[CORE_PATH_BYTES + 128];
-  if (dump_write(&settings, &scene, said, sizeof(said)))
-    hal_log(RAWHAL_SEVERITY_ERROR, "%s", said);
+  (void)dump_write(&settings, &scene, said, size);
 }

@@ -8,6 +8,6 @@
 RAWHAL_CHECKED rawhal_status_t dump_open(rawhal_error_t *error);
 /* Of the witness: writes one, where one is wanted, and says so. */
 void dump_death(const queue_device_t *device, const void *hsa_queue, const rawhal_fault_t *fault,
-                const debug_scene_t *around, bool code);
+                const debug_scene_t *around, bool code, char *said, size_t size);
 
 #endif

@@ -43,7 +43,8 @@ typedef struct rawhal_executable rawhal_executable_t;
 /* Gets one line, without a line break, for whoever runs the program: that a GPU in software takes
  * the place of hardware, that an object is relabelled, that limits are in force, that a device
  * faults or does not answer. Called by any thread, one at a time; `message` is valid during the
- * call. It must call neither rawhal nor fork(): both may wait for what the caller has locked. */
+ * call. It must call neither rawhal nor fork(), nor wait for a thread that may be in one of them:
+ * both may wait for what the caller has locked. */
 typedef void rawhal_log_fn(void *context, rawhal_severity_t severity, const char *message);
 
 /* What the runtime is to run on. */
@@ -81,7 +82,7 @@ typedef struct rawhal_instance_options {
    * rawhal_instance_destroy(), for what the runtime does, whichever instance it is for. Where no
    * instance has one, lines of RAWHAL_LOG's severity (note, warning or error, in the environment)
    * and above go to stderr; none when it is off or not set. The library writes nothing else
-   * anywhere. */
+   * anywhere, but for the core files that RAWHAL_CORE asks for. */
   rawhal_log_fn *log;
   void *log_context;
   /* For the instance and all that is made with its devices, including the code objects that

@@ -44,12 +44,10 @@ static rawhal_status_t read_environment(uint64_t *limit, bool *fails, rawhal_err
   return RAWHAL_OK;
 }
 
-static bool tell(void *context, rawhal_queue_t *queue, const rawhal_fault_t *fault,
-                 const char *message)
+static void tell(void *context, const char *message)
 {
-  (void)context, (void)queue, (void)fault;
+  (void)context;
   hal_log(RAWHAL_SEVERITY_ERROR, "%s", message);
-  return watchdog.fails;
 }
 
 /* Eight looks a limit: a hang is told after one and an eighth at the latest. */
@@ -63,7 +61,7 @@ static void *watch(void *unused)
     if (watchdog.stops)
       break;
     pthread_mutex_unlock(&watchdog.lock);
-    queues_find_hangs(clock_now(), watchdog.limit, tell, NULL);
+    queues_find_hangs(clock_now(), watchdog.limit, watchdog.fails ? NULL : tell, NULL);
     pthread_mutex_lock(&watchdog.lock);
   }
   pthread_mutex_unlock(&watchdog.lock);

@@ -23,7 +23,8 @@ static uint64_t id_of(const rawhal_queue_t *queue)
 typedef struct death {
   rawhal_status_t status;
   int32_t hsa_status;
-  const char *what;            /* the runtime's words */
+  rawhal_fault_kind_t kind;
+  const char *what;            /* the runtime's words, or ours */
   const rawhal_fault_t *known; /* of the device at large; NULL: it is the queue's own */
 } death_t;
 
@@ -44,18 +45,18 @@ static void message_write(rawhal_queue_t *queue, const death_t *death)
 }
 
 /* The caller holds drain_lock: what it reads of kernels stays loaded, see queues_run(). */
-static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code)
+static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code,
+                        char said[SCENE_SAID])
 {
   const queue_witness_t *witness = queue->device->witness;
   rawhal_fault_t *fault = &queue->fault;
-  *fault = death->known ? *death->known
-                        : (rawhal_fault_t){.kind = debug_kind_of_status(death->hsa_status)};
+  *fault = death->known ? *death->known : (rawhal_fault_t){.kind = death->kind};
   fault->size = sizeof(*fault);
   fault->hsa_status = death->hsa_status;
   fault->queue_id = id_of(queue);
   if (witness && witness->device)
     (void)witness->device(queue->hsa_queue, fault);
-  scene_explain(queue, fault, !death->known, code);
+  scene_explain(queue, fault, !death->known, code, said);
   message_write(queue, death);
 }
 
@@ -83,12 +84,15 @@ static void queue_die(rawhal_queue_t *queue, const death_t *death)
   if (!death_begin(queue))
     return;
   const queue_witness_t *witness = queue->device->witness;
+  char said[SCENE_SAID] = "";
   const bool code = witness && witness->code_hold();
   pthread_mutex_lock(&queue->drain_lock);
-  cause_write(queue, death, code);
+  cause_write(queue, death, code, said);
   pthread_mutex_unlock(&queue->drain_lock);
   if (code)
     witness->code_let();
+  if (queue->device->died && *said)
+    queue->device->died(said);
   if (queue->device->died)
     queue->device->died(queue->cause.message);
   death_end(queue);
@@ -112,7 +116,17 @@ void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *dat
   rawhal_queue_t *queue = data;
   queue_die(queue, &(death_t){.status = RAWHAL_FAULT,
                               .hsa_status = (int32_t)status,
+                              .kind = debug_kind_of_status((int32_t)status),
                               .what = hsa_status_text(queue->device->hsa, status)});
+}
+
+void queue_fail_hang(rawhal_queue_t *queue, bool runs, const char *what)
+{
+  static const rawhal_fault_t no_kernel = {.kind = RAWHAL_FAULT_TIME_LIMIT};
+  queue_die(queue, &(death_t){.status = RAWHAL_FAULT,
+                              .kind = RAWHAL_FAULT_TIME_LIMIT,
+                              .what = what,
+                              .known = runs ? NULL : &no_kernel});
 }
 
 rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue, int32_t hsa_status,
@@ -142,7 +156,11 @@ static bool fail_one(rawhal_queue_t *queue, void *data)
 void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const rawhal_fault_t *fault,
                       const char *what)
 {
-  agent_failure_t failure = {agent, {status, (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT, what, fault}};
+  agent_failure_t failure = {agent,
+                             {.status = status,
+                              .hsa_status = (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT,
+                              .what = what,
+                              .known = fault}};
   (void)queue_list_find(fail_one, &failure);
 }
 

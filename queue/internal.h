@@ -46,9 +46,11 @@ typedef struct queue_witness {
   /* Of cause.h; the context is the device. */
   bool (*allocation)(void *context, size_t index, debug_allocation_t *allocation);
   bool (*read)(void *context, uint64_t address, void *to, size_t size);
-  /* All is known, and kept as above; code only where `code` says so. NULL: it is not wanted. */
+  /* All is known, and kept as above; code only where `code` says so. What the program is to be told
+   * of it goes to `said`, and to died() once nothing is kept any more. NULL: it is not wanted. */
   void (*known)(const struct queue_device *device, const void *hsa_queue,
-                const rawhal_fault_t *fault, const debug_scene_t *around, bool code);
+                const rawhal_fault_t *fault, const debug_scene_t *around, bool code, char *said,
+                size_t size);
 } queue_witness_t;
 
 /* What a queue needs of its device; lives as long as the queue. */
@@ -67,8 +69,8 @@ typedef struct queue_device {
   uint16_t max_workgroup_dim[3];
   uint32_t max_grid_dim[3];
   uint32_t min_packets, max_packets;
-  const queue_witness_t *witness;  /* NULL: there is none */
-  void (*died)(const char *cause); /* a queue has, by itself; NULL: not wanted */
+  const queue_witness_t *witness; /* NULL: there is none */
+  void (*died)(const char *line); /* a queue has, by itself; NULL: not wanted */
   /* Keep the runtime open from the first to the last call of a queue. */
   void (*hold)(void);
   void (*release)(void);
@@ -174,7 +176,7 @@ struct rawhal_queue {
   rawhal_fault_t fault; /* of it */
   bool closing;         /* being destroyed; the list's lock */
   /* Of hang.c: the oldest ticket when it last looked, since when, and whether that was told. */
-  uint64_t hang_ticket, hang_since;
+  uint64_t hang_ticket, hang_packet, hang_since;
   bool hang_told;
   pthread_mutex_t drain_lock;
   pthread_mutex_t sleep_lock;

@@ -127,7 +127,8 @@ static void add_ended(scene_t *scene)
   }
 }
 
-void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code)
+void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code,
+                   char said[SCENE_SAID])
 {
   const queue_witness_t *witness = queue->device->witness;
   scene_t scene = {.queue = queue};
@@ -158,7 +159,7 @@ void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool 
   };
   witness->memory_hold();
   cause_find(&around, fault);
-  if (witness->known)
-    witness->known(queue->device, queue->hsa_queue, fault, &around, code);
+  if (said && witness->known)
+    witness->known(queue->device, queue->hsa_queue, fault, &around, code, said, SCENE_SAID);
   witness->memory_let();
 }

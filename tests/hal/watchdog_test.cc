@@ -4,6 +4,7 @@
 
 #include <hsa/hsa.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -116,6 +117,29 @@ TEST_F(Watchdog, TellsOfASignalThatIsNobodys)
   (void)HSA(hsa_signal_destroy)(signal);
 }
 
+// A submission of several kernels is told of each time that it stands, not because all of it takes long.
+TEST_F(Watchdog, StartsAnewWithEachPacket)
+{
+  Blob first, second;
+  rawhal_queue_t *on = queue();
+  rawhal_buffer_t *other = buffer(4096, RAWHAL_MEMORY_HOST);
+  auto *second_flag = static_cast<uint32_t *>(rawhal_buffer_host(other));
+  __atomic_store_n(second_flag, 0u, __ATOMIC_SEQ_CST);
+  rawhal_dispatch_t dispatches[2] = {waiting(first), {}};
+  second.add(rawhal_buffer_address(other));
+  dispatches[1] = dispatch_of(dispatches[0].kernel, 64, 64, second);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, dispatches, 2, RAWHAL_FOREVER, &ticket, &error));
+  EXPECT_IN("ticket 1, kernel wait_for", next());
+  set_flag(1);
+  std::unique_lock<std::mutex> guard(lock);
+  EXPECT_TRUE(
+      heard.wait_for(guard, std::chrono::seconds(10), [this] { return told.size() > taken; }));
+  guard.unlock();
+  __atomic_store_n(second_flag, 1u, __ATOMIC_SEQ_CST);
+  EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+}
+
 class WatchdogFails : public Watchdog {
 protected:
   const char *setting() override { return "20ms,fail"; }
@@ -124,8 +148,36 @@ protected:
 TEST_F(WatchdogFails, TheQueue)
 {
   Blob blob;
+  rawhal_fault_t fault = {};
+  fault.size = sizeof(fault);
   EXPECT_EQ(run(queue(), waiting(blob), RAWHAL_FOREVER), RAWHAL_FAULT);
-  EXPECT_IN("kernel wait_for", next());
+  const std::string line = next();
+  EXPECT_IN("kernel wait_for failed: ", line);
+  EXPECT_IN("has not got on for", line);
+  ASSERT_OK(rawhal_queue_fault(queues.back(), &fault, &error));
+  EXPECT_EQ(fault.kind, RAWHAL_FAULT_TIME_LIMIT);
+  EXPECT_EQ(fault.causes[0].kind, RAWHAL_CAUSE_ENDLESS) << fault.causes[0].text;
+}
+
+TEST_F(WatchdogFails, AQueueWhoseKernelHasNotBegunAndBlamesNone)
+{
+  hsa_signal_t signal;
+  ASSERT_EQ(HSA(hsa_signal_create)(7, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  rawhal_dependency_t dependency = {};
+  dependency.signal = signal.handle;
+  rawhal_ticket_t passed = 0, behind = 0;
+  Blob blob;
+  rawhal_queue_t *on = queue();
+  const rawhal_dispatch_t dispatch = waiting(blob);
+  ASSERT_OK(rawhal_queue_barrier(on, &dependency, 1, RAWHAL_FOREVER, &passed, &error));
+  ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &behind, &error));
+  EXPECT_EQ(rawhal_queue_wait(on, behind, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
+  EXPECT_IN("the queue failed: ", std::string(error.message));
+  EXPECT_IN("which is 7", std::string(error.message));
+  HSA(hsa_signal_store_screlease)(signal, 0);
+  rawhal_queue_destroy(on);
+  queues.pop_back();
+  (void)HSA(hsa_signal_destroy)(signal);
 }
 
 TEST(WatchdogSetting, IsUnderstoodOrRefused)
