@@ -244,12 +244,16 @@ static rawhal_status_t write_file(dump_t *dump, char path[CORE_PATH_BYTES], core
   return core_write_file(&dump->all, &options, dump->settings->pattern, path, written, error);
 }
 
-/* The part of the pattern that names the folder. */
+/* The folder of what the pattern names. */
 static void folder_of(const char *pattern, char folder[CORE_PATH_BYTES])
 {
-  const char *slash = strrchr(pattern, '/');
-  snprintf(folder, CORE_PATH_BYTES, "%.*s", slash ? (int)(slash - pattern) : 1,
-           slash ? pattern : ".");
+  const core_process_t process = {.id = (int32_t)getpid(),
+                                  .program = program_invocation_short_name};
+  char *slash = core_file_name(&process, pattern, folder) ? strrchr(folder, '/') : NULL;
+  if (slash)
+    *slash = '\0';
+  else
+    snprintf(folder, CORE_PATH_BYTES, ".");
 }
 
 static rawhal_status_t gather_and_write(const dump_settings_t *settings, const dump_scene_t *scene,

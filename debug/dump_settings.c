@@ -57,6 +57,9 @@ rawhal_status_t dump_settings_read(dump_settings_t *settings, rawhal_error_t *er
              *wanted = variable("RAWHAL_CORE_CONTENTS"), *hour = variable("RAWHAL_CORE_PER_HOUR");
   uint64_t number = 1;
   *settings = (dump_settings_t){.budget = DUMP_BUDGET, .classes = CORE_NO_CONTENTS, .per_hour = 1};
+  if (pattern && (*pattern == '|' || !strncmp(pattern, "fd:", 3) ||
+                  !core_file_name(&(core_process_t){0}, pattern, settings->pattern)))
+    return refuse("RAWHAL_CORE", "a file's name, with %p, %h, %e, %t and %%", pattern, error);
   if (pattern && strlen(pattern) >= sizeof(settings->pattern))
     return refuse("RAWHAL_CORE", "a shorter path", pattern, error);
   snprintf(settings->pattern, sizeof(settings->pattern), "%s", pattern ? pattern : "");

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { HOUR = 3600 };
@@ -26,6 +27,18 @@ static uint32_t find_slot(const permits_t *permits, uint32_t most, int64_t now)
   return recent < most ? slot : PERMIT_MOST;
 }
 
+/* Nobody else has made it, and it is no other file of ours. -1: it is not so. */
+static int open_own(const char *path)
+{
+  struct stat about;
+  const int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (file < 0 || (!fstat(file, &about) && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
+                   about.st_nlink == 1))
+    return file;
+  close(file);
+  return -1;
+}
+
 bool permit_take(permit_t *permit, const char *folder, const char *program, uint32_t most,
                  int64_t now)
 {
@@ -35,7 +48,7 @@ bool permit_take(permit_t *permit, const char *folder, const char *program, uint
   const int length = snprintf(path, sizeof(path), "%s/.rawhal-core-%s", folder, program);
   if (!most || length < 0 || (size_t)length >= sizeof(path))
     return true;
-  permit->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  permit->file = open_own(path);
   if (permit->file < 0)
     return true;
   if (flock(permit->file, LOCK_EX | LOCK_NB) == 0) {
@@ -61,5 +74,6 @@ void permit_end(const permit_t *permit, bool written)
     else if (lseek(permit->file, 0, SEEK_END) < (off_t)sizeof(permits_t))
       (void)!ftruncate(permit->file, sizeof(permits_t));
   }
+  (void)flock(permit->file, LOCK_UN); /* a child of fork() may have it, too */
   close(permit->file);
 }

@@ -11,8 +11,8 @@ enum { PERMIT_MOST = 64 };
 /* Whether one more may be written to the folder now, of at most `most` (up to PERMIT_MOST; 0: any
  * number) in the hour before `now`, seconds since 1970. Processes agree by a file
  * ".rawhal-core-PROGRAM" in the folder, which is locked until permit_end(): who finds it locked may
- * not. Without such a file, as in a folder that cannot be written, the answer is true: writing the
- * core will say why it cannot be. */
+ * not. Without such a file of this user's own, as in a folder that cannot be written, the answer is
+ * true: writing the core will say why it cannot be. */
 typedef struct permit {
   int file; /* -1: none */
   uint32_t slot;

@@ -99,6 +99,12 @@ static bool expand(const core_process_t *process, const char *pattern, print_t *
   return to->length > 0 && to->length < to->size;
 }
 
+bool core_file_name(const core_process_t *process, const char *pattern, char path[CORE_PATH_BYTES])
+{
+  print_t name = print_into(path, CORE_PATH_BYTES);
+  return expand(process, pattern, &name);
+}
+
 /* The least of the budget and what the process may write. False: nothing. */
 static bool bound(core_options_t *options)
 {
@@ -145,9 +151,8 @@ rawhal_status_t core_write_file(const core_description_t *description,
 {
   char temporary[CORE_PATH_BYTES + 32];
   core_options_t bounded = *options;
-  print_t name = print_into(path, CORE_PATH_BYTES);
   *written = (core_written_t){0};
-  if (!expand(&description->process, pattern, &name)) {
+  if (!core_file_name(&description->process, pattern, path)) {
     path[0] = 0;
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'%.200s' is no name for a core file",
                        pattern);
@@ -232,8 +237,8 @@ rawhal_status_t core_output_open(core_output_t *output, const char *where,
                                                            : wrong(output, where, error);
   }
   output->kind = CORE_OUTPUT_FILE;
-  print_t name = print_into(output->path, sizeof(output->path)); /* that it is one, now */
-  if (!expand(process, where, &name) || strlen(where) >= sizeof(output->pattern))
+  if (!core_file_name(process, where, output->path) || /* that it is one, now */
+      strlen(where) >= sizeof(output->pattern))
     return wrong(output, where, error);
   (void)snprintf(output->pattern, sizeof(output->pattern), "%s", where);
   return RAWHAL_OK;

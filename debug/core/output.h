@@ -21,6 +21,8 @@ RAWHAL_CHECKED rawhal_status_t core_write_descriptor(const core_description_t *d
  * bounded by RLIMIT_CORE and RLIMIT_FSIZE, too: with a limit of 0 QUOTA_EXCEEDED. `path` gets the
  * name. */
 enum { CORE_PATH_BYTES = 1024 };
+/* The name that a pattern gives. False: it gives none. */
+bool core_file_name(const core_process_t *process, const char *pattern, char path[CORE_PATH_BYTES]);
 RAWHAL_CHECKED rawhal_status_t core_write_file(const core_description_t *description,
                                                const core_options_t *options, const char *pattern,
                                                char path[CORE_PATH_BYTES], core_written_t *written,

@@ -5,6 +5,10 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <chrono>
+#include <functional>
+#include <future>
+
 extern "C" {
 #include "debug/core/file.h"
 #include "debug/core/walk.h"
@@ -73,6 +77,8 @@ protected:
     auto *test = static_cast<CoreFile *>(context);
     if (severity == RAWHAL_SEVERITY_ERROR)
       test->lines += std::string(message) + "\n";
+    if (test->when_told)
+      test->when_told();
   }
   std::vector<std::string> files() const
   {
@@ -110,6 +116,7 @@ protected:
   struct rlimit before = {};
   std::vector<std::string> names;
   std::string lines;
+  std::function<void()> when_told;
   rawhal_buffer_t *out = nullptr;
 };
 
@@ -211,6 +218,51 @@ TEST_P(CoreFile, IsWrittenOnceAnHour)
   EXPECT_NE(lines.find("no core file: this hour's"), std::string::npos) << lines;
 }
 
+// Whatever the hook waits for, other threads get on.
+TEST_P(CoreFile, IsToldOfWithoutLocks)
+{
+  int told = 0, ready = 0;
+  rawhal_buffer_t *mine = buffer(4096);
+  when_told = [&] {
+    auto size = std::async(std::launch::async, [&] { return rawhal_buffer_size(mine); });
+    ++told;
+    ready += size.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  };
+  fault();
+  when_told = nullptr;
+  EXPECT_GE(told, 2) << lines; // of the file, and of the queue
+  EXPECT_EQ(ready, told) << lines;
+}
+
+TEST_P(CoreFile, IsWrittenOnceAnHourIntoAFolderThatThePatternNames)
+{
+  const std::string sub = std::string(folder) + "/test_hal";
+  ASSERT_EQ(mkdir(sub.c_str(), 0700), 0);
+  set("RAWHAL_CORE_PER_HOUR", "1");
+  set("RAWHAL_CORE", std::string(folder) + "/%e/core");
+  again();
+  fault();
+  EXPECT_EQ(unlink((sub + "/core").c_str()), 0) << lines;
+  fault();
+  EXPECT_NE(unlink((sub + "/core").c_str()), 0) << lines;
+  EXPECT_EQ(unlink((sub + "/.rawhal-core-test_hal").c_str()), 0);
+  EXPECT_EQ(rmdir(sub.c_str()), 0);
+}
+
+TEST_P(CoreFile, CountsInNoOtherFile)
+{
+  const std::string other = std::string(folder) + "/other";
+  std::ofstream(other) << "mine";
+  ASSERT_EQ(link(other.c_str(), (std::string(folder) + "/.rawhal-core-test_hal").c_str()), 0);
+  set("RAWHAL_CORE_PER_HOUR", "1");
+  again();
+  fault();
+  EXPECT_EQ(files().size(), 2u) << lines;
+  struct stat about = {};
+  ASSERT_EQ(stat(other.c_str(), &about), 0);
+  EXPECT_EQ(about.st_size, 4);
+}
+
 TEST_P(CoreFile, SaysWhyItCannotBeWritten)
 {
   set("RAWHAL_CORE", std::string(folder) + "/nowhere/core");
@@ -228,6 +280,8 @@ INSTANTIATE_TEST_SUITE_P(, CoreFile, testing::Values("gfx90a", "gfx942"),
 TEST(CoreSettings, AreUnderstoodOrRefused)
 {
   const char *const wrong[][2] = {
+      {"RAWHAL_CORE", "|cat"},           {"RAWHAL_CORE", "fd:3"},
+      {"RAWHAL_CORE", "core.%q"},        {"RAWHAL_CORE", "core.%"},
       {"RAWHAL_CORE_BYTES", "-1"},       {"RAWHAL_CORE_BYTES", "64MB"},
       {"RAWHAL_CORE_BYTES", "9999999G"}, {"RAWHAL_CORE_CONTENTS", "some"},
       {"RAWHAL_CORE_PER_HOUR", "many"},  {"RAWHAL_CORE_PER_HOUR", "99999999999"}};
