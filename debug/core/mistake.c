@@ -50,6 +50,9 @@ static const struct {
     [MISTAKE_OBJECT_ELSEWHERE] = {"OBJECT_ELSEWHERE",
                                   "a code object is a file of the machine that wrote this",
                                   WEIGHT_PARTIAL},
+    [MISTAKE_NO_PROCESS] = {"NO_PROCESS",
+                            "of GPUs alone: to be merged with the core file of their host",
+                            WEIGHT_PARTIAL},
 };
 
 const char *core_mistake_name(core_mistake_t mistake)

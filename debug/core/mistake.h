@@ -34,6 +34,7 @@ typedef enum core_mistake {
   MISTAKE_STOP_REASON,
   MISTAKE_FLAT_SCRATCH,
   MISTAKE_OBJECT_ELSEWHERE,
+  MISTAKE_NO_PROCESS,
   MISTAKES,
 } core_mistake_t;
 

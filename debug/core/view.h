@@ -14,8 +14,8 @@ typedef struct core_view {
   const core_range_t *ranges; /* by address, none overlaps another, none is empty */
   size_t count;
   rawhal_bytes_t note; /* the AMDGPU note's contents; of size 0: there is none */
-  int64_t process;
-  uint64_t bytes; /* of the file: a measure of what may be looked at */
+  int64_t process;     /* 0: it is of GPUs alone */
+  uint64_t bytes;      /* of the file: a measure of what may be looked at */
 } core_view_t;
 
 /* How many ranges end at or before the address: the index of the first that does not. */

@@ -175,7 +175,7 @@ static bool look_at_queue(walk_t *walk, size_t index)
 
 static bool look_at_all(walk_t *walk)
 {
-  if (!read_head(walk))
+  if (!read_head(walk) || (!walk->view->process && !walk_partial(walk, MISTAKE_NO_PROCESS, 0)))
     return false;
   for (size_t i = 0; i < walk->head.agents; ++i)
     if (!look_at_agent(walk, i))

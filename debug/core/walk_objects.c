@@ -46,9 +46,9 @@ static bool read_uri(const walk_t *walk, const char *uri, walk_object_t *object)
 {
   uint64_t process;
   return take_word(&uri, "memory://") && take_number(&uri, &process) &&
-         process == (uint64_t)walk->view->process && take_word(&uri, "#offset=") &&
-         take_number(&uri, &object->address) && take_word(&uri, "&size=") &&
-         take_number(&uri, &object->size) && !*uri;
+         (!walk->view->process || process == (uint64_t)walk->view->process) &&
+         take_word(&uri, "#offset=") && take_number(&uri, &object->address) &&
+         take_word(&uri, "&size=") && take_number(&uri, &object->size) && !*uri;
 }
 
 static bool look_at_object(walk_t *walk, const core_format_link_t *link)

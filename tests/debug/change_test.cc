@@ -244,6 +244,12 @@ TEST(CoreMerge, WhatDoesNotBelongTogetherIsRefused)
     return core_merge(&a.file, &b.file, scene::append, &bytes, &merged, &error);
   };
   EXPECT_EQ(merge(third, other), RAWHAL_INVALID_ARGUMENT);
+  std::string alone = gpus;
+  for (size_t at; (at = alone.find(std::string("CORE\0", 5))) != std::string::npos;)
+    alone[at] = 'X';
+  File fourth(alone); // whose process is not known: it may be any
+  EXPECT_EQ(merge(one, fourth), RAWHAL_OK) << error.message;
+  bytes.clear();
   EXPECT_EQ(merge(other, other), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(merge(one, one), RAWHAL_INVALID_ARGUMENT);
   EXPECT_TRUE(bytes.empty());

@@ -352,6 +352,25 @@ TEST_P(Core, AnObjectThatIsAFileElsewhereHidesNothingElse)
   EXPECT_EQ(seen.waves.size(), made.waves.size());
 }
 
+// ROCr's own has no threads, and so no process.
+TEST_P(Core, AFileOfGpusAloneIsRead)
+{
+  Scene made(chip);
+  std::string bytes;
+  core_written_t written;
+  rawhal_error_t error = {};
+  ASSERT_EQ(scene::write(made, &bytes, &written, &error), RAWHAL_OK) << error.message;
+  for (size_t at; (at = bytes.find(std::string("CORE\0", 5))) != std::string::npos;)
+    bytes[at] = 'X';
+  Opened opened(bytes);
+  const Seen seen = walk(opened.file.view);
+  EXPECT_EQ(opened.file.view.process, 0);
+  EXPECT_TRUE(seen.whole) << core_mistake_name(seen.finding.mistake);
+  EXPECT_EQ(seen.finding.seen, UINT64_C(1) << MISTAKE_NO_PROCESS);
+  EXPECT_EQ(seen.objects.size(), 1u);
+  EXPECT_EQ(seen.waves.size(), made.waves.size());
+}
+
 // RAWHAL_DBGAPI_CLIENT: a program that lists a core file through ROCm's debugger library.
 TEST_P(Core, TheDebuggersLibraryShowsTheSame)
 {

@@ -152,6 +152,13 @@ TEST_F(CoreFile, OfAHostAloneAndMerged)
                             "ROCgdb refuses the GPUs' part: there is no AMDGPU note"});
   EXPECT_EQ(0, core({"merge", scratch / "host", scratch / "core", scratch / "both"}).status);
   EXPECT_TRUE(contains(core({"show", scratch / "both"}).out, "vector_add+0x28"));
+  for (size_t at; (at = bytes.find(std::string("CORE\0", 5))) != std::string::npos;)
+    bytes[at] = 'X'; // its threads
+  spit(scratch / "gpus", bytes);
+  expect_in_order(core({"show", scratch / "gpus"}).out,
+                  {"vector_add+0x28", "shows it once it is merged", "of GPUs alone"});
+  EXPECT_EQ(
+      0, core({"merge", scratch / "host", scratch / "gpus", scratch / "both", "--force"}).status);
   expect_refusal(core({"merge", scratch / "core", scratch / "core", scratch / "x"}), 3, "already");
   expect_refusal(core({"merge", scratch / "host", scratch / "host", scratch / "x"}), 3,
                  "no core file of GPUs");

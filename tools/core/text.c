@@ -66,7 +66,10 @@ static void show_process(const core_contents_t *contents)
   const bool told =
       core_notes_next(core_own_note(contents->file, CORE_NOTE_PROCESS), &cursor, &record) &&
       record.type == CORE_RECORD_PROCESS;
-  printf("core file of process %" PRId64, told ? process->id : contents->file->view.process);
+  if (!told && !contents->file->view.process)
+    fputs("core file of GPUs alone", stdout);
+  else
+    printf("core file of process %" PRId64, told ? process->id : contents->file->view.process);
   if (!told) {
     puts(", not written by rawhal");
     return;
@@ -358,7 +361,8 @@ static void show_debuggers(const core_contents_t *contents)
   if (!contents->shown)
     printf("  ROCgdb refuses the GPUs' part: %s\n", core_mistake_text(finding->mistake));
   else
-    printf("  ROCgdb shows it: r_version %u, for ROCm %s\n", finding->r_version,
+    printf("  ROCgdb shows it%s: r_version %u, for ROCm %s\n",
+           contents->file->view.process ? "" : " once it is merged", finding->r_version,
            finding->r_version >= FORMAT_AT_TRAP_ABI ? "of 2026" : "6.2 to 7.2");
   for (core_mistake_t i = MISTAKE_NONE; i < MISTAKES; ++i)
     if (finding->seen >> i & 1)
