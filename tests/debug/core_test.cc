@@ -115,6 +115,8 @@ TEST_P(Core, ABudgetIsKept)
 {
   Scene made(chip, 1, 2);
   made.add(scene::BUFFER, std::string(1 << 20, 'B'), CORE_BUFFER);
+  made.bytes.push_back(made.bytes[0] + std::string(60000, 0)); // larger than all that is reserved
+  made.objects[0].bytes = {made.bytes.back().data(), made.bytes.back().size()};
   std::string bytes;
   core_written_t written;
   rawhal_error_t error = {};
@@ -273,6 +275,25 @@ TEST_P(Core, EachMistakeHasItsName)
     else
       EXPECT_TRUE(seen.finding.seen >> row.mistake & 1) << core_mistake_name(row.mistake);
   }
+}
+
+TEST_P(Core, SegmentsMayNotOverlap)
+{
+  Scene made(chip);
+  std::string bytes;
+  core_written_t written;
+  rawhal_error_t error = {};
+  ASSERT_EQ(scene::write(made, &bytes, &written, &error), RAWHAL_OK) << error.message;
+  Elf64_Phdr first, second; // behind the notes, by address
+  char *const headers = &bytes[sizeof(Elf64_Ehdr) + sizeof first];
+  memcpy(&first, headers, sizeof first);
+  memcpy(&second, headers + sizeof first, sizeof second);
+  second.p_vaddr = first.p_vaddr + first.p_filesz;
+  memcpy(headers + sizeof first, &second, sizeof second);
+  EXPECT_EQ(Opened(bytes).status, RAWHAL_OK);
+  second.p_vaddr -= 1;
+  memcpy(headers + sizeof first, &second, sizeof second);
+  EXPECT_EQ(Opened(bytes).status, RAWHAL_MALFORMED);
 }
 
 TEST_P(Core, EveryPrefixAndDamagedByteIsReadWithinItsBounds)
