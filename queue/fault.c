@@ -178,7 +178,7 @@ rawhal_status_t rawhal_queue_fault(rawhal_queue_t *queue, rawhal_fault_t *fault,
 rawhal_status_t queue_check_dead(rawhal_queue_t *queue, rawhal_error_t *error)
 {
   int health = atomic_load_explicit(&queue->health, memory_order_acquire);
-  while (health == QUEUE_DYING) { /* another thread writes the cause, a matter of microseconds */
+  while (health == QUEUE_DYING) { /* another thread writes the cause, or a core file */
     sched_yield();
     health = atomic_load_explicit(&queue->health, memory_order_acquire);
   }

@@ -61,10 +61,11 @@ rawhal_status_t core_write_descriptor(const core_description_t *description,
 
 /* ---- Files ---- */
 
+/* As the kernel does: core(5). What controls a terminal is nothing for a log, either. */
 static void print_safe(print_t *to, const char *text)
 {
   for (; *text; ++text)
-    print(to, "%c", *text == '/' ? '!' : *text); /* as the kernel does: core(5) */
+    print(to, "%c", *text == '/' || (unsigned char)*text < ' ' || *text == 127 ? '!' : *text);
 }
 
 static bool expand(const core_process_t *process, const char *pattern, print_t *to)

@@ -104,6 +104,20 @@ TEST_F(OutputFile, APatternNamesTheFile)
   EXPECT_EQ(write(folder + "/none/core"), RAWHAL_RUNTIME);
 }
 
+TEST(OutputName, HasNothingOfAProgramsThatLeadsElsewhereOrControlsATerminal)
+{
+  char path[CORE_PATH_BYTES];
+  core_process_t process = {};
+  process.program = "../a\n\x1b[2J\x7f%p";
+  ASSERT_TRUE(core_file_name(&process, "/cores/%e", path));
+  EXPECT_STREQ(path, "/cores/..!a!![2J!%p");
+  const std::string longer(2 * CORE_PATH_BYTES, 'p');
+  process.program = longer.c_str();
+  EXPECT_FALSE(core_file_name(&process, "%e", path));
+  for (const char *none : {"", "%", "core.%q"})
+    EXPECT_FALSE(core_file_name(&process, none, path)) << none;
+}
+
 TEST_F(OutputFile, ALimitOfTheProcessBoundsTheFile)
 {
   ASSERT_EQ(write(folder + "/whole"), RAWHAL_OK);
