@@ -82,12 +82,7 @@ class OutputFile : public Output {
 protected:
   void SetUp() override
   {
-    rlimit limit;
-    ASSERT_EQ(getrlimit(RLIMIT_CORE, &limit), 0);
-    if (limit.rlim_max < 1 << 20)
-      limit.rlim_max = 1 << 30; // for who may
-    limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(RLIMIT_CORE, &limit))
+    if (!scene::may_write_cores())
       GTEST_SKIP() << "this process may not write core files";
   }
 };

@@ -4,6 +4,7 @@
 #define TESTS_DEBUG_SCENE_H
 
 #include <elf.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -321,6 +322,18 @@ public:
     return &description;
   }
 };
+
+// Whether this process may, or lets itself, write core files: RLIMIT_CORE.
+inline bool may_write_cores()
+{
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_CORE, &limit))
+    return false;
+  if (limit.rlim_max < 1 << 20)
+    limit.rlim_max = 1 << 30; // for who may
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_CORE, &limit) == 0;
+}
 
 inline bool append(void *to, const void *bytes, size_t size)
 {
