@@ -142,13 +142,25 @@ static core_stop_t stop_of(const rawhal_fault_t *fault, const softgpu_wave_t *wa
                                                               : CORE_STOP_OTHER;
 }
 
+/* Waves that were noted for a report may be those of a dispatch that has ended since. */
+static bool is_in_flight(const dump_t *dump, uint64_t packet)
+{
+  const debug_scene_t *around = dump->scene->around;
+  const rawhal_fault_t *fault = dump->scene->fault;
+  for (size_t i = 0; i < around->dispatch_count; ++i)
+    if (around->dispatches[i].running && around->dispatches[i].packet == packet)
+      return true;
+  return fault->known & (RAWHAL_FAULT_KNOWS_DISPATCH | RAWHAL_FAULT_KNOWS_PC) &&
+         fault->packet == packet;
+}
+
 /* Registers stay softgpu's, which keeps them until the queue is destroyed. */
 static bool add_wave(void *context, const softgpu_wave_t *wave, size_t size)
 {
   dump_t *dump = context;
   if (size < sizeof(*wave) || dump->all.wave_count == DUMP_WAVES)
     return false;
-  if (wave->state == SOFTGPU_WAVE_ENDED)
+  if (wave->state == SOFTGPU_WAVE_ENDED || !is_in_flight(dump, wave->packet_index))
     return true;
   core_wave_t *to = &dump->waves[dump->all.wave_count++];
   *to = (core_wave_t){

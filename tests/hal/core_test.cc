@@ -2,6 +2,7 @@
 #include "device_test.h"
 
 #include <dirent.h>
+#include <hsa/hsa.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -261,6 +262,41 @@ TEST_P(CoreFile, CountsInNoOtherFile)
   struct stat about = {};
   ASSERT_EQ(stat(other.c_str(), &about), 0);
   EXPECT_EQ(about.st_size, 4);
+}
+
+// The watchdog has noted the waves of a dispatch; that ended later, before the queue died.
+TEST_P(CoreFile, HasNoWavesOfWhatHasEnded)
+{
+  set("RAWHAL_WATCHDOG", "20ms");
+  again();
+  std::promise<void> hung;
+  bool told = false;
+  when_told = [&] {
+    if (!told && lines.find("has not got on") != std::string::npos)
+      told = true, hung.set_value();
+  };
+  const std::string name = std::string("mistakes-") + GetParam() + "-v5.co";
+  rawhal_buffer_t *flag = buffer(4096, RAWHAL_MEMORY_HOST);
+  auto *value = static_cast<uint32_t *>(rawhal_buffer_host(flag));
+  __atomic_store_n(value, 0u, __ATOMIC_SEQ_CST);
+  Blob blob;
+  blob.add(rawhal_buffer_address(flag));
+  rawhal_queue_t *on = queue();
+  const rawhal_dispatch_t dispatch = dispatch_of(kernel(name.c_str(), "wait_for"), 64, 64, blob);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error));
+  hung.get_future().wait();
+  __atomic_store_n(value, 1u, __ATOMIC_SEQ_CST);
+  ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+  ASSERT_OK(rawhal_queue_report(on, HSA_STATUS_ERROR, &error));
+  when_told = nullptr;
+  const std::vector<char> bytes = only_file();
+  core_file_t file = {};
+  ASSERT_EQ(core_file_open(&file, {bytes.data(), bytes.size()}, &error), RAWHAL_OK);
+  const Seen seen = walk(file.view);
+  EXPECT_EQ(seen.queues, 1u);
+  EXPECT_TRUE(seen.waves.empty());
+  core_file_close(&file);
 }
 
 TEST_P(CoreFile, SaysWhyItCannotBeWritten)
