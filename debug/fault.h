@@ -23,7 +23,7 @@ typedef enum rawhal_fault_kind {
   RAWHAL_FAULT_INSTRUCTION = 8,  /* an illegal instruction, or a use of one that cannot be */
   RAWHAL_FAULT_FETCH = 9,        /* pc where no code is */
   RAWHAL_FAULT_TRAP = 10,        /* s_trap: its number in `address`; 2 is abort() and assert() */
-  RAWHAL_FAULT_TIME_LIMIT = 11,  /* it ran longer than it may */
+  RAWHAL_FAULT_TIME_LIMIT = 11,  /* it ran, or waited, longer than it may */
   RAWHAL_FAULT_PACKET = 12,      /* the packet, or the kernel that it names, is wrong */
   RAWHAL_FAULT_RESOURCES = 13,   /* more registers, LDS or work-groups at once than there can be */
   RAWHAL_FAULT_DEVICE_LOST = 14, /* the device has gone, not this queue alone */

@@ -61,7 +61,7 @@ size_t debug_waves_describe(const debug_softgpu_t *softgpu, const void *hsa_queu
   if (!places.waves)
     return 0;
   print_t to = print_into(text, size);
-  print(&to, "%" PRIu32 " waves are resident:", places.waves);
+  print(&to, "%" PRIu32 " %s resident:", places.waves, places.waves == 1 ? "wave is" : "waves are");
   for (size_t i = 0; i < places.count; ++i) {
     const place_t *place = &places.all[i];
     print(&to, "%s %" PRIu32 " %s entry%+" PRId64, i ? "," : "", place->count,

@@ -79,7 +79,7 @@ TEST_F(Watchdog, TellsWhichKernelRunsAndWhereItsWavesAre)
   const std::string line = next();
   EXPECT_IN("has not got on for", line);
   EXPECT_IN("ticket 1, kernel wait_for", line);
-  EXPECT_IN("1 waves are resident: 1 ", line);
+  EXPECT_IN("1 wave is resident: 1 ", line);
   EXPECT_IN("entry+", line);
   set_flag(1);
   EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error)); // and nothing has become of it
