@@ -60,7 +60,7 @@ static void say_signal(hsa_signal_t signal, print_t *to)
 static void say_barrier(const rawhal_queue_t *queue, uint64_t packet, print_t *to)
 {
   hsa_barrier_and_packet_t barrier;
-  if (!scene_packet(queue, packet, &barrier))
+  if (!scene_packet(queue, packet, false, &barrier))
     return;
   const uint16_t type = barrier.header & 0xff;
   hsa_signal_t signals[5];

@@ -13,6 +13,7 @@ typedef struct scene {
   debug_dispatch_t dispatches[SCENE_DISPATCHES];
   const rawhal_device_kernel_t *kernels[SCENE_DISPATCHES];
   size_t count, running;
+  uint64_t taken; /* the device has had the packets before this one, whatever else is told */
 } scene_t;
 
 /* The image that a packet names, if it is in the queue's ring. */
@@ -27,11 +28,11 @@ static rawhal_bytes_t image_of(const rawhal_queue_t *queue, const rawhal_device_
   return (rawhal_bytes_t){kernargs, size};
 }
 
-bool scene_packet(const rawhal_queue_t *queue, uint64_t index, void *packet)
+bool scene_packet(const rawhal_queue_t *queue, uint64_t index, bool taken, void *packet)
 {
   const void *slot = packet_slot(queue, index);
   const uint32_t header = __atomic_load_n((const uint32_t *)slot, __ATOMIC_ACQUIRE);
-  if ((header & 0xff) == HSA_PACKET_TYPE_INVALID &&
+  if (!taken && (header & 0xff) == HSA_PACKET_TYPE_INVALID &&
       index >= queue->device->hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue))
     return false;
   memcpy(packet, slot, PACKET_BYTES);
@@ -49,7 +50,8 @@ static void add_packet(scene_t *scene, const queue_slot_t *slot, uint64_t ticket
       (!runs && !queue->device->witness->code_has(kernel)))
     return;
   hsa_kernel_dispatch_packet_t packet;
-  if (!scene_packet(queue, at, &packet) || packet.kernel_object != kernel->info.kernel_object)
+  if (!scene_packet(queue, at, at < scene->taken, &packet) ||
+      packet.kernel_object != kernel->info.kernel_object)
     return;
   scene->kernels[scene->count] = kernel;
   debug_dispatch_t *dispatch = &scene->dispatches[scene->count++];
@@ -127,20 +129,39 @@ static void add_ended(scene_t *scene)
   }
 }
 
+/* Those in flight, from a packet on, then those before it. */
+static void list_running(scene_t *scene, uint64_t first)
+{
+  scene->count = 0;
+  add_running(scene, first, UINT64_MAX);
+  add_running(scene, 0, first);
+}
+
+/* Whether the packet that the device tells is the first of the scene: it may be one of another
+ * ring, that of a front, where it has another index. */
+static bool is_told(const scene_t *scene, const rawhal_fault_t *fault)
+{
+  const debug_dispatch_t *first = &scene->dispatches[0];
+  return scene->running && first->packet == fault->packet &&
+         (!fault->kernel_object || first->kernel_object == fault->kernel_object);
+}
+
 void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code,
                    char said[SCENE_SAID])
 {
   const queue_witness_t *witness = queue->device->witness;
-  scene_t scene = {.queue = queue};
+  const bool tells = fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
+  scene_t scene = {.queue = queue, .taken = tells ? fault->packet + 1 : 0};
   if (!queue->hsa_queue)
     return;
-  const bool told = fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
-  const uint64_t first = told ? fault->packet : packet_guess(queue);
-  add_running(&scene, first, UINT64_MAX);
-  add_running(&scene, 0, first);
-  if (told && (!scene.running || scene.dispatches[0].packet != first))
-    fault->known &= ~(uint32_t)RAWHAL_FAULT_KNOWS_DISPATCH; /* no kernel's packet */
-  else if (own && scene.running == 1)
+  bool told = tells;
+  list_running(&scene, told ? fault->packet : packet_guess(queue));
+  if (told && !is_told(&scene, fault)) {
+    fault->known &= ~(uint32_t)RAWHAL_FAULT_KNOWS_DISPATCH;
+    told = fault->kernel_object == 0; /* no kernel's packet: none is to be named */
+    list_running(&scene, packet_guess(queue));
+  }
+  if (own && !told && scene.running == 1)
     fault->known |= RAWHAL_FAULT_KNOWS_DISPATCH;
   if (scene.running && (fault->known & RAWHAL_FAULT_KNOWS_DISPATCH || (own && !told)))
     dispatch_failed(&scene.dispatches[0], scene.kernels[0]->info.kernel->descriptor, fault);

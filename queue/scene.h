@@ -14,7 +14,8 @@ void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool 
                    char said[SCENE_SAID]);
 
 /* Copies a packet in flight, PACKET_BYTES. False: it is being written. A ticket is published before
- * its packets and images are, which the header, or the device's reading, then tells. */
-bool scene_packet(const rawhal_queue_t *queue, uint64_t index, void *packet);
+ * its packets and images are, which the header, or the device's reading, then tells; `taken`: it is
+ * known that the device had it. */
+bool scene_packet(const rawhal_queue_t *queue, uint64_t index, bool taken, void *packet);
 
 #endif
