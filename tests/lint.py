@@ -47,6 +47,7 @@ WITHOUT_HSA = ("base/", "hsaco/", "kernarg/", "record/", "debug/core/", "queue/l
 # A verb of the command, tools/VERB, knows itself and what verbs share.
 VERB = re.compile(r"tools/(?!shared\b|demo\b)\w+(?=/)")
 MAX_LINES, MAX_COLUMNS = 600, 100
+MAX_BYTES = 512 << 10  # of any file; what is larger was not meant to be here
 
 
 @functools.lru_cache(maxsize=None)
@@ -371,6 +372,8 @@ def findings(root):
     for path in listing:
         folder = path.split("/")[0]
         full = os.path.join(root, path)
+        if os.path.isfile(full) and os.path.getsize(full) > MAX_BYTES:
+            yield f"{path}: {os.path.getsize(full)} bytes: no source is as large"
         if folder not in MAY_INCLUDE or not path.endswith((".c", ".h", ".inc")) or not os.path.isfile(full):
             continue
         lines = contents(full).split("\n")
