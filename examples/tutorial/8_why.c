@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     uint32_t value;
   } blob = {rawhal_buffer_address(memory), 7};
   const rawhal_dispatch_t dispatch = {.kernel = kernel,
-                                      .work_items = {2048, 1, 1}, /* of 4 bytes: twice too many */
+                                      .work_items = {1280, 1, 1}, /* of 4 bytes: 256 too many */
                                       .workgroup = {256, 1, 1},
                                       .blob = &blob,
                                       .blob_size = sizeof(blob)};

@@ -289,7 +289,8 @@ TEST(Statuses, AreThoseThatAreDocumented)
     for (const auto &[closed, why] : ends) {
       const Outcome got = status(with_file(words, "good.co") + closed);
       EXPECT_EQ(3, got.status) << closed;
-      const bool refused = !words.find("top") || !words.find("limits s") || !words.find("replay");
+      const bool refused = !words.find("core") || !words.find("top") || !words.find("limits s") ||
+                           !words.find("replay");
       EXPECT_TRUE(refused || contains(got.err, "rawhal: standard output: " + why)) << got.err;
     }
     if (words.find("FILE") == std::string::npos)
