@@ -86,9 +86,9 @@ static const struct {
   bool (*run)(isa_wave_t *wave, const isa_inst_t *inst);
   bool (*passes)(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
 } families[ISA_ENCODING_COUNT] = {
-    [ISA_SOP1... ISA_SOPP] = {isa_reference_allows_scalar, isa_reference_salu},
-    [ISA_SMEM] = {isa_reference_allows_smem, isa_reference_smem},
-    [ISA_VOP1... ISA_VOP3P] = {isa_reference_allows_vector, isa_reference_valu},
+    [ISA_SOP1... ISA_SOPP] = {isa_reference_allows_scalar, isa_reference_salu, NULL},
+    [ISA_SMEM] = {isa_reference_allows_smem, isa_reference_smem, NULL},
+    [ISA_VOP1... ISA_VOP3P] = {isa_reference_allows_vector, isa_reference_valu, NULL},
     [ISA_DS] = {isa_reference_allows_ds, isa_reference_ds, isa_reference_ds_passes},
     [ISA_FLAT... ISA_SCRATCH] = {isa_reference_allows_flat, isa_reference_memory,
                                  isa_reference_memory_passes},
