@@ -150,11 +150,10 @@ void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool 
                    char said[SCENE_SAID])
 {
   const queue_witness_t *witness = queue->device->witness;
-  const bool tells = fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
-  scene_t scene = {.queue = queue, .taken = tells ? fault->packet + 1 : 0};
+  bool told = fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
+  scene_t scene = {.queue = queue, .taken = told ? fault->packet + 1 : 0};
   if (!queue->hsa_queue)
     return;
-  bool told = tells;
   list_running(&scene, told ? fault->packet : packet_guess(queue));
   if (told && !is_told(&scene, fault)) {
     fault->known &= ~(uint32_t)RAWHAL_FAULT_KNOWS_DISPATCH;
