@@ -6,8 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Copies bytes of this process by the kernel, which does not fault where there are none: false.
- * Also false where the kernel does not let it, as under some seccomp filters. */
-bool own_memory_read(uint64_t address, void *to, size_t size);
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Copies bytes of this process by the kernel, which does not fault where there are none: false, and
+ * what `to` has is not known. */
+bool own_memory_copy(void *to, uint64_t from, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,9 +1,9 @@
 #include "debug/dump_internal.h"
 #include "debug/permit.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/own_memory.h"
-#include "base/print.h"
 
 #include <errno.h>
 #include <hsa/amd_hsa_queue.h>
@@ -42,7 +42,7 @@ static void add_range(dump_t *dump, uint64_t address, uint64_t size, core_class_
 static bool read_own(const dump_t *dump, uint64_t address, void *to, size_t size)
 {
   (void)dump;
-  return own_memory_read(address, to, size);
+  return own_memory_copy(to, address, size);
 }
 
 static bool read_device(const dump_t *dump, uint64_t address, void *to, size_t size)
@@ -113,7 +113,7 @@ static void add_queue(dump_t *dump)
       .scratch = amd->scratch_backing_memory_location,
   };
   if (!dump->queue.bytes ||
-      !own_memory_read(dump->queue.address, (void *)(uintptr_t)dump->queue.bytes, CORE_QUEUE_BYTES))
+      !own_memory_copy((void *)(uintptr_t)dump->queue.bytes, dump->queue.address, CORE_QUEUE_BYTES))
     return;
   dump->all.queues = &dump->queue;
   dump->all.queue_count = 1;
@@ -205,7 +205,7 @@ static void add_thread(dump_t *dump, const ucontext_t *here)
   const uint64_t stack = (uint64_t)here->uc_mcontext.gregs[REG_RSP] & ~UINT64_C(4095);
   uint64_t size = 0;
   char byte;
-  while (size < DUMP_STACK && own_memory_read(stack + size, &byte, 1))
+  while (size < DUMP_STACK && own_memory_copy(&byte, stack + size, 1))
     size += 4096;
   add_range(dump, stack, size, CORE_HOST, read_own);
 }
@@ -242,12 +242,10 @@ static bool add_all(dump_t *dump, const ucontext_t *here)
 static rawhal_status_t write_file(dump_t *dump, char path[CORE_PATH_BYTES], core_written_t *written,
                                   rawhal_error_t *error)
 {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
   core_options_t options = {
       .budget = dump->settings->budget,
       .classes = dump->settings->classes,
-      .deadline = ((uint64_t)now.tv_sec + DUMP_SECONDS) * 1000000000 + (uint64_t)now.tv_nsec,
+      .deadline = clock_now() + DUMP_SECONDS * (uint64_t)CLOCK_SECOND,
   };
   options.scratch_size = core_scratch_size(&dump->all, &options);
   options.scratch = options.scratch_size ? arena_take(&dump->arena, options.scratch_size) : NULL;

@@ -8,6 +8,7 @@
 #include "front/report.h"
 
 #include "base/error.h"
+#include "base/own_memory.h"
 #include "debug/agent.h"
 #include "debug/dump.h"
 #include "debug/gathered.h"
@@ -63,7 +64,7 @@ static void add_dispatch(scene_t *scene, const hsa_queue_t *queue, uint64_t inde
 static void add_queue(scene_t *scene, const hsa_queue_t *queue, const uint64_t *failed)
 {
   const debug_packets_t packets = {queue, front.hsa.load_read_relaxed(queue),
-                                   front.hsa.load_write_relaxed(queue), failed, host_copy};
+                                   front.hsa.load_write_relaxed(queue), failed, own_memory_copy};
   hsa_kernel_dispatch_packet_t packet;
   uint64_t next = packets_first(&packets);
   while (scene->found.count < GATHERED_DISPATCHES && packets_next(&packets, &next, &packet)) {

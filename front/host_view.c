@@ -4,13 +4,9 @@
 
 #include "front/objects.h"
 
-#include "base/cancel.h"
+#include "base/own_memory.h"
 
-#include <fcntl.h>
-#include <sys/uio.h>
-#include <unistd.h>
-
-enum { SHORT = 4096, PIPE_PART = 4096 };
+enum { SHORT = 4096 };
 
 /* ---- Finding ---- */
 
@@ -73,38 +69,11 @@ host_view_t host_view(uint64_t address, uint64_t size, uint64_t *host)
 
 /* ---- Reading ---- */
 
-/* Where other processes' memory may not be read one's own cannot either, by that call, nor what a
- * driver maps: the kernel reads both for write(). */
-static bool copy_by_pipe(char *to, uint64_t from, size_t size)
-{
-  int ends[2];
-  WITHOUT_CANCELLATION();
-  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK))
-    return false;
-  size_t done = 0;
-  while (done < size) {
-    const size_t part = size - done < PIPE_PART ? size - done : PIPE_PART;
-    if (write(ends[1], (const void *)(uintptr_t)(from + done), part) != (ssize_t)part ||
-        read(ends[0], to + done, part) != (ssize_t)part)
-      break;
-    done += part;
-  }
-  (void)close(ends[0]);
-  (void)close(ends[1]);
-  return done == size;
-}
-
-bool host_copy(void *to, uint64_t from, size_t size)
-{
-  const struct iovec into = {to, size}, of = {(void *)(uintptr_t)from, size};
-  return process_vm_readv(getpid(), &into, 1, &of, 1, 0) == (ssize_t)size ||
-         copy_by_pipe(to, from, size);
-}
-
 bool host_read(uint64_t address, void *to, size_t size)
 {
   uint64_t host;
   if (size <= SHORT && ranges_read(address, to, size))
     return true;
-  return host_view(address, size, &host) != HOST_VIEW_NONE && host && host_copy(to, host, size);
+  return host_view(address, size, &host) != HOST_VIEW_NONE && host &&
+         own_memory_copy(to, host, size);
 }

@@ -29,9 +29,6 @@ host_view_t host_view(uint64_t address, uint64_t size, uint64_t *host);
 /* Copies them. False: the host cannot read all of them, and what `to` has is not known. */
 bool host_read(uint64_t address, void *to, size_t size);
 
-/* Copies bytes of the program's by the host's own address, which it may have unmapped. */
-bool host_copy(void *to, uint64_t from, size_t size);
-
 /* Memory that a device reaches at the address; false: none. `range`: how far it goes, and whose it
  * is: what the runtime alone knows of has no number. Where devices reach all of the host's memory
  * (front.reaches_host) that is not among it. */

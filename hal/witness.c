@@ -79,8 +79,8 @@ static bool read_memory(void *context, uint64_t address, void *to, size_t size)
     if (address < base || !range_within(address - base, size, buffer->size))
       continue;
     if (buffer->host)
-      return own_memory_read((uint64_t)(uintptr_t)buffer->host + (address - base), to, size);
-    return buffer->device->runtime->is_software && own_memory_read(address, to, size);
+      return own_memory_copy(to, (uint64_t)(uintptr_t)buffer->host + (address - base), size);
+    return buffer->device->runtime->is_software && own_memory_copy(to, address, size);
   }
   return false;
 }

@@ -49,7 +49,7 @@ static void say_signal(hsa_signal_t signal, print_t *to)
     print(to, "ticket %" PRIu64 " of queue %" PRIu64 "%s", awaited.ticket,
           awaited.queue->hsa_queue->id,
           atomic_load(&awaited.queue->health) == QUEUE_ALIVE ? "" : ", which is dead");
-  else if (own_memory_read(signal.handle + offsetof(amd_signal_t, value), &value, sizeof(value)))
+  else if (own_memory_copy(&value, signal.handle + offsetof(amd_signal_t, value), sizeof(value)))
     print(to, "signal 0x%" PRIx64 ", which is %" PRId64, signal.handle, value);
   else
     print(to, "signal 0x%" PRIx64 ", which cannot be read", signal.handle);
@@ -91,9 +91,9 @@ static void say_barrier(const rawhal_queue_t *queue, uint64_t packet, print_t *t
 static uint64_t stands_at(const rawhal_queue_t *queue, uint64_t ticket)
 {
   const queue_slot_t *slot = queue_slot(queue, ticket);
-  const uint64_t read = queue->device->hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue),
-                 first = atomic_load(&slot->packet), end = first + atomic_load(&slot->packets);
-  return read < first ? first : read < end ? read : end;
+  const uint64_t first = atomic_load(&slot->packet), end = first + atomic_load(&slot->packets);
+  return clock_clamp(queue->device->hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue),
+                     first, end);
 }
 
 /* False: the queue has died meanwhile, and says more than can be said here. With drain_lock it

@@ -2,20 +2,13 @@
 #ifndef RAWHAL_DEBUG_CORE_LATE_H
 #define RAWHAL_DEBUG_CORE_LATE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <time.h>
+#include "base/clock.h"
 
-static inline uint64_t late_now(void)
-{
-  struct timespec now;
-  (void)clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
+#include <stdbool.h>
 
 static inline bool is_late(uint64_t deadline)
 {
-  return deadline && late_now() >= deadline;
+  return deadline && clock_now() >= deadline;
 }
 
 /* Milliseconds until then, as poll(2) takes them; -1: there is no deadline. */
@@ -23,7 +16,7 @@ static inline int late_left(uint64_t deadline)
 {
   if (!deadline)
     return -1;
-  const uint64_t now = late_now();
+  const uint64_t now = clock_now();
   const uint64_t ms = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
   return ms < 1000000 ? (int)ms : 1000000;
 }

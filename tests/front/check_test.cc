@@ -1,6 +1,7 @@
 // Packets that are mistaken, and memory that is not there.
 #include "tests/front/toy_check.h"
 
+#include "base/own_memory.h"
 #include "front/host_view.h"
 
 #include "tests/assert_ok.h"
@@ -386,8 +387,8 @@ TEST_F(Check, MemoryIsReadWhereACallForThatIsForbidden)
     const sock_fprog filter = {4, steps};
     forbidden = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
                 prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-    copied = host_copy(to.data(), reinterpret_cast<uint64_t>(from.data()), from.size());
-    nowhere = host_copy(to.data(), 0x40, 8);
+    copied = own_memory_copy(to.data(), reinterpret_cast<uint64_t>(from.data()), from.size());
+    nowhere = own_memory_copy(to.data(), 0x40, 8);
   }).join();
   if (!forbidden)
     GTEST_SKIP() << "no seccomp";
