@@ -8,9 +8,7 @@
 #include "front/proxies.h"
 
 #include "base/cancel.h"
-
-#include <signal.h>
-#include <time.h>
+#include "base/thread.h"
 
 /* Naps, in ns. Held back: a nap more is a little of the share lost until the burst makes up for it.
  * Not held: only peers in a region wait to hear of what has finished. */
@@ -95,22 +93,10 @@ static void *serve(void *context)
 bool service_thread(pthread_t *thread, pthread_cond_t *wake, void *(*function)(void *),
                     void *context, const char *name)
 {
-  pthread_condattr_t attributes;
-  if (pthread_condattr_init(&attributes))
+  if (condition_init(wake) || thread_start(thread, function, context))
     return false;
-  (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  int failed = pthread_cond_init(wake, &attributes);
-  (void)pthread_condattr_destroy(&attributes);
-  if (failed)
-    return false;
-  sigset_t every, before; /* signals are the program's own threads' */
-  (void)sigfillset(&every);
-  (void)pthread_sigmask(SIG_SETMASK, &every, &before);
-  failed = pthread_create(thread, NULL, function, context);
-  (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (!failed)
-    (void)pthread_setname_np(*thread, name);
-  return !failed;
+  (void)pthread_setname_np(*thread, name);
+  return true;
 }
 
 void service_thread_end(pthread_t thread, pthread_mutex_t *lock, pthread_cond_t *wake, bool *stop)

@@ -8,9 +8,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,29 +67,13 @@ static void *watch(void *unused)
   return NULL;
 }
 
-/* The program's signals are not for this thread. */
-static bool start_thread(void)
-{
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const bool started = pthread_create(&watchdog.thread, NULL, watch, NULL) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return started;
-}
-
 rawhal_status_t watchdog_start(rawhal_error_t *error)
 {
   rawhal_status_t status = read_environment(&watchdog.limit, &watchdog.fails, error);
   if (status != RAWHAL_OK || !watchdog.limit)
     return status;
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&watchdog.wake, &attributes);
-  pthread_condattr_destroy(&attributes);
   watchdog.stops = false;
-  watchdog.runs = start_thread();
+  watchdog.runs = !condition_init(&watchdog.wake) && !thread_start(&watchdog.thread, watch, NULL);
   return watchdog.runs ? RAWHAL_OK
                        : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no thread for the watchdog");
 }

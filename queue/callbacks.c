@@ -3,8 +3,7 @@
 
 #include "base/error.h"
 #include "base/list.h"
-
-#include <signal.h>
+#include "base/thread.h"
 
 static const uint64_t look_again_ns = 5000000; /* for what finished out of order */
 
@@ -176,7 +175,7 @@ static void *serve(void *data)
   return NULL;
 }
 
-/* The program's signals are not for this thread. The caller holds the lock. */
+/* The caller holds the lock. */
 static rawhal_status_t service_start(rawhal_queue_t *queue, rawhal_error_t *error)
 {
   queue_callbacks_t *callbacks = &queue->callbacks;
@@ -190,12 +189,7 @@ static rawhal_status_t service_start(rawhal_queue_t *queue, rawhal_error_t *erro
       return hsa_fail(hsa, result, error, "creating a signal for callbacks");
     }
   }
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int failure = pthread_create(&callbacks->thread, NULL, serve, queue);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (failure)
+  if (thread_start(&callbacks->thread, serve, queue))
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no thread for callbacks");
   callbacks->started = true;
   return RAWHAL_OK;

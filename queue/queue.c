@@ -10,6 +10,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "base/thread.h"
 
 #include <hsa/amd_hsa_queue.h>
 #include <stdlib.h>
@@ -204,12 +205,8 @@ static rawhal_status_t launch_init(rawhal_queue_t *queue, const rawhal_queue_ser
 
 static void locks_init(rawhal_queue_t *queue)
 {
-  pthread_condattr_t monotonic;
-  pthread_condattr_init(&monotonic);
-  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-  pthread_cond_init(&queue->woken, &monotonic);
-  pthread_cond_init(&queue->room.moved, &monotonic);
-  pthread_condattr_destroy(&monotonic);
+  (void)condition_init(&queue->woken);
+  (void)condition_init(&queue->room.moved);
   pthread_mutex_init(&queue->room.lock, NULL);
   pthread_mutex_init(&queue->drain_lock, NULL);
   pthread_mutex_init(&queue->sleep_lock, NULL);

@@ -5,11 +5,11 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "base/thread.h"
 #include "hal/executable.h"
 #include "hal/services/hostcall.h"
 #include "hal/services/printf.h"
 
-#include <signal.h>
 #include <string.h>
 
 enum {
@@ -221,15 +221,9 @@ static void *serve(void *data)
   return NULL;
 }
 
-/* The program's signals are not for this thread. */
-static rawhal_status_t thread_start(rawhal_services_t *services, rawhal_error_t *error)
+static rawhal_status_t service_start(rawhal_services_t *services, rawhal_error_t *error)
 {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int failure = pthread_create(&services->thread, NULL, serve, services);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (failure)
+  if (thread_start(&services->thread, serve, services))
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no thread for hostcalls");
   services->started = true;
   return RAWHAL_OK;
@@ -257,7 +251,7 @@ static rawhal_status_t hostcall_open(rawhal_services_t *services, rawhal_error_t
   hostcall->memory = rawhal_buffer_host(services->hostcall_buffer);
   services->queue.hostcall_buffer = rawhal_buffer_address(services->hostcall_buffer);
   hostcall_layout(hostcall, services->queue.hostcall_buffer, services->doorbell.handle);
-  return thread_start(services, error);
+  return service_start(services, error);
 }
 
 static void hostcall_stop(rawhal_services_t *services)
