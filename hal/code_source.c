@@ -125,12 +125,13 @@ void source_put(code_source_t *source)
   destroy(source);
 }
 
-rawhal_executable_t *sources_find(bool (*wanted)(rawhal_executable_t *executable))
+rawhal_executable_t *sources_find(bool (*wanted)(rawhal_executable_t *executable, void *data),
+                                  void *data)
 {
   for (int i = 0; i < 2; ++i)
     for (code_source_t *source = sources[i]; source; source = source->hh.next)
       for (rawhal_executable_t *one = source->executables; one; one = one->next)
-        if (wanted(one))
+        if (wanted(one, data))
           return one;
   return NULL;
 }

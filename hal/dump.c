@@ -15,28 +15,31 @@ rawhal_status_t dump_open(rawhal_error_t *error)
 
 /* ---- Code ---- */
 
-static const rawhal_device_t *sought; /* of all: the table of executables is held */
-static size_t to_pass;
-static const rawhal_device_kernel_info_t *told; /* of its first kernel */
+/* The walk over a device's executables, of which some are passed. The table is held. */
+typedef struct walk {
+  const rawhal_device_t *device;
+  size_t to_pass;
+  const rawhal_device_kernel_info_t *kernel; /* the first of the executable it stands at */
+} walk_t;
 
-static bool is_next(rawhal_executable_t *executable)
+static bool is_next(rawhal_executable_t *executable, void *data)
 {
-  if (executable->device != sought || pthread_mutex_trylock(&executable->lock) != 0)
+  walk_t *walk = data;
+  if (executable->device != walk->device || pthread_mutex_trylock(&executable->lock) != 0)
     return false; /* of another device; or the runtime is being asked for a kernel of it */
-  told = executable->kernels ? &executable->kernels->kernel.info : NULL;
+  walk->kernel = executable->kernels ? &executable->kernels->kernel.info : NULL;
   pthread_mutex_unlock(&executable->lock);
-  return told && to_pass-- == 0;
+  return walk->kernel && walk->to_pass-- == 0;
 }
 
 /* Where it was loaded is told by any kernel that was asked for; what has none cannot run. */
 static bool code_at(void *context, size_t index, dump_code_t *code)
 {
-  sought = context;
-  to_pass = index;
-  const rawhal_executable_t *executable = sources_find(is_next);
+  walk_t walk = {.device = context, .to_pass = index};
+  const rawhal_executable_t *executable = sources_find(is_next, &walk);
   if (!executable)
     return false;
-  const rawhal_device_kernel_info_t *kernel = told;
+  const rawhal_device_kernel_info_t *kernel = walk.kernel;
   const rawhal_bytes_t object = rawhal_hsaco_info(executable->source->hsaco)->bytes;
   *code = (dump_code_t){.object = object};
   if (!kernel->kernel->descriptor)

@@ -244,8 +244,9 @@ const rawhal_executable_info_t *rawhal_executable_info(const rawhal_executable_t
 /* ---- Unloading ---- */
 
 /* It has no users, and the device does not need it. */
-static bool is_unneeded(rawhal_executable_t *executable)
+static bool is_unneeded(rawhal_executable_t *executable, void *unused)
 {
+  (void)unused;
   return executable->users == 0 && !atomic_load(&executable->owner.pins) &&
          !queues_run(&executable->owner);
 }
@@ -257,7 +258,7 @@ void executables_reap(void)
   rawhal_executable_t *unneeded;
   WITHOUT_CANCELLATION(); /* of a recording that is destroyed, too, which may end the runtime */
   pthread_mutex_lock(&table_lock);
-  while ((unneeded = sources_find(is_unneeded))) {
+  while ((unneeded = sources_find(is_unneeded, NULL))) {
     --retiring;
     executable_free(unneeded);
   }
@@ -278,15 +279,13 @@ void rawhal_executable_destroy(rawhal_executable_t *executable)
 
 /* ---- Looking on ---- */
 
-static const rawhal_device_kernel_t *sought; /* the table's lock */
-
-static bool has_sought(rawhal_executable_t *executable)
+static bool has_kernel(rawhal_executable_t *executable, void *kernel)
 {
   bool found = false;
   if (pthread_mutex_trylock(&executable->lock) != 0)
     return false; /* the runtime is being asked for a kernel of it */
   for (const loaded_kernel_t *one = executable->kernels; one && !found; one = one->hh.next)
-    found = &one->kernel == sought;
+    found = &one->kernel == kernel;
   pthread_mutex_unlock(&executable->lock);
   return found;
 }
@@ -303,6 +302,5 @@ void executables_let(void)
 
 bool executables_have(const rawhal_device_kernel_t *kernel)
 {
-  sought = kernel;
-  return sources_find(has_sought) != NULL;
+  return sources_find(has_kernel, (void *)(uintptr_t)kernel) != NULL;
 }

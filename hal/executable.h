@@ -61,7 +61,8 @@ RAWHAL_CHECKED rawhal_status_t source_get(const rawhal_hsaco_t *hsaco, const all
 /* Frees a source without executables. */
 void source_put(code_source_t *source);
 /* The first executable of all that is `wanted`. */
-rawhal_executable_t *sources_find(bool (*wanted)(rawhal_executable_t *executable));
+rawhal_executable_t *sources_find(bool (*wanted)(rawhal_executable_t *executable, void *data),
+                                  void *data);
 
 /* code_load.c: what a failed load has taken is given back. */
 RAWHAL_CHECKED rawhal_status_t code_load(rawhal_executable_t *executable,
