@@ -126,6 +126,20 @@ static void raw_add(cause_evidence_t *evidence, size_t size)
       (void)word_add(evidence, CAUSE_RAW, RAWHAL_NO_ARGUMENT, at, word_at(evidence, at));
 }
 
+/* Notes what it points into: what lives there, and what was freed there last. */
+static void word_meets(cause_word_t *word, const debug_allocation_t *allocation)
+{
+  if (!cause_holds(allocation, word->value))
+    return;
+  if (!allocation->freed_at) {
+    word->has_live = true;
+    word->live = *allocation;
+  } else if (!word->has_dead || allocation->freed_at > word->dead.freed_at) {
+    word->has_dead = true;
+    word->dead = *allocation;
+  }
+}
+
 /* One walk over all allocations for all words. */
 static void words_resolve(cause_evidence_t *evidence)
 {
@@ -135,17 +149,8 @@ static void words_resolve(cause_evidence_t *evidence)
     return;
   for (size_t i = 0; scene->allocation && scene->allocation(scene->context, i, &allocation); ++i)
     for (cause_word_t *word = evidence->words; word < evidence->words + evidence->word_count;
-         ++word) {
-      if (!cause_holds(&allocation, word->value))
-        continue;
-      if (!allocation.freed_at) {
-        word->has_live = true;
-        word->live = allocation;
-      } else if (!word->has_dead || allocation.freed_at > word->dead.freed_at) {
-        word->has_dead = true;
-        word->dead = allocation;
-      }
-    }
+         ++word)
+      word_meets(word, &allocation);
 }
 
 void cause_look_at(cause_evidence_t *evidence, const debug_dispatch_t *dispatch, bool certain)
@@ -179,18 +184,9 @@ void cause_look_at(cause_evidence_t *evidence, const debug_dispatch_t *dispatch,
 /* What is around the address is what a word is kept for: no other allocation matters. */
 static void memory_resolve(const cause_evidence_t *evidence, cause_word_t *word)
 {
-  for (int i = 0; i < CAUSE_PLACES; ++i) {
-    const debug_allocation_t *place = &evidence->places[i];
-    if (!evidence->has_place[i] || !cause_holds(place, word->value))
-      continue;
-    if (!place->freed_at) {
-      word->has_live = true;
-      word->live = *place;
-    } else if (!word->has_dead || place->freed_at > word->dead.freed_at) {
-      word->has_dead = true;
-      word->dead = *place;
-    }
-  }
+  for (int i = 0; i < CAUSE_PLACES; ++i)
+    if (evidence->has_place[i])
+      word_meets(word, &evidence->places[i]);
 }
 
 static bool leads_to_the_same(const cause_word_t *a, const cause_word_t *b)

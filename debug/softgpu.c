@@ -24,42 +24,34 @@ void debug_softgpu_find_loaded(debug_softgpu_t *softgpu)
     (void)dlclose(thunk); /* which the runtime has open */
 }
 
-static const rawhal_fault_kind_t kinds[] = {
-    [SOFTGPU_FAULT_NONE] = RAWHAL_FAULT_PACKET,
-    [SOFTGPU_FAULT_ILLEGAL_INSTRUCTION] = RAWHAL_FAULT_INSTRUCTION,
-    [SOFTGPU_FAULT_FETCH] = RAWHAL_FAULT_FETCH,
-    [SOFTGPU_FAULT_MEMORY] = RAWHAL_FAULT_MEMORY,
-    [SOFTGPU_FAULT_READ_ONLY] = RAWHAL_FAULT_READ_ONLY,
-    [SOFTGPU_FAULT_LDS] = RAWHAL_FAULT_LDS,
-    [SOFTGPU_FAULT_SCRATCH] = RAWHAL_FAULT_SCRATCH,
-    [SOFTGPU_FAULT_KERNARG] = RAWHAL_FAULT_KERNARG,
-    [SOFTGPU_FAULT_MISALIGNED] = RAWHAL_FAULT_MISALIGNED,
-    [SOFTGPU_FAULT_TIMEOUT] = RAWHAL_FAULT_TIME_LIMIT,
-    [SOFTGPU_FAULT_STOPPED] = RAWHAL_FAULT_DESTROYED,
-    [SOFTGPU_FAULT_DISPATCH] = RAWHAL_FAULT_PACKET,
-    [SOFTGPU_FAULT_LDS_UNWRITTEN] = RAWHAL_FAULT_LDS,
-    [SOFTGPU_FAULT_LDS_RACE] = RAWHAL_FAULT_LDS,
-    [SOFTGPU_FAULT_KERNARG_MISSING] = RAWHAL_FAULT_KERNARG,
-    [SOFTGPU_FAULT_FOREIGN] = RAWHAL_FAULT_NO_ACCESS,
-    [SOFTGPU_FAULT_TRAP] = RAWHAL_FAULT_TRAP,
-    [SOFTGPU_FAULT_STORE_UNWRITTEN] = RAWHAL_FAULT_INSTRUCTION,
-    [SOFTGPU_FAULT_GWS] = RAWHAL_FAULT_RESOURCES,
-    [SOFTGPU_FAULT_IMAGE] = RAWHAL_FAULT_INSTRUCTION,
-    [SOFTGPU_FAULT_REGISTERS] = RAWHAL_FAULT_RESOURCES,
+/* What its faults are here, and whether their address is one, of memory, LDS or scratch, or a
+ * trap's number. */
+static const struct {
+  rawhal_fault_kind_t kind;
+  bool has_address;
+} kinds[] = {
+    [SOFTGPU_FAULT_NONE] = {RAWHAL_FAULT_PACKET, false},
+    [SOFTGPU_FAULT_ILLEGAL_INSTRUCTION] = {RAWHAL_FAULT_INSTRUCTION, false},
+    [SOFTGPU_FAULT_FETCH] = {RAWHAL_FAULT_FETCH, true},
+    [SOFTGPU_FAULT_MEMORY] = {RAWHAL_FAULT_MEMORY, true},
+    [SOFTGPU_FAULT_READ_ONLY] = {RAWHAL_FAULT_READ_ONLY, true},
+    [SOFTGPU_FAULT_LDS] = {RAWHAL_FAULT_LDS, true},
+    [SOFTGPU_FAULT_SCRATCH] = {RAWHAL_FAULT_SCRATCH, true},
+    [SOFTGPU_FAULT_KERNARG] = {RAWHAL_FAULT_KERNARG, true},
+    [SOFTGPU_FAULT_MISALIGNED] = {RAWHAL_FAULT_MISALIGNED, true},
+    [SOFTGPU_FAULT_TIMEOUT] = {RAWHAL_FAULT_TIME_LIMIT, false},
+    [SOFTGPU_FAULT_STOPPED] = {RAWHAL_FAULT_DESTROYED, false},
+    [SOFTGPU_FAULT_DISPATCH] = {RAWHAL_FAULT_PACKET, false},
+    [SOFTGPU_FAULT_LDS_UNWRITTEN] = {RAWHAL_FAULT_LDS, true},
+    [SOFTGPU_FAULT_LDS_RACE] = {RAWHAL_FAULT_LDS, true},
+    [SOFTGPU_FAULT_KERNARG_MISSING] = {RAWHAL_FAULT_KERNARG, true},
+    [SOFTGPU_FAULT_FOREIGN] = {RAWHAL_FAULT_NO_ACCESS, true},
+    [SOFTGPU_FAULT_TRAP] = {RAWHAL_FAULT_TRAP, true},
+    [SOFTGPU_FAULT_STORE_UNWRITTEN] = {RAWHAL_FAULT_INSTRUCTION, false},
+    [SOFTGPU_FAULT_GWS] = {RAWHAL_FAULT_RESOURCES, false},
+    [SOFTGPU_FAULT_IMAGE] = {RAWHAL_FAULT_INSTRUCTION, false},
+    [SOFTGPU_FAULT_REGISTERS] = {RAWHAL_FAULT_RESOURCES, false},
 };
-
-/* The address of these is one, of memory, LDS or scratch, or a trap's number. */
-static bool has_address(uint32_t kind)
-{
-  static const uint64_t with =
-      UINT64_C(1) << SOFTGPU_FAULT_FETCH | UINT64_C(1) << SOFTGPU_FAULT_MEMORY |
-      UINT64_C(1) << SOFTGPU_FAULT_READ_ONLY | UINT64_C(1) << SOFTGPU_FAULT_LDS |
-      UINT64_C(1) << SOFTGPU_FAULT_SCRATCH | UINT64_C(1) << SOFTGPU_FAULT_KERNARG |
-      UINT64_C(1) << SOFTGPU_FAULT_MISALIGNED | UINT64_C(1) << SOFTGPU_FAULT_LDS_UNWRITTEN |
-      UINT64_C(1) << SOFTGPU_FAULT_LDS_RACE | UINT64_C(1) << SOFTGPU_FAULT_KERNARG_MISSING |
-      UINT64_C(1) << SOFTGPU_FAULT_FOREIGN | UINT64_C(1) << SOFTGPU_FAULT_TRAP;
-  return kind < 64 && (with >> kind & 1);
-}
 
 static void add_instruction(rawhal_fault_t *fault, const softgpu_fault_info_t *info)
 {
@@ -96,14 +88,14 @@ bool debug_softgpu_fault(const debug_softgpu_t *softgpu, const void *hsa_queue,
   softgpu_fault_info_t info = {0};
   if (!softgpu->fault_info || !softgpu->fault_info(hsa_queue, &info, sizeof(info)))
     return false;
-  fault->kind =
-      info.kind < sizeof(kinds) / sizeof(*kinds) ? kinds[info.kind] : RAWHAL_FAULT_UNKNOWN;
+  const bool is_known = info.kind < sizeof(kinds) / sizeof(*kinds);
+  fault->kind = is_known ? kinds[info.kind].kind : RAWHAL_FAULT_UNKNOWN;
   fault->known |= RAWHAL_FAULT_KNOWS_DISPATCH;
   fault->packet = info.packet_index;
   fault->kernel_object = info.kernel_object;
   if (info.pc)
     add_instruction(fault, &info);
-  if (has_address(info.kind))
+  if (is_known && kinds[info.kind].has_address)
     add_access(fault, &info);
   if (softgpu->fault_text)
     softgpu->fault_text(hsa_queue, fault->device_text, sizeof(fault->device_text));
