@@ -110,9 +110,7 @@ bool core_notes_put_fault(core_notes_t *notes, const rawhal_fault_t *fault);
 /* The note's contents; empty where not even the head had room. */
 rawhal_bytes_t core_notes_end(const core_notes_t *notes);
 
-/* Bytes that the head, or a record, takes. */
-enum { CORE_NOTES_HEAD = 16 };
-size_t core_notes_record_bytes(core_record_type_t type, const void *record);
+enum { CORE_NOTES_HEAD = 16 }; /* bytes; a record's: records.h */
 
 /* ---- Reading: any bytes, which may lie ---- */
 

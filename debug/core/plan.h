@@ -5,7 +5,7 @@
 #include "debug/core/core.h"
 #include "debug/core/format.h"
 #include "debug/core/mistake.h"
-#include "debug/core/notes.h"
+#include "debug/core/records.h"
 #include "debug/core/view.h"
 
 enum {

@@ -38,8 +38,8 @@ static size_t left_out_bytes(size_t listed)
 {
   static const core_left_out_t left_out;
   static const core_left_out_entry_t entry;
-  return CORE_NOTES_HEAD + core_notes_record_bytes(CORE_RECORD_LEFT_OUT, &left_out) +
-         listed * core_notes_record_bytes(CORE_RECORD_LEFT_OUT_ENTRY, &entry);
+  return CORE_NOTES_HEAD + record_bytes(CORE_RECORD_LEFT_OUT, &left_out) +
+         listed * record_bytes(CORE_RECORD_LEFT_OUT_ENTRY, &entry);
 }
 
 uint64_t plan_notes_bytes(const plan_t *plan)
