@@ -1,26 +1,42 @@
-/* From the death of a queue to a core file (core/): what is known is gathered and written. Nothing
- * is allocated but pages, no lock is taken. Internal.
+/* From the death of a queue to a core file (core/): what is known is gathered, and written later.
+ * Nothing is allocated but pages, no lock is taken, but for a program being started. Internal.
  *
- *     RAWHAL_CORE            the file's name, with %p %h %e %t: core/output.h; none is written
- *                            without
+ *     RAWHAL_CORE            a file's name with %p %h %e %t; fd:N, a descriptor that is open
+ *                            when the process starts rawhal; |PROGRAM WORD ..., which gets the file
+ *                            on its standard input: core/output.h. None is written without
  *     RAWHAL_CORE_BYTES      the most that it may have, "64M" without; 0: no bound
  *     RAWHAL_CORE_CONTENTS   none: no bytes of arguments, memory or stacks of the program's, as
  *                            without; kernargs: those of dispatches in flight; all
- *     RAWHAL_CORE_PER_HOUR   how many a program may write into a folder in an hour: 1 without; 0:
- *                            any number
- */
+ *     RAWHAL_CORE_PER_HOUR   how many files a program may write into a folder in an hour: 1
+ *                            without; 0: any number. Descriptors and programs get all
+ *
+ * Who sets these can have any program run, and any file made, with the rights of the process: it is
+ * the environment of its own user. A program that has more rights than who started it (AT_SECURE:
+ * setuid, capabilities) does not see them.
+ *
+ *     if (dump_begin(&dump, settings, -1)) {
+ *       lock; dump_gather(&dump, &scene); unlock;
+ *       dump_end(&dump, said, sizeof(said));
+ *     }
+ *
+ * What waits for the caller's locks waits for dump_gather(), which copies: code objects, at most
+ * 32 MiB of registers, and with CONTENTS=all memory, no more than the budget has room for. It takes
+ * 0.6 ms a MiB: 40 ms with the default budget, 0.6 s for 1 GiB without a bound. Checking and
+ * writing take ten seconds at most, and only who waits for the queue waits for that. */
 #ifndef RAWHAL_DEBUG_DUMP_H
 #define RAWHAL_DEBUG_DUMP_H
 
 #include "debug/cause.h"
 #include "debug/core/core.h"
 #include "debug/core/output.h"
+#include "debug/permit.h"
 #include "debug/softgpu.h"
 
 typedef struct dump_settings {
-  char pattern[CORE_PATH_BYTES]; /* "": none */
+  char where[CORE_PATH_BYTES]; /* "": none */
   uint64_t budget;
   uint32_t classes, per_hour;
+  uint64_t device, inode; /* of the descriptor: by the time of a dump the number may be another's */
 } dump_settings_t;
 
 /* INVALID_ARGUMENT: it says which variable is not understood. */
@@ -44,9 +60,26 @@ typedef struct dump_scene {
   bool (*code)(void *context, size_t index, dump_code_t *code);
 } dump_scene_t;
 
-/* Writes one, where one is wanted and may be. True: `said` has the path and what is in it, or why
- * it could not be written; false: none was wanted. */
-bool dump_write(const dump_settings_t *settings, const dump_scene_t *scene, char *said,
-                size_t size);
+/* A core file in the making. */
+typedef struct dump {
+  const dump_settings_t *settings;
+  core_output_t output;
+  permit_t permit;
+  struct dump_store *store; /* what was gathered; NULL: nothing can be */
+  rawhal_error_t error;     /* why there will be none; OK: nothing has failed yet */
+} dump_t;
+
+/* Looks where it goes, and whether it may: without locks, as it asks the file system or starts a
+ * program. To an open descriptor of the caller's, which stays open, whatever the settings say and
+ * however many there were this hour; or with -1 as they say. False: none is wanted, and there is
+ * nothing to end. */
+bool dump_begin(dump_t *dump, const dump_settings_t *settings, int descriptor);
+/* Copies all of the scene that is to be in it, by priority; nothing of the scene is looked at
+ * later. */
+void dump_gather(dump_t *dump, const dump_scene_t *scene);
+/* Checks and writes what was gathered, and gives the memory back: without locks. True: there is one
+ * now, and `said` has where and what is in it; else why there is none, or "" where nothing was
+ * gathered. */
+bool dump_end(dump_t *dump, char *said, size_t size);
 
 #endif

@@ -1,20 +1,21 @@
-/* A core file in the making. Internal to this folder. */
+/* What was gathered for a core file. Internal to this folder. */
 #ifndef RAWHAL_DEBUG_DUMP_INTERNAL_H
 #define RAWHAL_DEBUG_DUMP_INTERNAL_H
 
 #include "debug/dump.h"
 
+#include <ucontext.h>
+
 enum {
   DUMP_WAVES = 8192,
   DUMP_OBJECTS = 256,
-  DUMP_RANGES = 4096,
+  DUMP_RANGES = 8192,
   DUMP_NOTES = 5,
   DUMP_STACK = 64 << 10, /* bytes above the stack pointer */
-  DUMP_SECONDS = 10,     /* for writing, at most */
 };
-#define DUMP_SPARE     (UINT64_C(64) << 20)
-#define DUMP_UNBOUNDED (UINT64_C(4) << 30) /* of copies, with a budget of 0 */
-#define DUMP_OWN       (UINT64_C(1) << 30) /* addresses for the debugger's lists */
+#define DUMP_SPARE     (UINT64_C(128) << 20) /* for all but memory: waves, lists, notes */
+#define DUMP_UNBOUNDED (UINT64_C(256) << 30) /* of copies, with a budget of 0 */
+#define DUMP_OWN       (UINT64_C(1) << 30)   /* addresses for the debugger's lists */
 
 /* Pages that are given out from the start on; they cost nothing before they are written. */
 typedef struct arena {
@@ -22,10 +23,12 @@ typedef struct arena {
   size_t size, used;
 } arena_t;
 
-typedef struct dump {
+typedef struct dump_store {
   const dump_settings_t *settings;
-  const dump_scene_t *scene;
-  arena_t arena;
+  const dump_scene_t *scene; /* while it is gathered; NULL: nothing was */
+  arena_t arena;             /* this stands in it, too */
+  uint64_t left;             /* bytes of memory and objects that may still be copied */
+  core_agent_t agent;
   core_queue_t queue;
   core_thread_t thread;
   core_wave_t *waves;
@@ -33,7 +36,7 @@ typedef struct dump {
   core_memory_t *ranges;
   core_note_t notes[DUMP_NOTES];
   core_description_t all;
-} dump_t;
+} dump_store_t;
 
 /* NULL: there is no room. */
 static inline void *arena_take(arena_t *arena, size_t size)
@@ -47,13 +50,18 @@ static inline void *arena_take(arena_t *arena, size_t size)
 }
 
 /* Whether what the class stands for may be in the file. */
-static inline bool dump_wants(const dump_t *dump, core_class_t kind)
+static inline bool dump_wants(const dump_store_t *store, core_class_t kind)
 {
-  return kind < CORE_KERNARG || dump->settings->classes & CORE_CLASS_BIT(kind);
+  return kind < CORE_KERNARG || store->settings->classes & CORE_CLASS_BIT(kind);
 }
+
+/* False: there is no room even for the lists. */
+bool dump_gather_scene(dump_store_t *store, const dump_scene_t *scene);
+/* The calling thread, with as much of its stack as there is room for. */
+void dump_add_thread(dump_store_t *store, const ucontext_t *here);
 
 /* Adds the notes of rawhal's own: process, modules, dispatches, allocations, cause. What finds no
  * room in the arena is missing, or counted in its note. */
-void dump_add_notes(dump_t *dump);
+void dump_add_notes(dump_store_t *store);
 
 #endif

@@ -12,31 +12,31 @@
 /* Bytes that the notes may have; of those of dispatches and allocations more are counted only. */
 enum { NOTE_SMALL = 64 << 10, NOTE_LARGE = 1 << 20 };
 
-static void add_note(dump_t *dump, uint32_t type, const core_notes_t *notes)
+static void add_note(dump_store_t *store, uint32_t type, const core_notes_t *notes)
 {
   const rawhal_bytes_t bytes = core_notes_end(notes);
-  if (bytes.size && dump->all.note_count < DUMP_NOTES)
-    dump->notes[dump->all.note_count++] = (core_note_t){"RAWHAL", type, bytes};
+  if (bytes.size && store->all.note_count < DUMP_NOTES)
+    store->notes[store->all.note_count++] = (core_note_t){"RAWHAL", type, bytes};
 }
 
-static core_notes_t begin(dump_t *dump, size_t size)
+static core_notes_t begin(dump_store_t *store, size_t size)
 {
   core_notes_t notes;
-  void *bytes = arena_take(&dump->arena, size);
+  void *bytes = arena_take(&store->arena, size);
   core_notes_begin(&notes, bytes, bytes ? size : 0);
   return notes;
 }
 
-static void add_process(dump_t *dump)
+static void add_process(dump_store_t *store)
 {
   char host[256] = "", versions[64];
-  core_notes_t notes = begin(dump, NOTE_SMALL);
+  core_notes_t notes = begin(store, NOTE_SMALL);
   (void)gethostname(host, sizeof(host) - 1);
   snprintf(versions, sizeof(versions), "rawhal %s", rawhal_version_text());
   const core_note_process_t process = {
       .id = getpid(),
       .written = time(NULL),
-      .now = dump->scene->around->now,
+      .now = store->scene->around->now,
       .program = rawhal_string(program_invocation_short_name),
       .arguments = rawhal_string(program_invocation_name),
       .host = rawhal_string(host),
@@ -44,28 +44,28 @@ static void add_process(dump_t *dump)
       .omitted = RAWHAL_STRING("of the host's threads only the one that wrote this has registers"),
   };
   (void)core_notes_put(&notes, CORE_RECORD_PROCESS, &process);
-  add_note(dump, CORE_NOTE_PROCESS, &notes);
+  add_note(store, CORE_NOTE_PROCESS, &notes);
 }
 
-static void add_modules(dump_t *dump)
+static void add_modules(dump_store_t *store)
 {
   dump_code_t code;
-  core_notes_t notes = begin(dump, NOTE_SMALL);
-  for (size_t i = 0;
-       dump->scene->code && i < DUMP_OBJECTS && dump->scene->code(dump->scene->context, i, &code);
+  core_notes_t notes = begin(store, NOTE_SMALL);
+  for (size_t i = 0; store->scene->code && i < DUMP_OBJECTS &&
+                     store->scene->code(store->scene->context, i, &code);
        ++i) {
     const core_note_module_t module = {
         .delta = code.delta, .image = code.address, .image_bytes = code.size};
     (void)core_notes_put(&notes, CORE_RECORD_MODULE, &module);
   }
-  add_note(dump, CORE_NOTE_MODULES, &notes);
+  add_note(store, CORE_NOTE_MODULES, &notes);
 }
 
-static void add_dispatches(dump_t *dump)
+static void add_dispatches(dump_store_t *store)
 {
-  const debug_scene_t *around = dump->scene->around;
-  const rawhal_fault_t *fault = dump->scene->fault;
-  core_notes_t notes = begin(dump, NOTE_LARGE);
+  const debug_scene_t *around = store->scene->around;
+  const rawhal_fault_t *fault = store->scene->fault;
+  core_notes_t notes = begin(store, NOTE_LARGE);
   for (size_t i = 0; i < around->dispatch_count; ++i) {
     const debug_dispatch_t *from = &around->dispatches[i];
     const bool failed = i == 0 && fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
@@ -83,17 +83,17 @@ static void add_dispatches(dump_t *dump)
         .kernel = from->kernel,
         .label = from->label,
         .kernarg_bytes =
-            dump_wants(dump, CORE_KERNARG) ? from->kernargs : (rawhal_bytes_t){NULL, 0},
+            dump_wants(store, CORE_KERNARG) ? from->kernargs : (rawhal_bytes_t){NULL, 0},
     };
     (void)core_notes_put(&notes, CORE_RECORD_DISPATCH, &dispatch);
   }
-  add_note(dump, CORE_NOTE_DISPATCHES, &notes);
+  add_note(store, CORE_NOTE_DISPATCHES, &notes);
 }
 
-static void add_allocations(dump_t *dump)
+static void add_allocations(dump_store_t *store)
 {
-  const debug_scene_t *around = dump->scene->around;
-  core_notes_t notes = begin(dump, NOTE_LARGE);
+  const debug_scene_t *around = store->scene->around;
+  core_notes_t notes = begin(store, NOTE_LARGE);
   debug_allocation_t from;
   for (size_t i = 0; around->allocation && around->allocation(around->context, i, &from); ++i) {
     const core_note_allocation_t allocation = {
@@ -110,17 +110,17 @@ static void add_allocations(dump_t *dump)
     };
     (void)core_notes_put(&notes, CORE_RECORD_ALLOCATION, &allocation);
   }
-  add_note(dump, CORE_NOTE_ALLOCATIONS, &notes);
+  add_note(store, CORE_NOTE_ALLOCATIONS, &notes);
 }
 
-void dump_add_notes(dump_t *dump)
+void dump_add_notes(dump_store_t *store)
 {
-  core_notes_t cause = begin(dump, NOTE_SMALL);
-  (void)core_notes_put_fault(&cause, dump->scene->fault);
-  add_note(dump, CORE_NOTE_CAUSE, &cause);
-  add_process(dump);
-  add_modules(dump);
-  add_dispatches(dump);
-  add_allocations(dump);
-  dump->all.notes = dump->notes;
+  core_notes_t cause = begin(store, NOTE_SMALL);
+  (void)core_notes_put_fault(&cause, store->scene->fault);
+  add_note(store, CORE_NOTE_CAUSE, &cause);
+  add_process(store);
+  add_modules(store);
+  add_dispatches(store);
+  add_allocations(store);
+  store->all.notes = store->notes;
 }

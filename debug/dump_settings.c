@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define DUMP_BUDGET (UINT64_C(64) << 20)
 
@@ -51,18 +52,31 @@ static const struct {
     {"all", CORE_CLASS_BIT(CORE_CLASSES) - 1},
 };
 
+static bool read_where(dump_settings_t *settings, const char *where)
+{
+  core_output_t output;
+  struct stat about = {0};
+  if (core_output_read(&output, where, &(core_process_t){0}, NULL) != RAWHAL_OK ||
+      strlen(where) >= sizeof(settings->where) ||
+      (output.kind == CORE_OUTPUT_DESCRIPTOR && fstat(output.descriptor, &about)))
+    return false;
+  settings->device = about.st_dev;
+  settings->inode = about.st_ino;
+  snprintf(settings->where, sizeof(settings->where), "%s", where);
+  return true;
+}
+
 rawhal_status_t dump_settings_read(dump_settings_t *settings, rawhal_error_t *error)
 {
-  const char *pattern = variable("RAWHAL_CORE"), *bytes = variable("RAWHAL_CORE_BYTES"),
+  const char *where = variable("RAWHAL_CORE"), *bytes = variable("RAWHAL_CORE_BYTES"),
              *wanted = variable("RAWHAL_CORE_CONTENTS"), *hour = variable("RAWHAL_CORE_PER_HOUR");
   uint64_t number = 1;
   *settings = (dump_settings_t){.budget = DUMP_BUDGET, .classes = CORE_NO_CONTENTS, .per_hour = 1};
-  if (pattern && (*pattern == '|' || !strncmp(pattern, "fd:", 3) ||
-                  !core_file_name(&(core_process_t){0}, pattern, settings->pattern)))
-    return refuse("RAWHAL_CORE", "a file's name, with %p, %h, %e, %t and %%", pattern, error);
-  if (pattern && strlen(pattern) >= sizeof(settings->pattern))
-    return refuse("RAWHAL_CORE", "a shorter path", pattern, error);
-  snprintf(settings->pattern, sizeof(settings->pattern), "%s", pattern ? pattern : "");
+  if (where && !read_where(settings, where))
+    return refuse("RAWHAL_CORE",
+                  "a file's name with %p, %h, %e, %t and %%, fd:N of a descriptor that is open, or "
+                  "|PROGRAM WORD ...",
+                  where, error);
   if (bytes && !read_number(bytes, UINT64_C(1) << 40, &settings->budget))
     return refuse("RAWHAL_CORE_BYTES", "bytes such as 64M or 1G, or 0 for no bound", bytes, error);
   if (hour && !read_number(hour, UINT32_MAX, &number))

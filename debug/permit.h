@@ -18,6 +18,7 @@ typedef struct permit {
   uint32_t slot;
   int64_t now;
 } permit_t;
+#define PERMIT_NONE ((permit_t){.file = -1})
 bool permit_take(permit_t *permit, const char *folder, const char *program, uint32_t most,
                  int64_t now);
 /* After permit_take() answered true; it counts if one has been written. */

@@ -153,12 +153,10 @@ static bool code_at(void *context, size_t index, dump_code_t *code)
   return false;
 }
 
-static void dump(scene_t *scene, const rawhal_fault_t *fault)
+static void gather(dump_t *dump, scene_t *scene, const rawhal_fault_t *fault)
 {
-  char name[64] = "", said[CORE_PATH_BYTES + 128];
+  char name[64] = "";
   const hsa_agent_t handle = {scene->found.device};
-  if (!scene->device)
-    return;
   (void)front.hsa.agent_get_info(handle, HSA_AGENT_INFO_NAME, name);
   const core_agent_t agent = debug_agent(front.hsa.agent_get_info, handle,
                                          (uint32_t)(scene->device - front.devices), name);
@@ -170,8 +168,7 @@ static void dump(scene_t *scene, const rawhal_fault_t *fault)
                             .hsa_queue = scene->queue,
                             .context = scene,
                             .code = code_at};
-  if (dump_write(&cores, &all, said, sizeof(said)))
-    front_report("%s", said);
+  dump_gather(dump, &all);
 }
 
 static void tell(scene_t *scene, rawhal_fault_t *fault)
@@ -179,13 +176,21 @@ static void tell(scene_t *scene, rawhal_fault_t *fault)
   add_memory(scene, fault);
   gathered_explain(&scene->found, read_memory, fault);
   put_text(fault);
-  dump(scene, fault);
+  dump_t dump;
+  char said[CORE_PATH_BYTES + 128] = "";
+  const bool dumps = scene->device && dump_begin(&dump, &cores, -1);
+  if (dumps)
+    gather(&dump, scene, fault);
   for (size_t i = 0; i < scene->found.count; ++i) {
     kernargs_give_back(&scene->kernargs[i]);
     objects_release(scene->kernels[i]);
   }
   free(scene->found.memory);
   free(scene);
+  if (dumps)
+    (void)dump_end(&dump, said, sizeof(said));
+  if (*said)
+    front_report("%s", said);
 }
 
 static scene_t *scene_of(const front_device_t *device)

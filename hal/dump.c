@@ -4,13 +4,12 @@
 #include "hal/runtime.h"
 
 #include "debug/agent.h"
-#include "debug/dump.h"
 
-static dump_settings_t settings;
+dump_settings_t hal_cores;
 
 rawhal_status_t dump_open(rawhal_error_t *error)
 {
-  return dump_settings_read(&settings, error);
+  return dump_settings_read(&hal_cores, error);
 }
 
 /* ---- Code ---- */
@@ -50,11 +49,10 @@ static bool code_at(void *context, size_t index, dump_code_t *code)
   return true;
 }
 
-/* ---- Writing ---- */
+/* ---- Gathering ---- */
 
 void dump_death(const queue_device_t *queue_device, const void *hsa_queue,
-                const rawhal_fault_t *fault, const debug_scene_t *around, bool code, char *said,
-                size_t size)
+                const rawhal_fault_t *fault, const debug_scene_t *around, bool code, dump_t *dump)
 {
   const rawhal_device_t *device =
       (const void *)((const char *)queue_device - offsetof(rawhal_device_t, queue));
@@ -70,5 +68,5 @@ void dump_death(const queue_device_t *queue_device, const void *hsa_queue,
       .context = (void *)(uintptr_t)device,
       .code = code ? code_at : NULL,
   };
-  (void)dump_write(&settings, &scene, said, size);
+  dump_gather(dump, &scene);
 }

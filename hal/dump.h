@@ -6,8 +6,9 @@
 
 /* Reads the environment, before the first queue. */
 RAWHAL_CHECKED rawhal_status_t dump_open(rawhal_error_t *error);
-/* Of the witness: writes one, where one is wanted, and says so. */
+extern dump_settings_t hal_cores; /* as they were read */
+/* Of the witness. */
 void dump_death(const queue_device_t *device, const void *hsa_queue, const rawhal_fault_t *fault,
-                const debug_scene_t *around, bool code, char *said, size_t size);
+                const debug_scene_t *around, bool code, dump_t *dump);
 
 #endif

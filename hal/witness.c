@@ -106,5 +106,6 @@ const queue_witness_t hal_witness = {
     .memory_let = registry_let,
     .allocation = allocation,
     .read = read_memory,
-    .known = dump_death,
+    .cores = &hal_cores,
+    .gather = dump_death,
 };

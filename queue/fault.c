@@ -45,8 +45,7 @@ static void message_write(rawhal_queue_t *queue, const death_t *death)
 }
 
 /* The caller holds drain_lock: what it reads of kernels stays loaded, see queues_run(). */
-static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code,
-                        char said[SCENE_SAID])
+static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code, dump_t *dump)
 {
   const queue_witness_t *witness = queue->device->witness;
   rawhal_fault_t *fault = &queue->fault;
@@ -56,7 +55,7 @@ static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code,
   fault->queue_id = id_of(queue);
   if (witness && witness->device)
     (void)witness->device(queue->hsa_queue, fault);
-  scene_explain(queue, fault, !death->known, code, said);
+  scene_explain(queue, fault, !death->known, code, dump);
   message_write(queue, death);
 }
 
@@ -84,13 +83,17 @@ static void queue_die(rawhal_queue_t *queue, const death_t *death)
   if (!death_begin(queue))
     return;
   const queue_witness_t *witness = queue->device->witness;
-  char said[SCENE_SAID] = "";
+  char said[1200] = "";
+  dump_t dump;
+  const bool dumps = witness && witness->cores && dump_begin(&dump, witness->cores, -1);
   const bool code = witness && witness->code_hold();
   pthread_mutex_lock(&queue->drain_lock);
-  cause_write(queue, death, code, said);
+  cause_write(queue, death, code, dumps ? &dump : NULL);
   pthread_mutex_unlock(&queue->drain_lock);
   if (code)
     witness->code_let();
+  if (dumps)
+    (void)dump_end(&dump, said, sizeof(said));
   if (queue->device->died && *said)
     queue->device->died(said);
   if (queue->device->died)

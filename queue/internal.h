@@ -9,6 +9,7 @@
 
 #include "base/allocate.h"
 #include "debug/cause.h"
+#include "debug/dump.h"
 #include "queue/callbacks.h"
 #include "queue/cu_mask.h"
 #include "queue/gate/ending.h"
@@ -46,11 +47,11 @@ typedef struct queue_witness {
   /* Of cause.h; the context is the device. */
   bool (*allocation)(void *context, size_t index, debug_allocation_t *allocation);
   bool (*read)(void *context, uint64_t address, void *to, size_t size);
-  /* All is known, and kept as above; code only where `code` says so. What the program is to be told
-   * of it goes to `said`, and to died() once nothing is kept any more. NULL: it is not wanted. */
-  void (*known)(const struct queue_device *device, const void *hsa_queue,
-                const rawhal_fault_t *fault, const debug_scene_t *around, bool code, char *said,
-                size_t size);
+  /* Core files of what dies; NULL: there are none. gather() hands all that is known to the dump,
+   * which is kept as above; code only where `code` says so. */
+  const dump_settings_t *cores;
+  void (*gather)(const struct queue_device *device, const void *hsa_queue,
+                 const rawhal_fault_t *fault, const debug_scene_t *around, bool code, dump_t *dump);
 } queue_witness_t;
 
 /* What a queue needs of its device; lives as long as the queue. */

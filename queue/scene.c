@@ -146,8 +146,7 @@ static bool is_told(const scene_t *scene, const rawhal_fault_t *fault)
          (!fault->kernel_object || first->kernel_object == fault->kernel_object);
 }
 
-void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code,
-                   char said[SCENE_SAID])
+void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code, dump_t *dump)
 {
   const queue_witness_t *witness = queue->device->witness;
   bool told = fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
@@ -179,7 +178,7 @@ void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool 
   };
   witness->memory_hold();
   cause_find(&around, fault);
-  if (said && witness->known)
-    witness->known(queue->device, queue->hsa_queue, fault, &around, code, said, SCENE_SAID);
+  if (dump)
+    witness->gather(queue->device, queue->hsa_queue, fault, &around, code, dump);
   witness->memory_let();
 }

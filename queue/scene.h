@@ -7,11 +7,9 @@
 
 /* Completes a fault of which `kind`, and what the device has told, stand: dispatch, kernel, address
  * in the object, causes. `own`: it is of this queue, not of its device at large. The caller holds
- * drain_lock, and code_hold() where that succeeded, as `code` says. `said` gets what the witness
- * says that has then known all; NULL: it is not asked, as the queue lives. */
-enum { SCENE_SAID = 1200 };
-void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code,
-                   char said[SCENE_SAID]);
+ * drain_lock, and code_hold() where that succeeded, as `code` says. `dump` gets all that is then
+ * known; NULL: it is not wanted. */
+void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code, dump_t *dump);
 
 /* Copies a packet in flight, PACKET_BYTES. False: it is being written. A ticket is published before
  * its packets and images are, which the header, or the device's reading, then tells; `taken`: it is

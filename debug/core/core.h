@@ -112,8 +112,8 @@ typedef struct core_wave {
 
 /* A code object, as it was given to be loaded, before anybody changed a byte of it. */
 typedef struct core_object {
-  rawhal_bytes_t bytes;
-  uint64_t delta; /* from the object's own addresses to those where it was loaded */
+  rawhal_bytes_t bytes; /* without data: there was no room to copy it */
+  uint64_t delta;       /* from the object's own addresses to those where it was loaded */
 } core_object_t;
 
 typedef struct core_memory {
@@ -122,6 +122,7 @@ typedef struct core_memory {
   uint64_t size;
   core_class_t kind;
   bool writes, executes;
+  uint64_t cut; /* so many of the last are not in `bytes`: there was no room to copy them */
 } core_memory_t;
 
 /* A note of the caller's: of owner "RAWHAL" those below, of "CORE" NT_AUXV and its like. */

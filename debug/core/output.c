@@ -146,18 +146,12 @@ static int open_new(const char *path)
 }
 
 rawhal_status_t core_write_file(const core_description_t *description,
-                                const core_options_t *options, const char *pattern,
-                                char path[CORE_PATH_BYTES], core_written_t *written,
-                                rawhal_error_t *error)
+                                const core_options_t *options, const char *path,
+                                core_written_t *written, rawhal_error_t *error)
 {
   char temporary[CORE_PATH_BYTES + 32];
   core_options_t bounded = *options;
   *written = (core_written_t){0};
-  if (!core_file_name(&description->process, pattern, path)) {
-    path[0] = 0;
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'%.200s' is no name for a core file",
-                       pattern);
-  }
   if (!bound(&bounded))
     return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "RLIMIT_CORE or RLIMIT_FSIZE is 0");
   (void)snprintf(temporary, sizeof(temporary), "%s.%d.part", path, (int)gettid());
@@ -186,63 +180,72 @@ static bool read_descriptor(const char *text, int *descriptor)
   return *text >= '0' && *text <= '9' && !*end && !errno && value <= INT_MAX;
 }
 
+typedef struct command {
+  char text[4 * CORE_PATH_BYTES];
+  const char *words[33]; /* in `text`, and NULL */
+} command_t;
+
 /* The words of a command line, each expanded by itself: what a name has of blanks stays in it. */
-static bool split(const core_process_t *process, const char *line, print_t *text,
-                  const char **words, size_t most)
+static bool split(const core_process_t *process, const char *line, command_t *command)
 {
+  enum { MOST_WORDS = sizeof(command->words) / sizeof(*command->words) - 1 };
+  print_t text = print_into(command->text, sizeof(command->text));
   size_t count = 0;
   for (const char *at = line + strspn(line, " "); *at; at += strspn(at, " ")) {
     char word[CORE_PATH_BYTES];
     const size_t size = strcspn(at, " ");
-    if (count + 1 == most || size >= sizeof(word))
+    if (count == MOST_WORDS || size >= sizeof(word))
       return false;
     memcpy(word, at, size);
     word[size] = 0;
-    words[count++] = text->text + text->length;
-    print_t rest = print_into(text->text + text->length, text->size - text->length);
+    command->words[count++] = text.text + text.length;
+    print_t rest = print_into(text.text + text.length, text.size - text.length);
     if (!expand(process, word, &rest))
       return false;
-    text->length += rest.length + 1;
+    text.length += rest.length + 1;
     at += size;
   }
-  words[count] = NULL;
-  return count && text->length < text->size;
+  command->words[count] = NULL;
+  return count && *command->words[0] == '/' && text.length < text.size;
 }
 
-static rawhal_status_t open_program(core_output_t *output, const char *where,
-                                    const core_process_t *process, rawhal_error_t *error)
+static rawhal_status_t understand(core_output_t *output, const char *where,
+                                  const core_process_t *process, command_t *command,
+                                  rawhal_error_t *error)
 {
-  enum { MOST_WORDS = 32 };
-  char text[4 * CORE_PATH_BYTES];
-  const char *words[MOST_WORDS];
-  print_t to = print_into(text, sizeof(text));
-  if (!split(process, where + 1, &to, words, MOST_WORDS))
-    return wrong(output, where, error);
-  output->kind = CORE_OUTPUT_PROGRAM;
-  (void)snprintf(output->path, sizeof(output->path), "%s", words[0]);
-  const rawhal_status_t status = program_start(words, &output->descriptor, &output->child, error);
-  if (status != RAWHAL_OK)
-    output->kind = CORE_OUTPUT_NONE;
-  return status;
+  bool good;
+  *output = (core_output_t){.kind = CORE_OUTPUT_FILE, .descriptor = -1};
+  if (*where == '|') {
+    output->kind = CORE_OUTPUT_PROGRAM;
+    good = split(process, where + 1, command);
+    (void)snprintf(output->path, sizeof(output->path), "%s", good ? command->words[0] : "");
+  } else if (strncmp(where, "fd:", 3) == 0) {
+    output->kind = CORE_OUTPUT_DESCRIPTOR;
+    good = read_descriptor(where + 3, &output->descriptor);
+  } else {
+    good = core_file_name(process, where, output->path);
+  }
+  return good ? RAWHAL_OK : wrong(output, where, error);
+}
+
+rawhal_status_t core_output_read(core_output_t *output, const char *where,
+                                 const core_process_t *process, rawhal_error_t *error)
+{
+  command_t command;
+  return understand(output, where, process, &command, error);
 }
 
 rawhal_status_t core_output_open(core_output_t *output, const char *where,
                                  const core_process_t *process, rawhal_error_t *error)
 {
-  *output = (core_output_t){.descriptor = -1};
-  if (*where == '|')
-    return open_program(output, where, process, error);
-  if (strncmp(where, "fd:", 3) == 0) {
-    output->kind = CORE_OUTPUT_DESCRIPTOR;
-    return read_descriptor(where + 3, &output->descriptor) ? RAWHAL_OK
-                                                           : wrong(output, where, error);
-  }
-  output->kind = CORE_OUTPUT_FILE;
-  if (!core_file_name(process, where, output->path) || /* that it is one, now */
-      strlen(where) >= sizeof(output->pattern))
-    return wrong(output, where, error);
-  (void)snprintf(output->pattern, sizeof(output->pattern), "%s", where);
-  return RAWHAL_OK;
+  command_t command;
+  rawhal_status_t status = understand(output, where, process, &command, error);
+  if (status != RAWHAL_OK || output->kind != CORE_OUTPUT_PROGRAM)
+    return status;
+  status = program_start(command.words, &output->descriptor, &output->child, error);
+  if (status != RAWHAL_OK)
+    output->kind = CORE_OUTPUT_NONE;
+  return status;
 }
 
 rawhal_status_t core_output_write(core_output_t *output, const core_description_t *description,
@@ -253,7 +256,7 @@ rawhal_status_t core_output_write(core_output_t *output, const core_description_
   if (output->kind == CORE_OUTPUT_NONE)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "there is no output");
   if (output->kind == CORE_OUTPUT_FILE)
-    return core_write_file(description, options, output->pattern, output->path, written, error);
+    return core_write_file(description, options, output->path, written, error);
   return core_write_descriptor(description, options, output->descriptor, written, error);
 }
 

@@ -16,17 +16,15 @@ RAWHAL_CHECKED rawhal_status_t core_write_descriptor(const core_description_t *d
                                                      core_written_t *written,
                                                      rawhal_error_t *error);
 
-/* Makes a file, or replaces it: %p the process, %h the host, %e the program, %t seconds since 1970,
- * %% a percent sign. It has its name only when it is whole: a call that fails leaves none. It is
- * bounded by RLIMIT_CORE and RLIMIT_FSIZE, too: with a limit of 0 QUOTA_EXCEEDED. `path` gets the
- * name. */
+/* The name that a pattern gives: %p the process, %h the host, %e the program, %t seconds since
+ * 1970, %% a percent sign. False: it gives none. */
 enum { CORE_PATH_BYTES = 1024 };
-/* The name that a pattern gives. False: it gives none. */
 bool core_file_name(const core_process_t *process, const char *pattern, char path[CORE_PATH_BYTES]);
+/* Makes a file, or replaces it. It has its name only when it is whole: a call that fails leaves
+ * none. It is bounded by RLIMIT_CORE and RLIMIT_FSIZE, too: with a limit of 0 QUOTA_EXCEEDED. */
 RAWHAL_CHECKED rawhal_status_t core_write_file(const core_description_t *description,
-                                               const core_options_t *options, const char *pattern,
-                                               char path[CORE_PATH_BYTES], core_written_t *written,
-                                               rawhal_error_t *error);
+                                               const core_options_t *options, const char *path,
+                                               core_written_t *written, rawhal_error_t *error);
 
 /* Any of these, as an operator writes it. */
 typedef enum core_output_kind {
@@ -40,15 +38,19 @@ typedef struct core_output {
   core_output_kind_t kind;
   int descriptor;
   pid_t child;
-  char pattern[CORE_PATH_BYTES];
   char path[CORE_PATH_BYTES]; /* of the file, or of the program; "" for a descriptor */
 } core_output_t;
 
-/* `where` is a pattern; "fd:3", a descriptor of this process, which stays open; or "|PROGRAM
- * WORD ...", a path and words, each with what stands for %p and so on, which gets the file on its
- * standard input. That is started here: not in a signal handler, and it may allocate.
- * INVALID_ARGUMENT: it is none of these; RUNTIME: no such program. */
+/* `where` is a file's pattern; "fd:3", a descriptor of this process, which stays open; or
+ * "|PROGRAM WORD ...", a path from the root on and words, each with what stands for %p and so on,
+ * which gets the file on its standard input. That is started here: not in a signal handler, it may
+ * allocate, and its end is a SIGCHLD as that of any child. INVALID_ARGUMENT: it is none of these;
+ * RUNTIME: no such program. */
 RAWHAL_CHECKED rawhal_status_t core_output_open(core_output_t *output, const char *where,
+                                                const core_process_t *process,
+                                                rawhal_error_t *error);
+/* Only understands it: nothing is started, and there is nothing to close. */
+RAWHAL_CHECKED rawhal_status_t core_output_read(core_output_t *output, const char *where,
                                                 const core_process_t *process,
                                                 rawhal_error_t *error);
 /* As core_write_file() and core_write_descriptor(). */

@@ -139,12 +139,13 @@ static uint64_t there(const plan_t *plan, const core_memory_t *memory)
 
 static void add_memory(plan_t *plan, const core_memory_t *memory)
 {
-  const core_range_t range = {memory->address, memory->size, memory->bytes, flags_of(memory)};
-  const uint32_t reason = !is_wanted(plan, memory->kind) ? CORE_REASON_POLICY
-                          : !memory->bytes               ? CORE_REASON_UNREADABLE
-                                                         : CORE_REASON_BUDGET;
-  if (!memory->size || (reason == CORE_REASON_BUDGET && plan_add(plan, &range, true)))
-    return;
+  const uint64_t have = memory->bytes ? memory->size - memory->cut : 0;
+  const core_range_t range = {memory->address, have, memory->bytes, flags_of(memory)};
+  const uint32_t reason = !is_wanted(plan, memory->kind)   ? CORE_REASON_POLICY
+                          : !memory->bytes && !memory->cut ? CORE_REASON_UNREADABLE
+                                                           : CORE_REASON_BUDGET;
+  if (reason == CORE_REASON_BUDGET && have)
+    (void)plan_add(plan, &range, true);
   const uint64_t done = there(plan, memory);
   if (done < memory->size)
     plan_leave_out(plan, memory->address + done, memory->size - done, memory->kind, reason);

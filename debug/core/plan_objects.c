@@ -23,7 +23,8 @@ static bool add_object(plan_t *plan, const core_object_t *object, uint64_t *addr
 {
   core_range_t range = {.size = object->bytes.size, .bytes = object->bytes.data, .flags = PF_R};
   const uint64_t next = plan->own_next;
-  if (plan_own(plan, range.size, PLAN_ALIGN, &range.address) && plan_add(plan, &range, false)) {
+  if (range.bytes && plan_own(plan, range.size, PLAN_ALIGN, &range.address) &&
+      plan_add(plan, &range, false)) {
     *address = range.address;
     return true;
   }

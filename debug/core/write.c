@@ -58,7 +58,7 @@ static rawhal_status_t check_description(const core_description_t *from,
                        from->process.id, from->process.thread_count,
                        (unsigned long long)from->own_base, options->abi);
   for (size_t i = 0; i < from->memory_count; ++i)
-    if (from->memory[i].kind >= CORE_CLASSES ||
+    if (from->memory[i].kind >= CORE_CLASSES || from->memory[i].cut > from->memory[i].size ||
         from->memory[i].size > UINT64_MAX - from->memory[i].address)
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "memory %zu: class %d, or past the end", i,
                          (int)from->memory[i].kind);

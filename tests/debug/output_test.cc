@@ -28,7 +28,9 @@ protected:
   rawhal_status_t write(const std::string &pattern)
   {
     const core_description_t *description = made.describe();
-    return core_write_file(description, &made.options, pattern.c_str(), path, &written, &error);
+    return core_file_name(&description->process, pattern.c_str(), path)
+               ? core_write_file(description, &made.options, path, &written, &error)
+               : RAWHAL_INVALID_ARGUMENT;
   }
   rawhal_status_t write_to(int descriptor)
   {
@@ -189,7 +191,8 @@ TEST_F(OutputFile, AFileADescriptorOrAProgram)
 
 TEST_F(Output, WhatIsNoOutputIsSaid)
 {
-  for (const char *where : {"", "fd:", "fd:x", "fd:-1", "fd:99999999999", "|", "|  ", "%q", "| %q"})
+  for (const char *where :
+       {"", "fd:", "fd:x", "fd:-1", "fd:99999999999", "|", "|  ", "|cat", "%q", "| %q"})
     EXPECT_EQ(write_by(where), RAWHAL_INVALID_ARGUMENT) << where;
   EXPECT_EQ(write_by("fd:999"), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(write_by("|" + folder + "/none"), RAWHAL_RUNTIME);

@@ -128,7 +128,7 @@ public:
   {
     bytes.push_back(contents);
     memory.push_back(
-        {address, bytes.back().data(), contents.size(), klass, true, klass == CORE_CODE});
+        {address, bytes.back().data(), contents.size(), klass, true, klass == CORE_CODE, 0});
   }
   template <class T> static void put(std::string &to, size_t at, T value)
   {

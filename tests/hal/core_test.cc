@@ -2,6 +2,7 @@
 #include "device_test.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <hsa/hsa.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -235,6 +236,77 @@ TEST_P(CoreFile, IsToldOfWithoutLocks)
   EXPECT_EQ(ready, told) << lines;
 }
 
+// It stands in a pipe that nobody reads, while other threads make buffers, code and queues.
+TEST_P(CoreFile, IsWrittenWithoutLocks)
+{
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  set("RAWHAL_CORE", "fd:" + std::to_string(ends[1]));
+  set("RAWHAL_CORE_PER_HOUR", "1");
+  set("RAWHAL_CORE_CONTENTS", "all");
+  again();
+  const std::string name = std::string("mistakes-") + GetParam() + "-v5.co";
+  std::string core;
+  auto reader = std::async(std::launch::async, [&] {
+    char bytes[1 << 16];
+    ssize_t got = read(ends[0], bytes, sizeof(bytes));
+    buffer(4096);
+    kernel(name.c_str(), "fill");
+    queue();
+    EXPECT_EQ(lines, ""); // it has not been given up meanwhile
+    for (; got > 0; got = read(ends[0], bytes, sizeof(bytes)))
+      core.append(bytes, static_cast<size_t>(got));
+  });
+  fault();
+  EXPECT_EQ(write(ends[1], "end", 3), 3); // it stays open
+  close(ends[1]);
+  reader.get();
+  close(ends[0]);
+  EXPECT_NE(lines.find("core file fd:"), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("no core file"), std::string::npos) << lines;
+  ASSERT_GT(core.size(), 2u * 65536);
+  core_file_t file = {};
+  ASSERT_EQ(core_file_open(&file, {core.data(), core.size()}, &error), RAWHAL_OK) << error.message;
+  EXPECT_FALSE(walk(file.view).waves.empty());
+  core_file_close(&file);
+}
+
+TEST_P(CoreFile, GoesToNoDescriptorThatHasBecomeAnothers)
+{
+  const std::string other = std::string(folder) + "/other";
+  const int file = open((std::string(folder) + "/first").c_str(), O_CREAT | O_WRONLY, 0600);
+  set("RAWHAL_CORE", "fd:" + std::to_string(file));
+  again();
+  const int mine = open(other.c_str(), O_CREAT | O_WRONLY, 0600);
+  ASSERT_EQ(dup2(mine, file), file);
+  fault();
+  struct stat about = {};
+  ASSERT_EQ(fstat(mine, &about), 0);
+  EXPECT_EQ(about.st_size, 0);
+  EXPECT_NE(lines.find("is not what it was"), std::string::npos) << lines;
+  close(file);
+  close(mine);
+}
+
+TEST_P(CoreFile, GoesToAProgram)
+{
+  const std::string taken = std::string(folder) + "/taken", script = std::string(folder) + "/take";
+  std::ofstream(script) << "#!/bin/sh\ncat > $1.$2\n";
+  ASSERT_EQ(chmod(script.c_str(), 0700), 0);
+  set("RAWHAL_CORE", "|" + script + " " + taken + " %p");
+  set("RAWHAL_CORE_PER_HOUR", "1");
+  again();
+  fault();
+  fault();
+  EXPECT_NE(lines.find("core file |" + script), std::string::npos) << lines;
+  EXPECT_EQ(lines.find("no core file"), std::string::npos) << lines;
+  ASSERT_EQ(unlink(script.c_str()), 0);
+  const std::vector<char> bytes = only_file();
+  core_file_t file = {};
+  ASSERT_EQ(core_file_open(&file, {bytes.data(), bytes.size()}, &error), RAWHAL_OK);
+  core_file_close(&file);
+}
+
 TEST_P(CoreFile, IsWrittenOnceAnHourIntoAFolderThatThePatternNames)
 {
   const std::string sub = std::string(folder) + "/test_hal";
@@ -316,7 +388,7 @@ INSTANTIATE_TEST_SUITE_P(, CoreFile, testing::Values("gfx90a", "gfx942"),
 TEST(CoreSettings, AreUnderstoodOrRefused)
 {
   const char *const wrong[][2] = {
-      {"RAWHAL_CORE", "|cat"},           {"RAWHAL_CORE", "fd:3"},
+      {"RAWHAL_CORE", "|cat"},           {"RAWHAL_CORE", "fd:999"},
       {"RAWHAL_CORE", "core.%q"},        {"RAWHAL_CORE", "core.%"},
       {"RAWHAL_CORE_BYTES", "-1"},       {"RAWHAL_CORE_BYTES", "64MB"},
       {"RAWHAL_CORE_BYTES", "9999999G"}, {"RAWHAL_CORE_CONTENTS", "some"},

@@ -1,0 +1,319 @@
+/* Copies of what a core file is to have, by priority. */
+#include "debug/dump_internal.h"
+
+#include "base/own_memory.h"
+
+#include <errno.h>
+#include <hsa/amd_hsa_queue.h>
+#include <hsa/hsa.h>
+#include <string.h>
+#include <sys/ucontext.h>
+#include <unistd.h>
+
+/* ---- Memory ---- */
+
+typedef bool read_fn(const dump_store_t *store, uint64_t address, void *to, size_t size);
+
+/* False: they cannot be had, or not all of them. */
+static bool copy(const dump_store_t *store, uint64_t address, unsigned char *to, uint64_t size,
+                 read_fn *read)
+{
+  enum { PIECE = 64 << 20 }; /* a call of the kernel's copies less than 2 GiB */
+  for (uint64_t done = 0, piece; done < size; done += piece) {
+    piece = size - done < PIECE ? size - done : PIECE;
+    if (!read(store, address + done, to + done, (size_t)piece))
+      return false;
+  }
+  return true;
+}
+
+/* Adds a range, with a copy of its bytes where they can be had and as far as there is room; else it
+ * is listed as left out. */
+static void add_range(dump_store_t *store, uint64_t address, uint64_t size, core_class_t kind,
+                      read_fn *read)
+{
+  if (!size || store->all.memory_count == DUMP_RANGES)
+    return;
+  const size_t before = store->arena.used;
+  const bool wanted = dump_wants(store, kind);
+  uint64_t have = !wanted ? 0 : size < store->left ? size : store->left;
+  unsigned char *bytes = have ? arena_take(&store->arena, have) : NULL;
+  const bool readable = !bytes || copy(store, address, bytes, have, read);
+  if (!bytes || !readable) {
+    store->arena.used = before;
+    bytes = NULL;
+    have = 0;
+  }
+  store->left -= have;
+  store->ranges[store->all.memory_count++] =
+      (core_memory_t){.address = address,
+                      .bytes = bytes,
+                      .size = size,
+                      .kind = kind,
+                      .writes = kind != CORE_CODE,
+                      .executes = kind == CORE_CODE,
+                      .cut = wanted && readable ? size - have : 0};
+}
+
+static bool read_own(const dump_store_t *store, uint64_t address, void *to, size_t size)
+{
+  (void)store;
+  return own_memory_copy(to, address, size);
+}
+
+static bool read_device(const dump_store_t *store, uint64_t address, void *to, size_t size)
+{
+  const debug_scene_t *around = store->scene->around;
+  return around->read && around->read(around->context, address, to, size);
+}
+
+static bool leads_there(const debug_scene_t *around, const debug_allocation_t *allocation)
+{
+  uint64_t value;
+  for (size_t i = 0; i < around->dispatch_count; ++i) {
+    const rawhal_bytes_t kernargs = around->dispatches[i].kernargs;
+    for (size_t at = 0; around->dispatches[i].running && at + sizeof(value) <= kernargs.size;
+         at += sizeof(value)) {
+      memcpy(&value, (const char *)kernargs.data + at, sizeof(value));
+      if (value - allocation->base < allocation->size)
+        return true;
+    }
+  }
+  return false;
+}
+
+/* In the order in which they are copied. */
+typedef enum rank {
+  RANK_FAULT, /* the fault is in it, or within a page of it */
+  RANK_NAMED, /* kernargs of what runs lead there */
+  RANK_OTHER,
+  RANKS,
+} rank_t;
+
+static rank_t rank_of(const dump_scene_t *scene, const debug_allocation_t *allocation)
+{
+  const rawhal_fault_t *fault = scene->fault;
+  if (fault->known & RAWHAL_FAULT_KNOWS_ADDRESS &&
+      fault->address - (allocation->base - 4096) < allocation->size + 8192)
+    return RANK_FAULT;
+  return leads_there(scene->around, allocation) ? RANK_NAMED : RANK_OTHER;
+}
+
+static void add_allocations(dump_store_t *store)
+{
+  enum { MOST = 1 << 16 }; /* of them more are in no file */
+  typedef struct found {
+    uint64_t base, size;
+    rank_t rank;
+  } found_t;
+  const debug_scene_t *around = store->scene->around;
+  const size_t before = store->arena.used;
+  found_t *found = arena_take(&store->arena, MOST * sizeof(*found));
+  size_t count = 0;
+  debug_allocation_t allocation;
+  for (size_t i = 0; found && count < MOST && around->allocation &&
+                     around->allocation(around->context, i, &allocation);
+       ++i)
+    if (!allocation.freed_at)
+      found[count++] =
+          (found_t){allocation.base, allocation.size, rank_of(store->scene, &allocation)};
+  for (rank_t rank = 0; rank < RANKS; ++rank)
+    for (size_t i = 0; i < count; ++i)
+      if (found[i].rank == rank)
+        add_range(store, found[i].base, found[i].size, rank == RANK_OTHER ? CORE_BUFFER : CORE_NEAR,
+                  read_device);
+  if (store->arena.used == before + MOST * sizeof(*found))
+    store->arena.used = before;
+}
+
+/* ---- Code, queue, waves, threads ---- */
+
+/* NULL: there is no room. */
+static const void *copy_object(dump_store_t *store, rawhal_bytes_t object)
+{
+  void *copied = object.size <= store->left ? arena_take(&store->arena, object.size) : NULL;
+  if (!copied)
+    return NULL;
+  store->left -= object.size;
+  return memcpy(copied, object.data, object.size);
+}
+
+static bool next_code(const dump_store_t *store, size_t index, dump_code_t *code)
+{
+  const dump_scene_t *scene = store->scene;
+  return index < DUMP_OBJECTS && scene->code && scene->code(scene->context, index, code);
+}
+
+static void add_code(dump_store_t *store)
+{
+  dump_code_t code;
+  for (size_t i = 0; next_code(store, i, &code); ++i)
+    add_range(store, code.address, code.size, CORE_CODE, read_own);
+  for (size_t i = 0; next_code(store, i, &code); ++i)
+    store->objects[store->all.object_count++] =
+        (core_object_t){{copy_object(store, code.object), code.object.size}, code.delta};
+}
+
+static void add_queue(dump_store_t *store)
+{
+  const hsa_queue_t *hsa_queue = store->scene->hsa_queue;
+  const amd_queue_t *amd = store->scene->hsa_queue;
+  store->queue = (core_queue_t){
+      .id = (uint32_t)hsa_queue->id,
+      .address = (uint64_t)(uintptr_t)amd,
+      .bytes = arena_take(&store->arena, CORE_QUEUE_BYTES),
+      .ring = (uint64_t)(uintptr_t)hsa_queue->base_address,
+      .ring_bytes = hsa_queue->size * 64,
+      .scratch = amd->scratch_backing_memory_location,
+  };
+  if (!store->queue.bytes || !own_memory_copy((void *)(uintptr_t)store->queue.bytes,
+                                              store->queue.address, CORE_QUEUE_BYTES))
+    return;
+  store->all.queues = &store->queue;
+  store->all.queue_count = 1;
+  add_range(store, store->queue.ring, store->queue.ring_bytes, CORE_QUEUE, read_own);
+}
+
+static void add_kernargs(dump_store_t *store)
+{
+  const debug_scene_t *around = store->scene->around;
+  for (size_t i = 0; i < around->dispatch_count; ++i) {
+    const rawhal_bytes_t kernargs = around->dispatches[i].kernargs;
+    if (around->dispatches[i].running)
+      add_range(store, (uint64_t)(uintptr_t)kernargs.data, kernargs.size, CORE_KERNARG, read_own);
+  }
+}
+
+static const core_stop_t stops[] = {
+    [RAWHAL_FAULT_UNKNOWN] = CORE_STOP_OTHER,       [RAWHAL_FAULT_MEMORY] = CORE_STOP_MEMORY,
+    [RAWHAL_FAULT_READ_ONLY] = CORE_STOP_MEMORY,    [RAWHAL_FAULT_NO_ACCESS] = CORE_STOP_MEMORY,
+    [RAWHAL_FAULT_LDS] = CORE_STOP_ADDRESS,         [RAWHAL_FAULT_SCRATCH] = CORE_STOP_ADDRESS,
+    [RAWHAL_FAULT_KERNARG] = CORE_STOP_MEMORY,      [RAWHAL_FAULT_MISALIGNED] = CORE_STOP_ADDRESS,
+    [RAWHAL_FAULT_INSTRUCTION] = CORE_STOP_ILLEGAL, [RAWHAL_FAULT_FETCH] = CORE_STOP_MEMORY,
+    [RAWHAL_FAULT_TRAP] = CORE_STOP_TRAP,           [RAWHAL_FAULT_TIME_LIMIT] = CORE_STOP_OTHER,
+};
+
+static core_stop_t stop_of(const rawhal_fault_t *fault, const softgpu_wave_t *wave)
+{
+  if (wave->state != SOFTGPU_WAVE_FAULTED)
+    return CORE_STOP_NONE;
+  return (size_t)fault->kind < sizeof(stops) / sizeof(*stops) ? stops[fault->kind]
+                                                              : CORE_STOP_OTHER;
+}
+
+/* Waves that were noted for a report may be those of a dispatch that has ended since. */
+static bool is_in_flight(const dump_store_t *store, uint64_t packet)
+{
+  const debug_scene_t *around = store->scene->around;
+  const rawhal_fault_t *fault = store->scene->fault;
+  for (size_t i = 0; i < around->dispatch_count; ++i)
+    if (around->dispatches[i].running && around->dispatches[i].packet == packet)
+      return true;
+  return fault->known & (RAWHAL_FAULT_KNOWS_DISPATCH | RAWHAL_FAULT_KNOWS_PC) &&
+         fault->packet == packet;
+}
+
+/* NULL: there are none, or there is no room. */
+static const void *copy_registers(dump_store_t *store, const void *from, size_t size)
+{
+  void *copied = from ? arena_take(&store->arena, size) : NULL;
+  return copied ? memcpy(copied, from, size) : NULL;
+}
+
+/* They are softgpu's, of which there are 32 MiB at most, and go with the queue. False: there is no
+ * room. */
+static bool copy_wave(dump_store_t *store, core_wave_t *to, const softgpu_wave_t *wave)
+{
+  const core_wave_t *before = to > store->waves ? to - 1 : NULL;
+  const bool again = before && before->packet == to->packet && before->lds_bytes == to->lds_bytes &&
+                     !memcmp(before->group, to->group, sizeof(to->group));
+  to->sgprs = copy_registers(store, wave->sgprs, CORE_SGPRS * sizeof(*wave->sgprs));
+  to->vgprs = copy_registers(store, wave->vgprs, wave->vgpr_count * sizeof(*wave->vgprs));
+  to->agprs = copy_registers(store, wave->agprs, wave->agpr_count * sizeof(*wave->agprs));
+  to->lds = again ? before->lds : copy_registers(store, wave->lds, wave->lds_bytes);
+  return to->sgprs && (to->vgprs || !to->vgpr_count) && (to->agprs || !to->agpr_count) &&
+         (to->lds || !to->lds_bytes);
+}
+
+static bool add_wave(void *context, const softgpu_wave_t *wave, size_t size)
+{
+  dump_store_t *store = context;
+  if (size < sizeof(*wave) || store->all.wave_count == DUMP_WAVES)
+    return false;
+  if (wave->state == SOFTGPU_WAVE_ENDED || !is_in_flight(store, wave->packet_index))
+    return true;
+  core_wave_t *to = &store->waves[store->all.wave_count];
+  *to = (core_wave_t){
+      .packet = wave->packet_index,
+      .index = wave->index,
+      .stop = stop_of(store->scene->fault, wave),
+      .pc = wave->pc,
+      .exec = wave->exec,
+      .scc = wave->scc,
+      .m0 = wave->m0,
+      .mode = wave->mode,
+      .vgpr_count = wave->vgpr_count,
+      .agpr_count = wave->agpr_count,
+      .scratch = wave->scratch,
+      .lds_bytes = wave->lds_bytes,
+  };
+  memcpy(to->group, wave->workgroup, sizeof(to->group));
+  if (to->stop == CORE_STOP_TRAP)
+    to->trap = (uint32_t)store->scene->fault->address;
+  if (!copy_wave(store, to, wave))
+    return false;
+  ++store->all.wave_count;
+  if (wave->scratch)
+    store->queue.slice_bytes = wave->scratch_bytes;
+  return true;
+}
+
+/* struct user_regs_struct's order. */
+static const int registers[CORE_REGISTERS] = {
+    REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP, REG_RBX, REG_R11, REG_R10, REG_R9,
+    REG_R8,  REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, -1,      REG_RIP, -1,
+    REG_EFL, REG_RSP, -1,      -1,      -1,      -1,      -1,      -1,      -1,
+};
+
+void dump_add_thread(dump_store_t *store, const ucontext_t *here)
+{
+  store->thread = (core_thread_t){.id = (int32_t)gettid(), .signal = 0};
+  for (int i = 0; i < CORE_REGISTERS; ++i)
+    if (registers[i] >= 0)
+      store->thread.registers[i] = (uint64_t)here->uc_mcontext.gregs[registers[i]];
+  const uint64_t stack = (uint64_t)here->uc_mcontext.gregs[REG_RSP] & ~UINT64_C(4095);
+  uint64_t size = 0;
+  char byte;
+  while (size < DUMP_STACK && own_memory_copy(&byte, stack + size, 1))
+    size += 4096;
+  add_range(store, stack, size, CORE_HOST, read_own);
+}
+
+/* ---- All of it ---- */
+
+bool dump_gather_scene(dump_store_t *store, const dump_scene_t *scene)
+{
+  store->waves = arena_take(&store->arena, DUMP_WAVES * sizeof(*store->waves));
+  store->ranges = arena_take(&store->arena, DUMP_RANGES * sizeof(*store->ranges));
+  if (!store->waves || !store->ranges)
+    return false;
+  store->scene = scene;
+  store->agent = *scene->agent;
+  store->all = (core_description_t){.agents = &store->agent,
+                                    .agent_count = 1,
+                                    .waves = store->waves,
+                                    .memory = store->ranges,
+                                    .objects = store->objects,
+                                    .own_base = store->all.own_base,
+                                    .own_size = store->all.own_size};
+  if (scene->hsa_queue) /* in the order in which they have room in the file, too */
+    add_queue(store);
+  add_code(store);
+  if (store->all.queue_count && scene->softgpu && scene->softgpu->waves)
+    (void)scene->softgpu->waves(scene->hsa_queue, add_wave, store);
+  if (store->all.queue_count)
+    add_kernargs(store);
+  add_allocations(store);
+  dump_add_notes(store);
+  return true;
+}

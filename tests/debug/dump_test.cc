@@ -1,0 +1,200 @@
+// What of a scene is copied for a core file, in which order, and where the file goes.
+#include "tests/child.h"
+#include "tests/debug/scene.h"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+extern "C" {
+#include "debug/core/file.h"
+#include "debug/dump.h"
+}
+
+namespace {
+
+// Buffers as a program has them, and who reads of them how much.
+struct Memory {
+  struct Buffer {
+    uint64_t base, size;
+    bool readable;
+    char fill;
+  };
+  std::vector<Buffer> buffers;
+  std::vector<uint64_t> read; // buffers, in the order in which they were
+  uint64_t bytes = 0;
+
+  static bool allocation(void *context, size_t index, debug_allocation_t *told)
+  {
+    const Memory &memory = *static_cast<Memory *>(context);
+    if (index >= memory.buffers.size())
+      return false;
+    *told = {};
+    told->base = memory.buffers[index].base;
+    told->size = memory.buffers[index].size;
+    told->reachable = true;
+    return true;
+  }
+  static bool copy(void *context, uint64_t address, void *to, size_t size)
+  {
+    Memory &memory = *static_cast<Memory *>(context);
+    for (const Buffer &buffer : memory.buffers) {
+      if (address < buffer.base || address - buffer.base >= buffer.size || !buffer.readable)
+        continue;
+      memory.read.push_back(buffer.base);
+      memory.bytes += size;
+      memset(to, buffer.fill, size);
+      return true;
+    }
+    return false;
+  }
+};
+
+class Dump : public testing::Test {
+protected:
+  Dump()
+  {
+    settings.budget = 600 << 10;
+    settings.classes = CORE_CLASS_BIT(CORE_CLASSES) - 1;
+    fault.kind = RAWHAL_FAULT_MEMORY;
+    fault.known = RAWHAL_FAULT_KNOWS_ADDRESS;
+    fault.address = NEAR + 65536 + 64;
+    dispatch.kernargs = {&words, sizeof(words)};
+    dispatch.running = true;
+  }
+  ~Dump() override { close(file); }
+
+  // Into a file in memory, which is then opened.
+  bool dump()
+  {
+    debug_scene_t around = {};
+    around.dispatches = &dispatch;
+    around.dispatch_count = 1;
+    around.context = &memory;
+    around.allocation = Memory::allocation;
+    around.read = Memory::copy;
+    dump_scene_t scene = {};
+    scene.fault = &fault;
+    scene.around = &around;
+    scene.agent = &made.agents[0];
+    dump_t dump;
+    EXPECT_TRUE(dump_begin(&dump, &settings, file));
+    dump_gather(&dump, &scene);
+    gathered = memory.bytes;
+    memory.buffers.clear(); // nothing is looked at any more
+    const bool whole = dump_end(&dump, said, sizeof(said));
+    struct stat about = {};
+    EXPECT_EQ(fstat(file, &about), 0);
+    bytes.resize(static_cast<size_t>(about.st_size));
+    EXPECT_EQ(pread(file, &bytes[0], bytes.size(), 0), about.st_size);
+    return whole;
+  }
+  // How many of the first bytes of a buffer stand in it.
+  uint64_t has(uint64_t base, uint64_t size)
+  {
+    core_file_t core = {};
+    rawhal_error_t error = {};
+    EXPECT_EQ(core_file_open(&core, {bytes.data(), bytes.size()}, &error), RAWHAL_OK)
+        << error.message;
+    const uint64_t found = core_view_has(&core.view, base, size, nullptr);
+    core_file_close(&core);
+    return found;
+  }
+
+  static constexpr uint64_t OTHER = 0x7f1000000000, NAMED = 0x7f2000000000, NEAR = 0x7f3000000000,
+                            DARK = 0x7f4000000000;
+  int file = memfd_create("core", MFD_CLOEXEC);
+  scene::Scene made{scene::chips[0]};
+  dump_settings_t settings = {};
+  rawhal_fault_t fault = {};
+  uint64_t words[3] = {1, NAMED + 4096, 0x5eed};
+  debug_dispatch_t dispatch = {};
+  Memory memory{{{OTHER, 1 << 20, true, 'o'},
+                 {NAMED, 256 << 10, true, 'n'},
+                 {DARK, 4096, false, 'd'},
+                 {NEAR, 65536, true, 'f'}},
+                {}};
+  uint64_t gathered = 0;
+  char said[1200] = "";
+  std::string bytes;
+};
+
+} // namespace
+
+// Who holds the locks waits for no more copies than there is room for: near the fault, then what arguments name.
+TEST_F(Dump, CopiesWhatTheBudgetHasRoomForNearTheFaultFirst)
+{
+  ASSERT_TRUE(dump()) << said;
+  ASSERT_GE(memory.read.size(), 3u);
+  EXPECT_EQ(memory.read.front(), NEAR);
+  EXPECT_EQ(memory.read[1], NAMED);
+  EXPECT_EQ(memory.read.back(), OTHER);
+  EXPECT_LE(gathered, settings.budget);
+  EXPECT_EQ(has(NEAR, 65536), 65536u);
+  EXPECT_EQ(has(NAMED, 256 << 10), 256u << 10);
+  const uint64_t rest = has(OTHER, 1 << 20);
+  EXPECT_GT(rest, 100u << 10); // what is left, without the notes
+  EXPECT_LE(bytes.size(), settings.budget);
+  EXPECT_NE(std::string(said).find("core file fd:"), std::string::npos) << said;
+  const char *comma = strrchr(said, ',');
+  ASSERT_NE(comma, nullptr);
+  EXPECT_GE(strtoull(comma + 1, nullptr, 10), (1 << 20) - rest + 4096) << said; // and a stack
+}
+
+TEST_F(Dump, ReadsNothingThatIsNotWanted)
+{
+  settings.classes = CORE_NO_CONTENTS;
+  ASSERT_TRUE(dump()) << said;
+  EXPECT_EQ(memory.bytes, 0u);
+  EXPECT_EQ(has(NEAR, 1), 0u);
+}
+
+TEST_F(Dump, OfNothingIsNone)
+{
+  dump_t dump;
+  ASSERT_TRUE(dump_begin(&dump, &settings, file));
+  EXPECT_FALSE(dump_end(&dump, said, sizeof(said)));
+  EXPECT_STREQ(said, "");
+  EXPECT_FALSE(dump_begin(&dump, &settings, -1)); // none is wanted
+}
+
+// In a copy of this program that runs as somebody else.
+static int read_as_somebody_else()
+{
+  dump_settings_t settings;
+  if (!getauxval(AT_SECURE))
+    return 77;
+  return dump_settings_read(&settings, nullptr) == RAWHAL_OK && !*settings.where ? 0 : 1;
+}
+
+TEST(DumpSettings, AreNotTakenFromWhomTheProgramHasMoreRightsThan)
+{
+  if (getenv("RAWHAL_TEST_AS_SOMEBODY_ELSE"))
+    _exit(read_as_somebody_else());
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can make a program that runs as somebody else";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers refuse to run with other privileges";
+#endif
+  const std::string copy = testing::TempDir() + "dump-" + std::to_string(getpid());
+  std::filesystem::copy_file("/proc/self/exe", copy);
+  ASSERT_EQ(chown(copy.c_str(), 65534, 65534), 0);
+  ASSERT_EQ(chmod(copy.c_str(), 06755), 0);
+  const int status = in_child([&] {
+    setenv("RAWHAL_TEST_AS_SOMEBODY_ELSE", "1", 1);
+    setenv("RAWHAL_CORE", "|/bin/false", 1);
+    execl(copy.c_str(), copy.c_str(),
+          "--gtest_filter=DumpSettings.AreNotTakenFromWhomTheProgramHasMoreRightsThan", nullptr);
+    return 2;
+  });
+  unlink(copy.c_str());
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+    GTEST_SKIP() << "the folder ignores set-user-ID bits";
+  EXPECT_EQ(status, 0);
+}
