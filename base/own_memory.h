@@ -13,6 +13,8 @@ extern "C" {
 /* Copies bytes of this process by the kernel, which does not fault where there are none: false, and
  * what `to` has is not known. */
 bool own_memory_copy(void *to, uint64_t from, size_t size);
+/* The reverse; false: some of them may have been written. */
+bool own_memory_write(uint64_t to, const void *from, size_t size);
 
 #ifdef __cplusplus
 }

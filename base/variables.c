@@ -18,6 +18,7 @@ static const struct {
     {"RAWHAL_CORE_CONTENTS", false},
     {"RAWHAL_CORE_PER_HOUR", false},
     {"RAWHAL_DEVICE", false},
+    {"RAWHAL_DOOR", false},
     {"RAWHAL_FAULTS", false},
     {"RAWHAL_FRONT_LIBRARY", false},
     {"RAWHAL_FRONT_REPORT", false},

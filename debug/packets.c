@@ -9,8 +9,8 @@ static bool packet_copy(const debug_packets_t *packets, uint64_t index,
                         hsa_kernel_dispatch_packet_t *packet)
 {
   const uint64_t base = (uint64_t)(uintptr_t)packets->queue->base_address;
-  return packets->copy(packet, base + (index & (packets->queue->size - 1)) * PACKET_BYTES,
-                       sizeof(*packet));
+  return packets->copy(packets->context, packet,
+                       base + (index & (packets->queue->size - 1)) * PACKET_BYTES, sizeof(*packet));
 }
 
 /* By its signal, which packets of all kinds have at one place. */
@@ -21,7 +21,9 @@ static bool has_ended(const debug_packets_t *packets, uint64_t index)
   if (!packet_copy(packets, index, &packet))
     return true;
   const uint64_t signal = packet.completion_signal.handle;
-  return signal && packets->copy(&value, signal + offsetof(amd_signal_t, value), sizeof(value)) &&
+  return signal &&
+         packets->copy(packets->context, &value, signal + offsetof(amd_signal_t, value),
+                       sizeof(value)) &&
          value <= 0;
 }
 

@@ -10,14 +10,15 @@
 extern "C" {
 #endif
 
-/* Copies bytes of the host's memory, which may not be there: false, then. */
-typedef bool debug_copy_fn(void *to, uint64_t from, size_t size);
+/* Copies bytes of the queue's process, which may not be there: false, then. */
+typedef bool debug_copy_fn(const void *context, void *to, uint64_t from, size_t size);
 
 typedef struct debug_packets {
   const hsa_queue_t *queue; /* base_address, size */
   uint64_t read, write;     /* its indices */
   const uint64_t *failed;   /* of the packet that failed; NULL: not known */
   debug_copy_fn *copy;
+  const void *context; /* for it */
 } debug_packets_t;
 
 /* The next one from `*index` on, which is where the next search begins: a dispatch, or whatever

@@ -60,11 +60,21 @@ static void add_dispatch(scene_t *scene, const hsa_queue_t *queue, uint64_t inde
   scene->found.descriptors[at] = kernel->facts->descriptor;
 }
 
+static bool copy_own(const void *unused, void *to, uint64_t from, size_t size)
+{
+  (void)unused;
+  return own_memory_copy(to, from, size);
+}
+
 /* What has ended is left out: the program may have written other kernargs over its own. */
 static void add_queue(scene_t *scene, const hsa_queue_t *queue, const uint64_t *failed)
 {
-  const debug_packets_t packets = {queue, front.hsa.load_read_relaxed(queue),
-                                   front.hsa.load_write_relaxed(queue), failed, own_memory_copy};
+  const debug_packets_t packets = {queue,
+                                   front.hsa.load_read_relaxed(queue),
+                                   front.hsa.load_write_relaxed(queue),
+                                   failed,
+                                   copy_own,
+                                   NULL};
   hsa_kernel_dispatch_packet_t packet;
   uint64_t next = packets_first(&packets);
   while (scene->found.count < GATHERED_DISPATCHES && packets_next(&packets, &next, &packet)) {

@@ -36,6 +36,20 @@ const rawhal_buffer_t *registry_first(void)
   return registry;
 }
 
+/* A device's own memory is the host's, too, where the device is software. */
+uint64_t registry_place(uint64_t address, size_t size)
+{
+  for (const rawhal_buffer_t *buffer = registry; buffer; buffer = buffer->hh.next) {
+    const uint64_t base = (uint64_t)(uintptr_t)buffer->memory;
+    if (address < base || !range_within(address - base, size, buffer->size))
+      continue;
+    if (buffer->host)
+      return (uint64_t)(uintptr_t)buffer->host + (address - base);
+    return buffer->device->runtime->is_software ? address : 0;
+  }
+  return 0;
+}
+
 static bool is_live(const rawhal_buffer_t *buffer)
 {
   if (runtime_check(NULL) != RAWHAL_OK)
@@ -70,6 +84,17 @@ static const rawhal_buffer_t *registry_overlap(const rawhal_buffer_t *buffer)
   return NULL;
 }
 
+static rawhal_event_t event_of(rawhal_event_type_t type, const rawhal_buffer_t *buffer)
+{
+  return (rawhal_event_t){
+      .type = type,
+      .id = buffer->number,
+      .address = (uint64_t)(uintptr_t)buffer->memory,
+      .bytes = buffer->size,
+      .agent = buffer->kind == RAWHAL_MEMORY_DEVICE ? buffer->device->queue.agent.handle : 0,
+  };
+}
+
 static rawhal_status_t registry_add(rawhal_buffer_t *buffer, rawhal_error_t *error)
 {
   rawhal_status_t status = RAWHAL_OK;
@@ -91,6 +116,8 @@ static rawhal_status_t registry_add(rawhal_buffer_t *buffer, rawhal_error_t *err
       status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the registry of buffers");
   }
   pthread_mutex_unlock(&registry_lock);
+  if (status == RAWHAL_OK)
+    buffer->told = tell_came(event_of(RAWHAL_EVENT_ALLOCATE, buffer));
   return status;
 }
 
@@ -104,6 +131,8 @@ static bool registry_remove(rawhal_buffer_t *buffer)
     witness_freed(found);
   }
   pthread_mutex_unlock(&registry_lock);
+  if (found)
+    tell_went(found->told, event_of(RAWHAL_EVENT_FREE, found));
   return found != NULL;
 }
 

@@ -28,6 +28,10 @@ void registry_let(void);
 /* The first; the others follow by `hh.next`. The caller holds the registry. */
 const rawhal_buffer_t *registry_first(void);
 
+/* Where the host has these bytes of a device's, which are one buffer's: for the kernel to copy, not
+ * to be dereferenced. 0: nowhere. The caller holds the registry. */
+uint64_t registry_place(uint64_t address, size_t size);
+
 /* OK for a buffer that is alive. */
 RAWHAL_CHECKED rawhal_status_t buffer_check(const rawhal_buffer_t *buffer, rawhal_error_t *error);
 

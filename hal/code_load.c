@@ -198,6 +198,9 @@ void code_unload(rawhal_executable_t *executable)
   if (executable->code_bytes)
     limits_release(executable->device, LEDGER_CODE, executable->code_bytes);
   executable->code_bytes = 0;
+  tell_went(executable->told,
+            (rawhal_event_t){.type = RAWHAL_EVENT_MODULE_UNLOAD, .id = executable->number});
+  executable->told = 0;
 }
 
 rawhal_status_t code_load(rawhal_executable_t *executable,
@@ -206,7 +209,15 @@ rawhal_status_t code_load(rawhal_executable_t *executable,
   rawhal_status_t status = reserve(executable, error);
   if (status == RAWHAL_OK)
     status = load_somehow(executable, options, error);
-  if (status != RAWHAL_OK)
+  if (status != RAWHAL_OK) {
     code_unload(executable);
+    return status;
+  }
+  executable->number = tell_number();
+  executable->told = tell_came((rawhal_event_t){.type = RAWHAL_EVENT_MODULE_LOAD,
+                                                .id = executable->number,
+                                                .agent = executable->device->queue.agent.handle,
+                                                .bytes = executable->code_bytes,
+                                                .text = rawhal_string(options->path)});
   return status;
 }

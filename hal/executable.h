@@ -25,6 +25,7 @@ typedef struct loaded_kernel {
   rawhal_kernarg_layout_t *layout;
   const rawhal_kernel_t *facts; /* the table's key */
   uint32_t stated_size;
+  tell_entry_t told;
   UT_hash_handle hh;
 } loaded_kernel_t;
 
@@ -37,7 +38,9 @@ struct rawhal_executable {
   external_set_t externals;
   hsa_code_object_reader_t reader;
   hsa_executable_t executable;
-  uint64_t code_bytes;           /* reserved of the device's quota */
+  uint64_t code_bytes; /* reserved of the device's quota */
+  uint64_t number;     /* of the module, for events */
+  tell_entry_t told;
   size_t users;                  /* loads less destroys; 0 while the device still needs it */
   struct load_in_progress *load; /* NULL: it is loaded */
   kernel_owner_t owner;

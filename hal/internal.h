@@ -99,6 +99,7 @@ struct rawhal_buffer {
   uint64_t number, made_at;  /* in the order in which they were made; CLOCK_MONOTONIC ns */
   rawhal_device_t **allowed; /* other devices that were given access; peer.c, under its lock */
   size_t allowed_count;
+  tell_entry_t told;
   const rawhal_buffer_t *self; /* the registry's key */
   UT_hash_handle hh;
 };

@@ -10,6 +10,7 @@
 
 static void kernel_free(loaded_kernel_t *loaded)
 {
+  tell_unlist(loaded->told);
   rawhal_kernarg_layout_destroy(loaded->layout);
   runtime_free(loaded);
 }
@@ -113,6 +114,13 @@ static rawhal_status_t kernel_find(rawhal_executable_t *executable, const rawhal
     kernel_free(loaded);
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the table of kernels");
   }
+  const rawhal_device_kernel_info_t *info = &loaded->kernel.info;
+  loaded->told = tell_came((rawhal_event_t){
+      .type = RAWHAL_EVENT_KERNEL,
+      .id = executable->number,
+      .kernel_object = info->kernel_object,
+      .delta = facts->descriptor ? (int64_t)(info->kernel_object - facts->descriptor->address) : 0,
+      .text = facts->name});
   return RAWHAL_OK;
 }
 

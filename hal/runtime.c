@@ -2,6 +2,7 @@
 #include "hal/runtime.h"
 
 #include "hal/device.h"
+#include "hal/door.h"
 #include "hal/dump.h"
 #include "hal/limits.h"
 #include "hal/loader.h"
@@ -117,6 +118,7 @@ static void find_loader(void)
 static void shut_down(void)
 {
   uint64_t hz;
+  door_close();
   watchdog_stop();
   devices_free(&runtime);
   (void)runtime.hsa.hsa_shut_down();
@@ -164,6 +166,8 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
     status = dump_open(error);
   if (status == RAWHAL_OK)
     status = watchdog_start(error);
+  if (status == RAWHAL_OK)
+    status = door_open(DOOR_OF_LIBRARY, &hal_door_host, error);
   if (status != RAWHAL_OK)
     shut_down();
   return status;

@@ -8,7 +8,6 @@
 
 #include "debug/waves.h"
 
-#include "base/checked.h"
 #include "base/clock.h"
 #include "base/own_memory.h"
 
@@ -70,19 +69,11 @@ static bool allocation(void *context, size_t index, debug_allocation_t *told)
   return true;
 }
 
-/* A device's own memory is the host's, too, where the device is software. */
 static bool read_memory(void *context, uint64_t address, void *to, size_t size)
 {
   (void)context;
-  for (const rawhal_buffer_t *buffer = registry_first(); buffer; buffer = buffer->hh.next) {
-    const uint64_t base = (uint64_t)(uintptr_t)buffer->memory;
-    if (address < base || !range_within(address - base, size, buffer->size))
-      continue;
-    if (buffer->host)
-      return own_memory_copy(to, (uint64_t)(uintptr_t)buffer->host + (address - base), size);
-    return buffer->device->runtime->is_software && own_memory_copy(to, address, size);
-  }
-  return false;
+  const uint64_t place = registry_place(address, size);
+  return place && own_memory_copy(to, place, size);
 }
 
 static bool device_tells(const void *hsa_queue, rawhal_fault_t *fault)

@@ -5,6 +5,7 @@
 #include <rawhal/allocator.h>
 #include <rawhal/builder.h>
 #include <rawhal/container.h>
+#include <rawhal/events.h>
 #include <rawhal/hal.h>
 #include <rawhal/hsaco.h>
 #include <rawhal/kernarg.h>

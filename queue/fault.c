@@ -94,6 +94,17 @@ static void queue_die(rawhal_queue_t *queue, const death_t *death)
     witness->code_let();
   if (dumps)
     (void)dump_end(&dump, said, sizeof(said));
+  tell_event((rawhal_event_t){.type = RAWHAL_EVENT_FAULT,
+                              .queue_id = queue->id,
+                              .ticket = queue->fault.ticket,
+                              .packet = queue->fault.packet,
+                              .kind = queue->fault.kind,
+                              .address = queue->fault.address,
+                              .text = rawhal_string(queue->cause.message),
+                              .fault = &queue->fault});
+  if (*said)
+    tell_event((rawhal_event_t){
+        .type = RAWHAL_EVENT_DUMP, .queue_id = queue->id, .text = rawhal_string(said)});
   if (queue->device->died && *said)
     queue->device->died(said);
   if (queue->device->died)

@@ -9,6 +9,7 @@
 
 #include "base/allocate.h"
 #include "debug/cause.h"
+#include "debug/door/tell.h"
 #include "debug/dump.h"
 #include "queue/callbacks.h"
 #include "queue/cu_mask.h"
@@ -153,6 +154,8 @@ struct rawhal_queue {
   ring_t ring;
   const queue_device_t *device;
   hsa_queue_t *hsa_queue;
+  uint64_t id; /* its hsa_queue_t.id, also when that is gone */
+  tell_entry_t told;
   bool shared; /* the program made it: shared.h */
   /* Copies from *hsa_queue, whose first cache line has the write index as well: producers on
    * several processors would wait for that line more than once per submission. */

@@ -91,6 +91,7 @@ static rawhal_status_t create_hsa_queue(rawhal_queue_t *queue, hsa_queue_t *give
   result = hsa->hsa_amd_profiling_set_profiler_enabled(queue->hsa_queue, 1);
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(hsa, result, error, "turning on dispatch times");
+  queue->id = queue->hsa_queue->id;
   queue->packets = queue->hsa_queue->base_address;
   queue->doorbell = queue->hsa_queue->doorbell_signal;
   const amd_queue_t *amd = (const amd_queue_t *)(const void *)queue->hsa_queue;
@@ -254,6 +255,11 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
     return status;
   }
   queue_list_add(queue);
+  queue->told = tell_came((rawhal_event_t){.type = RAWHAL_EVENT_QUEUE_CREATE,
+                                           .queue_id = queue->id,
+                                           .agent = device->agent.handle,
+                                           .packets = sizes.packets,
+                                           .address = (uint64_t)(uintptr_t)queue->hsa_queue});
   *result = queue;
   return RAWHAL_OK;
 }
@@ -269,6 +275,8 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   if (atomic_load(&queue->health) == QUEUE_FORKED)
     return; /* the parent uses all of it */
   callbacks_stop(queue);
+  tell_went(queue->told,
+            (rawhal_event_t){.type = RAWHAL_EVENT_QUEUE_DESTROY, .queue_id = queue->id});
   queue_list_close(queue);
   bool ended = !queue->shared || shared_end(queue);
   if (queue->hsa_queue && !queue->shared)

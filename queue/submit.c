@@ -40,6 +40,10 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
   /* Release: a thread that sees this target sees that the slot's former ticket had finished. */
   atomic_store_explicit(&slot->target, target, memory_order_release);
   atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
+  if (tell_wants(RAWHAL_EVENT_SUBMIT))
+    tell_ticket(RAWHAL_EVENT_SUBMIT, queue->id, reserved->ticket, reserved->packet,
+                submission->packets,
+                submission->kernel ? submission->kernel->info.kernel_object : 0);
   return slot->signal;
 }
 

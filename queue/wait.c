@@ -96,6 +96,8 @@ static bool drain_some(rawhal_queue_t *queue)
     const queue_slot_t *slot = queue_slot(queue, ticket);
     if (__builtin_expect(slot->transfers, 0))
       transfer_finish(queue, slot);
+    if (tell_wants(RAWHAL_EVENT_COMPLETE))
+      tell_ticket(RAWHAL_EVENT_COMPLETE, queue->id, ticket, 0, 0, 0);
     ring_release(&queue->ring, slot->packets, slot->blocks);
   }
   return end == first + CHARGE_AT_ONCE;
@@ -130,9 +132,15 @@ static void reap(void *context)
     queue_settle(queue, atomic_load(&queue->died_at));
 }
 
+/* A limit holds it back. */
 static void sleep_until(void *context, uint64_t until)
 {
+  const rawhal_queue_t *queue = context;
+  const uint64_t began = tell_wants(RAWHAL_EVENT_THROTTLE) ? clock_now() : 0;
   queue_wait_for_room(context, until);
+  if (began)
+    tell_event((rawhal_event_t){
+        .type = RAWHAL_EVENT_THROTTLE, .queue_id = queue->id, .nanoseconds = clock_now() - began});
 }
 
 limit_queue_t queue_reached(rawhal_queue_t *queue)

@@ -24,7 +24,8 @@ MAY_INCLUDE = {
     "examples": set(),
 }
 HELPERS = {"tools": {"base/escape.h", "base/list.h", "base/whole.h",  # which the command has with record/
-                     *("debug/core/" + name for name in ("change.h", "core.h", "file.h", "notes.h", "walk.h")), "debug/report.h"},
+                     *("debug/core/" + name for name in ("change.h", "core.h", "file.h", "notes.h", "walk.h")), "debug/report.h",
+                     "debug/door/observe.h", "debug/door/requests.h"},
            "debug": {"softgpu/waves.h"}}  # it includes nothing, and what it declares is found by name
 # Folders within one, lowest first: each may include itself and those before it.
 FLOORS = {
@@ -39,7 +40,7 @@ FLOORS = {
 KNOWS = {"queue/limit": {"base", "queue/limit", "queue/limit.h"},
          "queue/gate": {"base", "hsaco", "kernarg", "queue/limit", "queue/gate"},
          "hal/services": {"base", "hal", "hal/services"},
-         "debug/core": {"base", "debug/core", "debug/fault.h"},
+         "debug/core": {"base", "debug/core", "debug/fault.h", "debug/events.h"},
          **{"library/" + room: {"base", "hsaco", "library", "library/" + room} for room in ("process", "tensile", "triton")}}
 KNOWN_TO = {"queue/gate": {"queue", "hal", "front"}}
 DOORS = {"queue/limit": {"queue/limit/" + name for name in ("admission.h", "config.h", "memory.h", "only_copy.h", "opening.h", "parse.h")}}

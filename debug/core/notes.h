@@ -13,7 +13,7 @@
 #define RAWHAL_DEBUG_CORE_NOTES_H
 
 #include "base/types.h"
-#include "debug/fault.h"
+#include "debug/events.h"
 
 typedef enum core_record_type {
   CORE_RECORD_PROCESS = 1,
@@ -25,7 +25,8 @@ typedef enum core_record_type {
   CORE_RECORD_LIMITS = 7,
   CORE_RECORD_LEFT_OUT = 8, /* core_left_out_t (format.h), then of what is listed: */
   CORE_RECORD_LEFT_OUT_ENTRY = 9,
-  CORE_RECORD_TYPES,
+  CORE_RECORD_EVENTS = 64, /* and a rawhal_event_type_t: rawhal_event_t, as far as it has members */
+  CORE_RECORD_TYPES = CORE_RECORD_EVENTS + RAWHAL_EVENT_TYPES,
 } core_record_type_t;
 
 /* Strings and bytes are the caller's when they are written, the note's when they are read. Times
@@ -126,6 +127,7 @@ typedef struct core_record {
     core_note_limits_t limits;
     core_left_out_t left_out;
     core_left_out_entry_t entry;
+    rawhal_event_t event; /* without `fault` */
   } as;
 } core_record_t;
 

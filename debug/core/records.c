@@ -118,6 +118,68 @@ static const field_t entry_fields[] = {
     FIELD(U32, core_left_out_entry_t, reason),
 };
 
+/* Events: the time comes first. */
+static const field_t module_load_fields[] = {
+    FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, id),
+    FIELD(U64, rawhal_event_t, agent),   FIELD(U64, rawhal_event_t, bytes),
+    FIELD(STRING, rawhal_event_t, text),
+};
+static const field_t module_unload_fields[] = {
+    FIELD(U64, rawhal_event_t, time),
+    FIELD(U64, rawhal_event_t, id),
+};
+static const field_t kernel_fields[] = {
+    FIELD(U64, rawhal_event_t, time),          FIELD(U64, rawhal_event_t, id),
+    FIELD(U64, rawhal_event_t, kernel_object), FIELD(U64, rawhal_event_t, delta),
+    FIELD(STRING, rawhal_event_t, text),
+};
+static const field_t queue_create_fields[] = {
+    FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, queue_id),
+    FIELD(U64, rawhal_event_t, agent),   FIELD(U32, rawhal_event_t, packets),
+    FIELD(U64, rawhal_event_t, address),
+};
+static const field_t queue_destroy_fields[] = {
+    FIELD(U64, rawhal_event_t, time),
+    FIELD(U64, rawhal_event_t, queue_id),
+};
+static const field_t allocate_fields[] = {
+    FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, id),
+    FIELD(U64, rawhal_event_t, address), FIELD(U64, rawhal_event_t, bytes),
+    FIELD(U64, rawhal_event_t, agent),
+};
+static const field_t free_fields[] = {
+    FIELD(U64, rawhal_event_t, time),
+    FIELD(U64, rawhal_event_t, id),
+    FIELD(U64, rawhal_event_t, address),
+    FIELD(U64, rawhal_event_t, bytes),
+};
+static const field_t submit_fields[] = {
+    FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, queue_id),
+    FIELD(U64, rawhal_event_t, ticket),  FIELD(U64, rawhal_event_t, packet),
+    FIELD(U32, rawhal_event_t, packets), FIELD(U64, rawhal_event_t, kernel_object),
+};
+static const field_t complete_fields[] = {
+    FIELD(U64, rawhal_event_t, time),
+    FIELD(U64, rawhal_event_t, queue_id),
+    FIELD(U64, rawhal_event_t, ticket),
+};
+static const field_t throttle_fields[] = {
+    FIELD(U64, rawhal_event_t, time),
+    FIELD(U64, rawhal_event_t, queue_id),
+    FIELD(U64, rawhal_event_t, nanoseconds),
+};
+static const field_t fault_event_fields[] = {
+    FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, queue_id),
+    FIELD(U64, rawhal_event_t, ticket),  FIELD(U64, rawhal_event_t, packet),
+    FIELD(U32, rawhal_event_t, kind),    FIELD(U64, rawhal_event_t, address),
+    FIELD(STRING, rawhal_event_t, text),
+};
+static const field_t dump_fields[] = {
+    FIELD(U64, rawhal_event_t, time),
+    FIELD(U64, rawhal_event_t, queue_id),
+    FIELD(STRING, rawhal_event_t, text),
+};
+
 typedef struct form {
   const field_t *fields;
   size_t count;
@@ -126,6 +188,7 @@ typedef struct form {
   {                                                                                                \
     FIELDS_OF, sizeof(FIELDS_OF) / sizeof(*(FIELDS_OF))                                            \
   }
+#define EVENT(TYPE, FIELDS_OF) [CORE_RECORD_EVENTS + RAWHAL_EVENT_##TYPE] = FORM(FIELDS_OF)
 static const form_t forms[CORE_RECORD_TYPES] = {
     [CORE_RECORD_PROCESS] = FORM(process_fields),
     [CORE_RECORD_MODULE] = FORM(module_fields),
@@ -136,6 +199,18 @@ static const form_t forms[CORE_RECORD_TYPES] = {
     [CORE_RECORD_LIMITS] = FORM(limits_fields),
     [CORE_RECORD_LEFT_OUT] = FORM(left_out_fields),
     [CORE_RECORD_LEFT_OUT_ENTRY] = FORM(entry_fields),
+    EVENT(MODULE_LOAD, module_load_fields),
+    EVENT(MODULE_UNLOAD, module_unload_fields),
+    EVENT(KERNEL, kernel_fields),
+    EVENT(QUEUE_CREATE, queue_create_fields),
+    EVENT(QUEUE_DESTROY, queue_destroy_fields),
+    EVENT(ALLOCATE, allocate_fields),
+    EVENT(FREE, free_fields),
+    EVENT(SUBMIT, submit_fields),
+    EVENT(COMPLETE, complete_fields),
+    EVENT(THROTTLE, throttle_fields),
+    EVENT(FAULT, fault_event_fields),
+    EVENT(DUMP, dump_fields),
 };
 
 /* Of a structure in memory. */
@@ -299,5 +374,9 @@ bool record_take(rawhal_bytes_t bytes, core_record_t *record)
   record->type = (core_record_type_t)head[0];
   for (size_t i = 0; i < forms[head[0]].count; ++i)
     take_field(&source, &forms[head[0]].fields[i], (unsigned char *)&record->as);
+  if (head[0] > CORE_RECORD_EVENTS) {
+    record->as.event.size = sizeof(record->as.event);
+    record->as.event.type = (rawhal_event_type_t)(head[0] - CORE_RECORD_EVENTS);
+  }
   return true;
 }

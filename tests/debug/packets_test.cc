@@ -11,7 +11,7 @@ namespace {
 
 uint64_t gone; // the host has nothing there
 
-bool Copy(void *to, uint64_t from, size_t size)
+bool Copy(const void * /*unused*/, void *to, uint64_t from, size_t size)
 {
   if (from <= gone && gone - from < size)
     return false;
@@ -43,7 +43,7 @@ protected:
 
   std::vector<uint64_t> Found(uint64_t read, uint64_t write, const uint64_t *failed = nullptr)
   {
-    const debug_packets_t packets = {&queue_, read, write, failed, Copy};
+    const debug_packets_t packets = {&queue_, read, write, failed, Copy, nullptr};
     std::vector<uint64_t> found;
     hsa_kernel_dispatch_packet_t packet;
     uint64_t next = packets_first(&packets);
@@ -120,7 +120,7 @@ TEST_F(Packets, NoMoreThanThereAreWhateverTheProgramWrites)
   const uint64_t failed = 1;
   for (const uint64_t *known : {static_cast<const uint64_t *>(nullptr), &failed})
     for (const uint64_t read : {uint64_t{0}, uint64_t{5}, UINT64_MAX}) {
-      const debug_packets_t packets = {&queue_, read, UINT64_MAX - 7, known, Copy};
+      const debug_packets_t packets = {&queue_, read, UINT64_MAX - 7, known, Copy, nullptr};
       hsa_kernel_dispatch_packet_t packet;
       uint64_t next = packets_first(&packets), count = 0;
       while (count <= size && packets_next(&packets, &next, &packet))

@@ -49,6 +49,7 @@ static const struct variable {
     {"RAWHAL_CORE_PER_HOUR", VALUE_ANY, "how many core files a program may write in an hour"},
     {"RAWHAL_CU_MASK", VALUE_ANY, "kernels run on these compute units only"},
     {"RAWHAL_DEVICE", VALUE_ANY, "the kind of device, unless a program chooses one"},
+    {"RAWHAL_DOOR", VALUE_ANY, "what other processes may see of this one, and ask it"},
     {"RAWHAL_FAULTS", VALUE_ANY, "the front says why queues fail"},
     {"RAWHAL_FRONT_LIBRARY", VALUE_FILE, "the front of rawhal exec and record"},
     {"RAWHAL_FRONT_REPORT", VALUE_ANY, "where the front writes its messages"},

@@ -1,0 +1,131 @@
+/* Requests to a process that answers. */
+#include "debug/door/observe_internal.h"
+
+#include "debug/door/reach.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef union control {
+  struct cmsghdr head;
+  char bytes[CMSG_SPACE(sizeof(int))];
+} control_t;
+
+/* With the end of a socket that the reply is for. */
+static bool send_request(int to, const door_request_t *request, const void *poked, int reply_to)
+{
+  control_t control = {.bytes = {0}};
+  struct iovec parts[2] = {{(void *)(uintptr_t)request, sizeof(*request)},
+                           {(void *)(uintptr_t)poked, poked ? (size_t)request->bytes : 0}};
+  const struct msghdr header = {.msg_iov = parts,
+                                .msg_iovlen = 2,
+                                .msg_control = &control,
+                                .msg_controllen = sizeof(control)};
+  control.head = (struct cmsghdr){
+      .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  memcpy(CMSG_DATA(&control.head), &reply_to, sizeof(reply_to));
+  return sendmsg(to, &header, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
+}
+
+static bool wait_for(int fd, uint64_t timeout)
+{
+  struct pollfd reply = {.fd = fd, .events = POLLIN};
+  const uint64_t ms = timeout / 1000000;
+  return poll(&reply, 1, ms < INT_MAX ? (int)ms : INT_MAX) == 1;
+}
+
+/* Nobody can change it, and it has the bytes. */
+static bool is_fixed(int fd, uint64_t bytes)
+{
+  static const int wanted = F_SEAL_WRITE | F_SEAL_SHRINK;
+  struct stat file;
+  return (fcntl(fd, F_GET_SEALS) & wanted) == wanted && fstat(fd, &file) == 0 &&
+         (uint64_t)file.st_size >= bytes;
+}
+
+/* False: what came is no reply. */
+static bool receive_reply(int from, door_reply_t *reply, char text[DOOR_TEXT_BYTES], int *memory)
+{
+  control_t control;
+  struct iovec parts[2] = {{reply, sizeof(*reply)}, {text, DOOR_TEXT_BYTES - 1}};
+  struct msghdr header = {.msg_iov = parts,
+                          .msg_iovlen = 2,
+                          .msg_control = &control,
+                          .msg_controllen = sizeof(control)};
+  const ssize_t bytes = recvmsg(from, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  const struct cmsghdr *passed = bytes < 0 ? NULL : CMSG_FIRSTHDR(&header);
+  if (passed && passed->cmsg_type == SCM_RIGHTS && passed->cmsg_len == CMSG_LEN(sizeof(int)))
+    memcpy(memory, CMSG_DATA(passed), sizeof(*memory));
+  text[bytes > (ssize_t)sizeof(*reply) ? (size_t)bytes - sizeof(*reply) : 0] = '\0';
+  return bytes >= (ssize_t)sizeof(*reply) && reply->magic == DOOR_REQUEST_MAGIC;
+}
+
+static rawhal_status_t take_reply(int from, char text[DOOR_TEXT_BYTES], int *memory,
+                                  uint64_t *bytes, rawhal_error_t *error)
+{
+  door_reply_t reply;
+  if (!receive_reply(from, &reply, text, memory))
+    return rawhal_fail(error, RAWHAL_MALFORMED, "the process sent what is no answer");
+  if (reply.status != RAWHAL_OK) {
+    const bool known = reply.status <= RAWHAL_AMBIGUOUS;
+    return rawhal_fail(error, known ? (rawhal_status_t)reply.status : RAWHAL_MALFORMED, "%s", text);
+  }
+  if (*memory >= 0 && !is_fixed(*memory, reply.bytes))
+    return rawhal_fail(error, RAWHAL_MALFORMED, "the process sent memory that it can change");
+  *bytes = *memory >= 0 ? reply.bytes : 0;
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t ask_through(int door, const door_request_t *request, const void *poked,
+                                   uint64_t timeout, char text[DOOR_TEXT_BYTES], int *memory,
+                                   uint64_t *bytes, rawhal_error_t *error)
+{
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return rawhal_fail(error, RAWHAL_RUNTIME, "a socket for the answer: %s", strerror(errno));
+  rawhal_status_t status = RAWHAL_OK;
+  if (!send_request(door, request, poked, ends[1]))
+    status = rawhal_fail(error, RAWHAL_RUNTIME, "asking the process: %s", strerror(errno));
+  else if (!wait_for(ends[0], timeout))
+    status = rawhal_fail(error, RAWHAL_TIMED_OUT, "the process has not answered in time");
+  else
+    status = take_reply(ends[0], text, memory, bytes, error);
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+  return status;
+}
+
+rawhal_status_t observer_ask(observer_t *observer, const door_request_t *request, const void *poked,
+                             uint64_t timeout, char text[DOOR_TEXT_BYTES], int *memory,
+                             uint64_t *bytes, rawhal_error_t *error)
+{
+  int door;
+  *memory = -1;
+  *bytes = 0;
+  text[0] = '\0';
+  if (!observer_answers(observer))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "process %d answers nothing: it was not started with RAWHAL_DOOR=answers",
+                       observer->process);
+  rawhal_status_t status =
+      reach_descriptor(observer->process, observer->pidfd, observer->head.socket, &door, error);
+  if (status != RAWHAL_OK)
+    return status;
+  const door_request_t asked = {DOOR_REQUEST_MAGIC, request->ask, request->address, request->bytes};
+  status = ask_through(door, &asked, poked, timeout, text, memory, bytes, error);
+  (void)close(door);
+  if (status != RAWHAL_OK && *memory >= 0) {
+    (void)close(*memory);
+    *memory = -1;
+  }
+  return status;
+}

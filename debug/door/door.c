@@ -1,0 +1,48 @@
+#include "debug/door/door.h"
+
+#include "debug/door/answers.h"
+#include "debug/door/memory.h"
+
+#include "base/error.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MODE_OFF, MODE_EVENTS, MODE_ANSWERS, MODE_POKE, MODES };
+
+static rawhal_status_t read_mode(unsigned *mode, rawhal_error_t *error)
+{
+  static const char *const names[MODES] = {"off", "events", "answers", "poke"};
+  const char *text = secure_getenv("RAWHAL_DOOR");
+  *mode = MODE_EVENTS;
+  if (!text || !*text)
+    return RAWHAL_OK;
+  for (*mode = 0; *mode < MODES; ++*mode)
+    if (!strcmp(text, names[*mode]))
+      return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "RAWHAL_DOOR: expected off, events, answers or poke, got '%s'", text);
+}
+
+rawhal_status_t door_open(door_kind_t kind, const door_host_t *host, rawhal_error_t *error)
+{
+  static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+  unsigned mode;
+  const rawhal_status_t status = read_mode(&mode, error);
+  if (status != RAWHAL_OK || mode == MODE_OFF)
+    return status;
+  pthread_mutex_lock(&once);
+  if (!door_memory() &&
+      door_memory_make(kind, mode >= MODE_ANSWERS ? answers_start() : -1, NULL) != RAWHAL_OK)
+    mode = MODE_OFF; /* a sandbox has none of it */
+  if (mode >= MODE_ANSWERS)
+    answers_by(host, mode == MODE_POKE);
+  pthread_mutex_unlock(&once);
+  return RAWHAL_OK;
+}
+
+void door_close(void)
+{
+  answers_by(NULL, false);
+}

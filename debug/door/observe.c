@@ -1,0 +1,241 @@
+#include "debug/door/observe_internal.h"
+
+#include "debug/core/records.h"
+#include "debug/door/reach.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { PATIENCE = 64 }; /* looks at a slot, or an entry, that is being written */
+
+/* ---- Opening ---- */
+
+/* A file that cannot shrink under us, of the right size. */
+static bool is_whole(int fd)
+{
+  struct stat file;
+  const int seals = fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && seals & F_SEAL_SHRINK && fstat(fd, &file) == 0 &&
+         file.st_size == (off_t)sizeof(door_memory_t);
+}
+
+/* The memory's geometry is the version's. */
+static bool is_ours(const door_head_t *head)
+{
+  return head->magic == DOOR_MAGIC && head->version == DOOR_VERSION && head->slots == DOOR_SLOTS &&
+         head->slot_words == DOOR_SLOT_WORDS && head->entries == DOOR_ENTRIES &&
+         head->entry_words == DOOR_ENTRY_WORDS;
+}
+
+static rawhal_status_t map_memory(observer_t *observer, int fd, rawhal_error_t *error)
+{
+  if (!is_whole(fd))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "process %d: its door is of another version, or none", observer->process);
+  void *mapped = mmap(NULL, sizeof(door_memory_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (mapped == MAP_FAILED)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "mapping a door: %s", strerror(errno));
+  observer->memory = mapped;
+  memcpy(&observer->head, mapped, sizeof(observer->head));
+  observer->next = __atomic_load_n(&observer->memory->head.next, __ATOMIC_SEQ_CST);
+  if (is_ours(&observer->head))
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_UNSUPPORTED, "process %d: its door is of another version",
+                     observer->process);
+}
+
+rawhal_status_t observer_open(pid_t process, size_t index, observer_t **observer,
+                              rawhal_error_t *error)
+{
+  *observer = NULL;
+  observer_t *opened = calloc(1, sizeof(*opened));
+  if (!opened)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an observer");
+  opened->process = process;
+  int fd = -1;
+  rawhal_status_t status = reach_process(process, &opened->pidfd, error);
+  if (status == RAWHAL_OK)
+    status = reach_memory(process, opened->pidfd, index, &fd, error);
+  if (status == RAWHAL_OK)
+    status = map_memory(opened, fd, error);
+  if (fd >= 0)
+    (void)close(fd);
+  if (status == RAWHAL_OK)
+    *observer = opened;
+  else
+    observer_close(opened);
+  return status;
+}
+
+void observer_close(observer_t *observer)
+{
+  if (!observer)
+    return;
+  if (observer->memory)
+    (void)munmap(observer->memory, sizeof(*observer->memory));
+  if (observer->pidfd >= 0)
+    (void)close(observer->pidfd);
+  free(observer);
+}
+
+door_kind_t observer_kind(const observer_t *observer)
+{
+  return observer->head.kind == DOOR_OF_FRONT ? DOOR_OF_FRONT : DOOR_OF_LIBRARY;
+}
+
+bool observer_answers(const observer_t *observer)
+{
+  return observer->head.socket >= 0;
+}
+
+bool observer_lives(const observer_t *observer)
+{
+  struct pollfd process = {.fd = observer->pidfd, .events = POLLIN};
+  return poll(&process, 1, 0) == 0;
+}
+
+/* ---- Records ---- */
+
+/* Bytes of a record that stands in `room` of them; 0: it is none. */
+static uint32_t record_size(const uint64_t *words, uint32_t room)
+{
+  const uint32_t bytes = (uint32_t)(words[0] >> 32);
+  return bytes >= RECORD_HEAD && bytes <= room && bytes % 8 == 0 ? bytes : 0;
+}
+
+static bool decode(const uint64_t *words, uint32_t bytes, rawhal_event_t *event)
+{
+  core_record_t record;
+  if (!record_take((rawhal_bytes_t){words, bytes}, &record) || record.type <= CORE_RECORD_EVENTS)
+    return false;
+  *event = record.as.event;
+  return true;
+}
+
+/* ---- What exists ---- */
+
+static bool entry_read(const door_entry_t *entry, uint64_t words[DOOR_ENTRY_WORDS])
+{
+  for (int look = 0; look < PATIENCE; ++look) {
+    const uint64_t version = __atomic_load_n(&entry->version, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < DOOR_ENTRY_WORDS; ++i)
+      words[i] = __atomic_load_n(&entry->words[i], __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (version % 2 == 0 && version == __atomic_load_n(&entry->version, __ATOMIC_RELAXED))
+      return version != 0;
+  }
+  return false;
+}
+
+void observer_list(observer_t *observer, observer_visit_fn *visit, void *context,
+                   uint64_t *unlisted)
+{
+  uint64_t words[DOOR_ENTRY_WORDS];
+  rawhal_event_t event;
+  *unlisted = __atomic_load_n(&observer->memory->head.unlisted, __ATOMIC_SEQ_CST);
+  for (uint32_t i = 0; i < DOOR_ENTRIES; ++i) {
+    if (!entry_read(&observer->memory->entries[i], words))
+      continue;
+    const uint32_t bytes = record_size(words, sizeof(words));
+    if (bytes && decode(words, bytes, &event) && !visit(context, &event))
+      return;
+  }
+}
+
+/* ---- What happens ---- */
+
+void observer_want(observer_t *observer, uint64_t types)
+{
+  const uint64_t now = clock_now();
+  observer->types = types;
+  observer->said = now;
+  __atomic_store_n(&observer->memory->head.until, now + 2 * (uint64_t)CLOCK_SECOND,
+                   __ATOMIC_SEQ_CST);
+  (void)__atomic_fetch_or(&observer->memory->head.types, types, __ATOMIC_SEQ_CST);
+}
+
+typedef enum slot_state { SLOT_READ, SLOT_COMING, SLOT_LOST } slot_state_t;
+
+static slot_state_t slot_read(const observer_t *observer, uint64_t number,
+                              uint64_t words[DOOR_SLOT_WORDS])
+{
+  const door_slot_t *slot = &observer->memory->slots[number % DOOR_SLOTS];
+  const uint64_t before = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
+  for (uint32_t i = 0; i < DOOR_SLOT_WORDS; ++i)
+    words[i] = __atomic_load_n(&slot->words[i], __ATOMIC_RELAXED);
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if (before == number + 1 && before == __atomic_load_n(&slot->number, __ATOMIC_RELAXED))
+    return SLOT_READ;
+  return before > number + 1 ? SLOT_LOST : SLOT_COMING;
+}
+
+/* A record from the slot that comes next; `*slots`: that it has, or that are passed over. */
+static slot_state_t read_record(observer_t *observer, uint32_t *bytes, uint32_t *slots)
+{
+  uint64_t *words = observer->words;
+  *slots = 1;
+  slot_state_t state = slot_read(observer, observer->next, words);
+  if (state != SLOT_READ)
+    return state;
+  *bytes = record_size(words, DOOR_RECORD_BYTES);
+  if (!*bytes)
+    return SLOT_LOST;
+  const uint32_t all = (*bytes / 8 + DOOR_SLOT_WORDS - 1) / DOOR_SLOT_WORDS;
+  for (; *slots < all && state == SLOT_READ; ++*slots)
+    state = slot_read(observer, observer->next + *slots, words + *slots * DOOR_SLOT_WORDS);
+  return state;
+}
+
+/* Those that the ring has no more. */
+static void catch_up(observer_t *observer, uint64_t *lost)
+{
+  const uint64_t end = __atomic_load_n(&observer->memory->head.next, __ATOMIC_ACQUIRE);
+  if (end - observer->next <= DOOR_SLOTS)
+    return;
+  if (end > observer->next)
+    *lost += end - DOOR_SLOTS - observer->next;
+  observer->next = end > observer->next ? end - DOOR_SLOTS : observer->next;
+}
+
+bool observer_next(observer_t *observer, rawhal_event_t *event, uint64_t *lost)
+{
+  if (clock_now() - observer->said > CLOCK_SECOND / 2)
+    observer_want(observer, observer->types);
+  catch_up(observer, lost);
+  for (uint32_t passed = 0; passed < DOOR_SLOTS; ++passed) {
+    uint32_t bytes = 0, slots;
+    const slot_state_t state = read_record(observer, &bytes, &slots);
+    if (state == SLOT_COMING) {
+      /* Reserved and not written: for as long as others are written behind it, not for ever. */
+      const uint64_t end = __atomic_load_n(&observer->memory->head.next, __ATOMIC_RELAXED);
+      if (end <= observer->next || end - observer->next > DOOR_SLOTS ||
+          ++observer->looks < PATIENCE)
+        return false;
+    }
+    observer->looks = 0;
+    observer->next += state == SLOT_READ ? slots : 1;
+    if (state != SLOT_READ)
+      ++*lost;
+    else if (decode(observer->words, bytes, event) &&
+             observer->types & RAWHAL_EVENT_BIT(event->type))
+      return true;
+  }
+  return false;
+}
+
+bool observer_read(const observer_t *observer, uint64_t address, void *to, size_t size)
+{
+  const struct iovec into = {to, size}, of = {(void *)(uintptr_t)address, size};
+  return process_vm_readv(observer->process, &into, 1, &of, 1, 0) == (ssize_t)size;
+}
