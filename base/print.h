@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Like snprintf: what does not fit is cut, `length` is that of the whole text. */
 typedef struct print {
   char *text; /* NUL-terminated, unless size is 0 */
@@ -14,5 +18,9 @@ typedef struct print {
 print_t print_into(char *text, size_t size);
 
 __attribute__((format(printf, 2, 3))) void print(print_t *to, const char *format, ...);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -39,7 +39,8 @@ typedef struct debug_scene {
   const debug_dispatch_t *dispatches; /* the one that failed first where that is known; then those
                                          in flight, then those that ended, the latest first */
   size_t dispatch_count;
-  uint64_t device; /* agent's handle */
+  uint64_t device;   /* agent's handle */
+  const char *waits; /* for what the barrier waits at which the queue hangs; NULL: it is at none */
   void *context;
   /* The index-th allocation, the live ones and the freed ones in any order; false: there are no
    * more. */

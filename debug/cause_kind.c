@@ -62,6 +62,10 @@ RULE(cause_trap)
 RULE(cause_time)
 {
   (void)word;
+  if (evidence->scene->waits) {
+    SAY(RAWHAL_CAUSE_DEPENDENCY, "%s", evidence->scene->waits);
+    return CERTAIN;
+  }
   SAY(RAWHAL_CAUSE_ENDLESS, "a loop that does not end, or that waits for what nobody writes, or a "
                             "barrier that not all waves reach; or the limit is too short");
   return 70;

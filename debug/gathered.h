@@ -8,7 +8,8 @@
 enum { GATHERED_DISPATCHES = 32, GATHERED_WORDS = 64 };
 
 typedef struct debug_gathered {
-  uint64_t device; /* agent's handle */
+  uint64_t device;   /* agent's handle */
+  const char *waits; /* of cause.h */
   debug_dispatch_t dispatches[GATHERED_DISPATCHES];
   const rawhal_descriptor_t
       *descriptors[GATHERED_DISPATCHES]; /* as in the object; NULL: not known */

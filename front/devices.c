@@ -220,12 +220,12 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
   if (status == RAWHAL_OK)
     status = rawhal_limit_config_environment(config, &facts, error);
   const bool limits = rawhal_limit_config_limits(config);
-  if (status != RAWHAL_OK || (!limits && !front.watched))
+  if (status != RAWHAL_OK || (!limits && !front.watched && !front.hangs))
     return status;
   status = check_enforced(config, error);
   if (status != RAWHAL_OK)
     return status;
-  const look_t look = front.watched ? LOOK_AT_ENDS : look_of(config);
+  const look_t look = front.watched || front.hangs ? LOOK_AT_ENDS : look_of(config);
   device->timed = look != LOOK_NOWHERE;
   device->counted = look == LOOK_AT_ENDS;
   if (device->timed && front.tables.newer_queues)

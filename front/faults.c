@@ -15,6 +15,7 @@
 #include "debug/report.h"
 #include "debug/runtime.h"
 #include "debug/softgpu.h"
+#include "debug/waves.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,14 +182,18 @@ static void gather(dump_t *dump, scene_t *scene, const rawhal_fault_t *fault)
   dump_gather(dump, &all);
 }
 
-static void tell(scene_t *scene, rawhal_fault_t *fault)
+static void explain(scene_t *scene, rawhal_fault_t *fault)
 {
   add_memory(scene, fault);
   gathered_explain(&scene->found, read_memory, fault);
-  put_text(fault);
+}
+
+/* Gives back what the scene has. `dumps`: a core file is written, where one is wanted. */
+static void finish(scene_t *scene, const rawhal_fault_t *fault, bool dumps)
+{
   dump_t dump;
   char said[CORE_PATH_BYTES + 128] = "";
-  const bool dumps = scene->device && dump_begin(&dump, &cores, -1);
+  dumps = dumps && scene->device && dump_begin(&dump, &cores, -1);
   if (dumps)
     gather(&dump, scene, fault);
   for (size_t i = 0; i < scene->found.count; ++i) {
@@ -203,14 +208,26 @@ static void tell(scene_t *scene, rawhal_fault_t *fault)
     front_report("%s", said);
 }
 
-static scene_t *scene_of(const front_device_t *device)
+static void tell(scene_t *scene, rawhal_fault_t *fault)
 {
-  scene_t *scene = front.faults && !front_orphaned() ? calloc(1, sizeof(*scene)) : NULL;
+  explain(scene, fault);
+  put_text(fault);
+  finish(scene, fault, true);
+}
+
+static scene_t *make_scene(const front_device_t *device)
+{
+  scene_t *scene = calloc(1, sizeof(*scene));
   if (!scene)
     return NULL;
   scene->device = device;
   scene->found.device = device ? device->agent.handle : 0;
   return scene;
+}
+
+static scene_t *scene_of(const front_device_t *device)
+{
+  return front.faults && !front_orphaned() ? make_scene(device) : NULL;
 }
 
 void faults_tell(const front_device_t *device, const hsa_queue_t *queue, hsa_status_t status)
@@ -228,6 +245,29 @@ void faults_tell(const front_device_t *device, const hsa_queue_t *queue, hsa_sta
   if (scene->found.count == 1)
     fault.known |= RAWHAL_FAULT_KNOWS_DISPATCH;
   tell(scene, &fault);
+}
+
+void faults_tell_hang(const front_device_t *device, const hsa_queue_t *queue,
+                      const faults_hang_t *hang, char *line, size_t size)
+{
+  rawhal_fault_t fault = {
+      .size = sizeof(fault), .kind = RAWHAL_FAULT_TIME_LIMIT, .queue_id = queue->id};
+  scene_t *scene = make_scene(device);
+  if (scene) {
+    scene->queue = queue;
+    scene->found.waits = hang->waits;
+    add_queue(scene, queue, hang->waits ? NULL : &hang->packet);
+    fault.known = hang->waits ? 0 : RAWHAL_FAULT_KNOWS_DISPATCH;
+    explain(scene, &fault);
+    if (fault.entry)
+      (void)debug_waves_describe(&softgpu, queue, fault.entry, fault.device_text,
+                                 sizeof(fault.device_text));
+  }
+  hang_say(&fault, hang->ns, "packet", hang->packet, hang->waits, line, size);
+  if (front.faults && (hang->fails || form == REPORT_JSON))
+    put_text(&fault);
+  if (scene)
+    finish(scene, &fault, front.faults && hang->fails);
 }
 
 /* ---- Queues without a proxy ---- */
@@ -359,10 +399,10 @@ rawhal_status_t faults_open(rawhal_error_t *error)
 
 void faults_begin(void)
 {
-  if (!front.faults)
-    return;
-  debug_softgpu_find_loaded(&softgpu);
-  (void)front.hsa.register_event_handler(on_event, NULL);
+  if (front.faults || front.hangs)
+    debug_softgpu_find_loaded(&softgpu);
+  if (front.faults)
+    (void)front.hsa.register_event_handler(on_event, NULL);
 }
 
 void faults_close(void)

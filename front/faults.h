@@ -24,4 +24,15 @@ void faults_abandon(void);
  * be NULL. */
 void faults_tell(const front_device_t *device, const hsa_queue_t *queue, hsa_status_t status);
 
+/* A queue that has not got on. */
+typedef struct faults_hang {
+  uint64_t packet;   /* at which it stands */
+  const char *waits; /* for what, if that is a barrier; NULL: it is none */
+  uint64_t ns;       /* for how long */
+  bool fails;        /* it is going to fail: all is told, and written to a core file */
+} faults_hang_t;
+/* Says so: `line` gets it in a line, and with front.faults there is a report. */
+void faults_tell_hang(const front_device_t *device, const hsa_queue_t *queue,
+                      const faults_hang_t *hang, char *line, size_t size);
+
 #endif

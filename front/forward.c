@@ -271,7 +271,7 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
   return count;
 }
 
-/* False, as that is what forwarding it comes to; so is fail(). */
+/* False, as that is what forwarding it comes to; so is proxy_fail(). */
 static bool hold(proxy_t *proxy, uint64_t retry_at)
 {
   proxy->holding = true;
@@ -281,10 +281,7 @@ static bool hold(proxy_t *proxy, uint64_t retry_at)
   return false;
 }
 
-/* What never fits, or is refused, is an error of the queue, as if the device could not run it: what
- * is on the device is cut off, and charged up to here, however long the program keeps the queue.
- * The program hears of it when the lock is let go. */
-static bool fail(proxy_t *proxy, hsa_status_t status, const char *why)
+bool proxy_fail(proxy_t *proxy, hsa_status_t status, const char *why)
 {
   front_report("a queue was stopped: %s", why);
   uint64_t alive = 0; /* it may have died of something else meanwhile */
@@ -300,7 +297,8 @@ static bool is_admitted(proxy_t *proxy, rawhal_status_t status, const rawhal_err
 {
   if (status == RAWHAL_WOULD_BLOCK)
     return hold(proxy, limit_retry_at(proxy->gate.lease));
-  return status == RAWHAL_OK || fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error->message);
+  return status == RAWHAL_OK ||
+         proxy_fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error->message);
 }
 
 /* Where it does not matter how long dispatches take they need no signal of ours, and nothing of
@@ -357,7 +355,7 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
   const bool marked = proxy->behind;
   const uint64_t first = proxy->tickets + marked;
   if (count == 0 && proxy->refused)
-    return fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, proxy->refusal);
+    return proxy_fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, proxy->refusal);
   if (count == 0) /* no signal is free, or no place */
     return hold(proxy, 0);
   for (uint64_t ticket = proxy->tickets; ticket < first + count; ++ticket)
@@ -395,7 +393,7 @@ static bool look_at_other(proxy_t *proxy, const proxy_packet_t *packet)
 {
   rawhal_error_t error;
   return watch_packet(proxy->face->hsa_queue.id, packet->first, &error) ||
-         fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, error.message);
+         proxy_fail(proxy, HSA_STATUS_ERROR_INVALID_ARGUMENT, error.message);
 }
 
 /* One that is admitted as a dispatch of whatever length, with a barrier after it that tells when it

@@ -28,6 +28,7 @@
  *     service  the thread that forwards what was held back
  *     ending   who does so when the process ends
  *     faults   what a queue that fails was doing, and why it failed
+ *     hangs    which queues do not get on, and what they wait for
  *     output   files that are made: none is written over
  *     watch    what is done with dispatches and memory besides, and hooks for it:
  *       objects  code objects and their kernels, by what packets say
@@ -113,7 +114,8 @@ typedef struct front {
   bool limited, timed; /* any of them */
   bool watched;        /* dispatches and memory are looked at: see watch.h */
   bool faults;         /* why queues fail is told: see faults.h */
-  bool remembered;     /* code objects and memory are, for either of these */
+  bool hangs;          /* which do not get on is: see hangs.h */
+  bool remembered;     /* code objects and memory are, for any of these */
   bool serial;         /* each queue runs one dispatch at a time: see recorder.h */
   bool reaches_host;   /* devices reach all of the host's memory */
   bool direct;         /* no other tool hooks what direct.h accesses */

@@ -5,6 +5,7 @@
 #include "front/copying.h"
 #include "front/devices.h"
 #include "front/faults.h"
+#include "front/hangs.h"
 #include "front/held.h"
 #include "front/loaded.h"
 #include "front/memory.h"
@@ -83,6 +84,7 @@ static void end_holding(void)
 {
   if (!front.timed)
     return;
+  hangs_end();
   queues_end();
   copying_stop();
 }
@@ -111,7 +113,9 @@ static rawhal_status_t open_front(const table_root_t *root, rawhal_error_t *erro
     status = watch_open(error);
   if (status == RAWHAL_OK)
     status = faults_open(error);
-  front.remembered = front.watched || front.faults;
+  if (status == RAWHAL_OK)
+    status = hangs_open(error);
+  front.remembered = front.watched || front.faults || front.hangs;
   if (status == RAWHAL_OK)
     status = devices_open(error);
   if (status == RAWHAL_OK)
@@ -190,6 +194,8 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
     watch_memory_hooks(&front.hooks);
   if (front.faults)
     faults_hooks(&front.hooks);
+  if (front.hangs)
+    hangs_hooks(&front.hooks);
   if (tables_recur(&front.hsa, &front.hooks))
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "the tables of the HSA runtime still contain the hooks");
@@ -218,12 +224,14 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
     loaded_abandon();
     watch_abandon();
     faults_abandon();
+    hangs_abandon();
   }
   loaded_in = getpid();
   hooked = open_hooks(root, &error) == RAWHAL_OK && (front.limited || front.remembered);
   if (hooked) {
     tables_replace(&front.tables, &front.hooks);
     faults_begin();
+    hangs_begin();
   } else if (error.status != RAWHAL_OK) {
     faults_close();
     watch_close();
@@ -242,6 +250,7 @@ void OnUnload(void)
     return; /* one of those ends */
   WITHOUT_CANCELLATION();
   hooked = false;
+  hangs_end();
   if (front.timed) {
     copying_forget();
     queues_forget();

@@ -2,6 +2,7 @@
  * start a program that would find no device. */
 #include "front/devices.h"
 #include "front/faults.h"
+#include "front/hangs.h"
 #include "front/watch.h"
 
 #include "base/cancel.h"
@@ -19,6 +20,8 @@ rawhal_status_t rawhal_front_preflight(const char *program, bool *enforces, rawh
   rawhal_status_t status = watch_check(program, error);
   if (status == RAWHAL_OK)
     status = faults_open(error);
+  if (status == RAWHAL_OK)
+    status = hangs_open(error);
   if (status == RAWHAL_OK)
     status = devices_check(&limits, error);
   *enforces = limits || watch_enforces();

@@ -22,6 +22,8 @@
 #include "front/packet.h"
 #include "front/watch.h"
 
+#include "debug/hang.h"
+
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <pthread.h>
@@ -92,6 +94,7 @@ typedef struct proxy {
   uint64_t harvested_at;            /* of which there were so many when a launch last looked */
   _Atomic uint64_t begun, finished; /* batches */
   _Atomic uint64_t free_tickets;    /* those below are of finished batches */
+  hang_progress_t hang;             /* of hangs.c's thread */
 } proxy_t;
 
 /* What the program is to be told when no lock is held and nothing is visited: its handler may use

@@ -35,8 +35,8 @@ static rawhal_status_t read_check(rawhal_error_t *error)
 
 bool watch_wanted(void)
 {
-  static const char *const variables[] = {"RAWHAL_CHECK", "RAWHAL_TRACE", "RAWHAL_RECORD",
-                                          "RAWHAL_SUBSTITUTE", "RAWHAL_POLICY"};
+  static const char *const variables[] = {"RAWHAL_CHECK",      "RAWHAL_TRACE",  "RAWHAL_RECORD",
+                                          "RAWHAL_SUBSTITUTE", "RAWHAL_POLICY", "RAWHAL_WATCHDOG"};
   for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); ++i) {
     const char *value = secure_getenv(variables[i]);
     if (value && *value)

@@ -119,7 +119,7 @@ static void shut_down(void)
 {
   uint64_t hz;
   door_close();
-  watchdog_stop();
+  hal_watchdog_stop();
   devices_free(&runtime);
   (void)runtime.hsa.hsa_shut_down();
   if (runtime.hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &hz) !=
@@ -165,7 +165,7 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
   if (status == RAWHAL_OK)
     status = dump_open(error);
   if (status == RAWHAL_OK)
-    status = watchdog_start(error);
+    status = hal_watchdog_start(&runtime, error);
   if (status == RAWHAL_OK)
     status = door_open(DOOR_OF_LIBRARY, &hal_door_host, error);
   if (status != RAWHAL_OK)

@@ -25,6 +25,7 @@ typedef struct death {
   int32_t hsa_status;
   rawhal_fault_kind_t kind;
   const char *what;            /* the runtime's words, or ours */
+  const char *waits;           /* for what its barrier waits; NULL: it stands at none */
   const rawhal_fault_t *known; /* of the device at large; NULL: it is the queue's own */
 } death_t;
 
@@ -55,7 +56,7 @@ static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code, 
   fault->queue_id = id_of(queue);
   if (witness && witness->device)
     (void)witness->device(queue->hsa_queue, fault);
-  scene_explain(queue, fault, !death->known, code, dump);
+  scene_explain(queue, fault, death->waits, !death->known, code, dump);
   message_write(queue, death);
 }
 
@@ -134,13 +135,14 @@ void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *dat
                               .what = hsa_status_text(queue->device->hsa, status)});
 }
 
-void queue_fail_hang(rawhal_queue_t *queue, bool runs, const char *what)
+void queue_fail_hang(rawhal_queue_t *queue, const char *waits, const char *what)
 {
   static const rawhal_fault_t no_kernel = {.kind = RAWHAL_FAULT_TIME_LIMIT};
   queue_die(queue, &(death_t){.status = RAWHAL_FAULT,
                               .kind = RAWHAL_FAULT_TIME_LIMIT,
                               .what = what,
-                              .known = runs ? NULL : &no_kernel});
+                              .waits = waits,
+                              .known = waits ? &no_kernel : NULL});
 }
 
 rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue, int32_t hsa_status,

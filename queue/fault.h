@@ -7,8 +7,9 @@
 /* What has not finished fails, because the queue is being destroyed: the device is done with it. */
 void queue_abandon(rawhal_queue_t *queue);
 void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *data);
-/* The queue does not get on, says `what`; `runs`: a kernel does that does not end. */
-void queue_fail_hang(rawhal_queue_t *queue, bool runs, const char *what);
+/* The queue does not get on, says `what`; `waits`: for what a barrier waits; NULL: a kernel runs
+ * that does not end. */
+void queue_fail_hang(rawhal_queue_t *queue, const char *waits, const char *what);
 /* Fails every queue of an agent, with what is known of the fault. Safe from the runtime's event
  * thread. */
 void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const rawhal_fault_t *fault,

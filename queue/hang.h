@@ -8,8 +8,9 @@
 typedef void queue_hang_fn(void *context, const char *message);
 
 /* Looks at all queues, by one thread, for those whose oldest submission has been so, and has stood
- * at the same packet, since `limit` ns before `now`, in ns of CLOCK_MONOTONIC. `hangs` is called
- * for each, once; where it is NULL the queue fails, and its cause has the message. */
+ * at the same packet, since `limit` ns before `now`, in ns of the caller's clock. One that waits
+ * for a queue that gets on is none of them. `hangs` is called for each, once; where it is NULL the
+ * queue fails, and its cause has the message. */
 void queues_find_hangs(uint64_t now, uint64_t limit, queue_hang_fn *hangs, void *context);
 
 #endif

@@ -11,6 +11,7 @@
 #include "debug/cause.h"
 #include "debug/door/tell.h"
 #include "debug/dump.h"
+#include "debug/hang.h"
 #include "queue/callbacks.h"
 #include "queue/cu_mask.h"
 #include "queue/gate/ending.h"
@@ -179,9 +180,7 @@ struct rawhal_queue {
   rawhal_error_t cause;
   rawhal_fault_t fault; /* of it */
   bool closing;         /* being destroyed; the list's lock */
-  /* Of hang.c: the oldest ticket when it last looked, since when, and whether that was told. */
-  uint64_t hang_ticket, hang_packet, hang_since;
-  bool hang_told;
+  hang_progress_t hang; /* of hang.c */
   pthread_mutex_t drain_lock;
   pthread_mutex_t sleep_lock;
   pthread_cond_t woken; /* a thread that slept on a slot does so no more */

@@ -146,7 +146,8 @@ static bool is_told(const scene_t *scene, const rawhal_fault_t *fault)
          (!fault->kernel_object || first->kernel_object == fault->kernel_object);
 }
 
-void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code, dump_t *dump)
+void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, const char *waits, bool own,
+                   bool code, dump_t *dump)
 {
   const queue_witness_t *witness = queue->device->witness;
   bool told = fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
@@ -172,6 +173,7 @@ void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool 
       .dispatches = scene.dispatches,
       .dispatch_count = scene.count,
       .device = queue->device->agent.handle,
+      .waits = waits,
       .context = (void *)(uintptr_t)queue->device,
       .allocation = witness->allocation,
       .read = witness->read,

@@ -6,10 +6,12 @@
 #include "queue/internal.h"
 
 /* Completes a fault of which `kind`, and what the device has told, stand: dispatch, kernel, address
- * in the object, causes. `own`: it is of this queue, not of its device at large. The caller holds
- * drain_lock, and code_hold() where that succeeded, as `code` says. `dump` gets all that is then
- * known; NULL: it is not wanted. */
-void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, bool own, bool code, dump_t *dump);
+ * in the object, causes. `waits`: for what a barrier waits at which it hangs; NULL: it is at none.
+ * `own`: it is of this queue, not of its device at large. The caller holds drain_lock, and
+ * code_hold() where that succeeded, as `code` says. `dump` gets all that is then known; NULL: it is
+ * not wanted. */
+void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, const char *waits, bool own,
+                   bool code, dump_t *dump);
 
 /* Copies a packet in flight, PACKET_BYTES. False: it is being written. A ticket is published before
  * its packets and images are, which the header, or the device's reading, then tells; `taken`: it is

@@ -2,6 +2,10 @@
 // device up until it has been told.
 #include "device_test.h"
 
+extern "C" {
+#include "queue/watchdog.h"
+}
+
 #include <hsa/hsa.h>
 
 #include <chrono>
@@ -174,10 +178,27 @@ TEST_F(WatchdogFails, AQueueWhoseKernelHasNotBegunAndBlamesNone)
   EXPECT_EQ(rawhal_queue_wait(on, behind, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
   EXPECT_IN("the queue failed: ", std::string(error.message));
   EXPECT_IN("which is 7", std::string(error.message));
+  rawhal_fault_t fault = {};
+  fault.size = sizeof(fault);
+  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  EXPECT_EQ(fault.causes[0].kind, RAWHAL_CAUSE_DEPENDENCY) << fault.causes[0].text;
+  EXPECT_IN("which is 7", std::string(fault.causes[0].text));
   HSA(hsa_signal_store_screlease)(signal, 0);
   rawhal_queue_destroy(on);
   queues.pop_back();
   (void)HSA(hsa_signal_destroy)(signal);
+}
+
+// Of a process that was stopped for an hour, or had no processor, no more counts than of one that slept too long.
+TEST(WatchdogClock, GoesOnOnlyWhileItLooks)
+{
+  const uint64_t pause = watchdog_pause(10'000'000'000), hour = 3'600'000'000'000;
+  EXPECT_EQ(pause, 1'000'000'000u);
+  EXPECT_EQ(watchdog_passed(5, 5 + pause, pause), pause);
+  EXPECT_EQ(watchdog_passed(hour, hour + pause + 7, pause), pause + 7);
+  EXPECT_EQ(watchdog_passed(0, hour, pause), 2 * pause);
+  EXPECT_EQ(watchdog_pause(80), 1'000'000u);
+  EXPECT_EQ(watchdog_pause(80'000'000), 10'000'000u);
 }
 
 TEST(WatchdogSetting, IsUnderstoodOrRefused)

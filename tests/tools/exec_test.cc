@@ -50,6 +50,7 @@ TEST(Exec, LooksBeforeItStarts)
       {{"--tenant", "a"}, {"RAWHAL_TENANT=b"}, "'a' conflicts with RAWHAL_TENANT='b'"},
       {{"--guard", "end"}, {}, "--guard: expected off, warn, report or refuse, got 'end'"},
       {{"--faults", "loud"}, {}, "--faults: expected off, text or json, got 'loud'"},
+      {{"--watchdog", "10"}, {}, "RAWHAL_WATCHDOG: expected off, or a duration such as 10s"},
       {{"--check=loud"}, {}, "--check: expected off, warn, report or refuse, got 'loud'"},
       {{}, {"RAWHAL_GPU_SHAR=30%"}, "the nearest is RAWHAL_GPU_SHARE"},
       {{}, {"RAWHAL_GPU_SHARE_1=30"}, "RAWHAL_GPU_SHARE_1: "},

@@ -107,7 +107,19 @@ static bool set_limit(rawhal_limit_t limit, const char *text, rawhal_error_t *er
 
 /* ---- Options ---- */
 
-enum { CHECK = 1000, FAULTS, TRACE, BYTES, SUBSTITUTE, CACHE, POLICY, TENANT, REGION, RECORD };
+enum {
+  CHECK = 1000,
+  FAULTS,
+  WATCHDOG,
+  TRACE,
+  BYTES,
+  SUBSTITUTE,
+  CACHE,
+  POLICY,
+  TENANT,
+  REGION,
+  RECORD
+};
 /* a limit's is its own number */
 
 typedef struct exec_request {
@@ -128,7 +140,7 @@ static option_read_fn read_guard, read_variable;
       VARIABLE("tenant", TENANT), VARIABLE("region", REGION),                                      \
       {TOOL_OPTION("guard", READ, exec_request_t, guard), .read = read_guard,                      \
        .wrong = "--guard: expected " CHECK_MODES ", got '%.40s'"},                                 \
-      VARIABLE("faults", FAULTS), VARIABLE("trace", TRACE)
+      VARIABLE("faults", FAULTS), VARIABLE("watchdog", WATCHDOG), VARIABLE("trace", TRACE)
 
 static const tool_option_t exec_options[] = {
     COMMON_OPTIONS,
@@ -258,6 +270,8 @@ static bool set_option(unsigned option, const char *value, rawhal_error_t *error
     return set_check(value ? value : "warn", error);
   case FAULTS:
     return set_faults(value, error);
+  case WATCHDOG: /* the front says what is wrong with it, before the program starts */
+    return set_variable("RAWHAL_WATCHDOG", value, error);
   case TRACE:
     return set_output("RAWHAL_TRACE", value, error);
   case RECORD:
@@ -432,6 +446,9 @@ const tool_command_t exec_command = {
             "                      refuse, stop the queue instead of running the kernel\n"
             "  --faults FORM       say why a kernel or a queue failed. FORM is text (default,\n"
             "                      unless RAWHAL_FAULTS is set), json or off\n"
+            "  --watchdog TIME[,fail]\n"
+            "                      say which queue has not got on for TIME, such as \"10s\",\n"
+            "                      and what it waits for; with \",fail\", stop it, too\n"
             "  --region FILE       share the limits with the other processes of the tenant\n"
             "                      that name FILE; default: each process of PROGRAM has its\n"
             "                      own limits\n"
@@ -497,8 +514,8 @@ const tool_command_t record_command = {
             "  --buffers           record what the pointers in kernargs point to, before and\n"
             "                      after each dispatch. Each queue then runs one dispatch at\n"
             "                      a time, and replay can compare the results\n"
-            "  --gpu-share, --memory, --region, --tenant, --guard, --check, --faults, --trace\n"
-            "                      as for 'rawhal exec'\n"
+            "  --gpu-share, --memory, --region, --tenant, --guard, --check, --faults,\n"
+            "  --watchdog, --trace  as for 'rawhal exec'\n"
             "  --help              show this text\n"
             "\n"
             "FILE is written while PROGRAM runs. It can be read even if PROGRAM was killed,\n"

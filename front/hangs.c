@@ -1,0 +1,184 @@
+#include "front/hangs.h"
+
+#include "front/copying.h"
+#include "front/direct.h"
+#include "front/faults.h"
+#include "front/flight.h"
+#include "front/forward.h"
+#include "front/proxies.h"
+#include "front/report.h"
+
+#include "queue/watchdog.h"
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+static watchdog_settings_t settings;
+static watchdog_t watchdog = WATCHDOG_NONE;
+
+/* ---- Where queues stand ---- */
+
+/* Of the watchdog's thread alone. */
+static struct {
+  uint64_t now;
+  const proxy_t *proxies[HANG_STANDS]; /* of each stand */
+  hang_stand_t stands[HANG_STANDS];
+  size_t count;
+  bool told; /* one of them: what was seen may be over */
+} seen;
+
+/* The device's ring's index of the packet that has the signal. It is among the latest. */
+static uint64_t packet_with(const proxy_t *proxy, hsa_signal_t signal)
+{
+  const proxy_packet_t *ring = proxy->real->base_address;
+  const uint64_t size = proxy->real->size;
+  uint64_t at = proxy->real_write;
+  for (uint64_t left = at < size ? at : size; left; --left)
+    if (ring[--at & (size - 1)].dispatch.completion_signal.handle == signal.handle)
+      return at;
+  return proxy->real_write;
+}
+
+/* The index of the oldest dispatch that has not ended. The caller holds both locks, and something
+ * is in flight. */
+static uint64_t oldest_of(const proxy_t *proxy)
+{
+  const flight_batch_t *batch = &proxy->batches[atomic_load(&proxy->finished) % PROXY_SIGNALS];
+  uint32_t i = 0;
+  while (i + 1 < batch->count &&
+         direct_value(proxy->signals[(batch->first + i) % PROXY_SIGNALS]) <= 0)
+    ++i;
+  const bool ours = batch->ours >> i & 1;
+  const uint64_t at = packet_with(proxy, proxy->signals[(batch->first + i) % PROXY_SIGNALS]);
+  return ours || !at ? at : at - 1; /* else a barrier behind it has the signal */
+}
+
+static void add_stand(const proxy_t *proxy, const hang_stand_t *stand)
+{
+  seen.proxies[seen.count] = proxy;
+  seen.stands[seen.count++] = *stand;
+}
+
+static void look_at(proxy_t *proxy, proxy_notice_t *notice)
+{
+  (void)notice;
+  (void)flight_harvest(proxy);
+  pthread_mutex_lock(&proxy->lock);
+  pthread_mutex_lock(&proxy->harvest);
+  const uint64_t read = direct_read_index(proxy->real);
+  const bool flies = proxy_in_flight(proxy) != 0;
+  const uint64_t oldest = flies ? oldest_of(proxy) : proxy->real_write;
+  hang_note(&proxy->hang, oldest < proxy->real_write || read < proxy->real_write, oldest, read,
+            seen.now);
+  hang_stand_t stand = {
+      .id = proxy->real->id,
+      .ring = (uint64_t)(uintptr_t)proxy->real->base_address,
+      .size = proxy->real->size,
+      .at = read < oldest ? read : oldest,
+      .read = read,
+      .end = proxy->real_write,
+      .moves = !hang_stands(&proxy->hang, seen.now, settings.limit),
+      .dead = atomic_load(&proxy->died_at) != 0,
+  };
+  if (seen.count + 2 <= HANG_STANDS) {
+    add_stand(proxy, &stand);
+    stand.ring = (uint64_t)(uintptr_t)proxy->ring; /* what waits for its turn */
+    stand.size = (uint64_t)proxy->mask + 1;
+    stand.at = stand.read = atomic_load(&proxy->forwarded);
+    stand.end = proxy->announced > stand.at ? proxy->announced : stand.at;
+    stand.moves = true;
+    add_stand(proxy, &stand);
+  }
+  pthread_mutex_unlock(&proxy->harvest);
+  pthread_mutex_unlock(&proxy->lock);
+}
+
+/* ---- Telling ---- */
+
+static void stop(proxy_t *proxy, proxy_notice_t *notice, const char *why)
+{
+  pthread_mutex_lock(&proxy->lock);
+  if (!atomic_load(&proxy->died_at))
+    (void)proxy_fail(proxy, HSA_STATUS_ERROR, why);
+  *notice = proxy_release(proxy);
+}
+
+static void tell(proxy_t *proxy, proxy_notice_t *notice)
+{
+  if (seen.told)
+    return;
+  char waits[512] = "", line[1536];
+  print_t to = print_into(waits, sizeof(waits));
+  size_t at = 0;
+  while (at < seen.count && seen.proxies[at] != proxy)
+    ++at;
+  if (at == seen.count || seen.stands[at].moves || seen.stands[at].dead || proxy->hang.told)
+    return;
+  const hang_scene_t scene = {
+      .stands = seen.stands, .count = seen.count, .others_wait = copying_holds()};
+  const hang_why_t why = hang_why(&scene, at, &to);
+  if (why == HANG_MOVES)
+    return;
+  proxy->hang.told = seen.told = true;
+  const faults_hang_t hang = {.packet = seen.stands[at].at,
+                              .waits = why == HANG_WAITS ? waits : NULL,
+                              .ns = seen.now - proxy->hang.since,
+                              .fails = settings.fails};
+  faults_tell_hang(proxy->device, proxy->real, &hang, line, sizeof(line));
+  if (settings.fails)
+    stop(proxy, notice, line);
+  else
+    front_report("%s", line);
+}
+
+static void look(const watchdog_settings_t *unused, uint64_t now)
+{
+  (void)unused;
+  seen.now = now;
+  do {
+    seen.count = 0;
+    seen.told = false;
+    proxies_each(look_at);
+    proxies_each(tell);
+  } while (seen.told);
+}
+
+/* ---- Coming and going ---- */
+
+rawhal_status_t hangs_open(rawhal_error_t *error)
+{
+  const rawhal_status_t status = watchdog_read(&settings, error);
+  front.hangs = settings.limit != 0;
+  return status;
+}
+
+static hsa_status_t agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void *value)
+{
+  if ((int)attribute != WATCHDOG_AGENT_INFO_FRONT || !value || front_orphaned())
+    return front.inner.agent_get_info(agent, attribute, value);
+  *(uint32_t *)value = 1;
+  return HSA_STATUS_SUCCESS;
+}
+
+void hangs_hooks(front_calls_t *hooks)
+{
+  hooks->agent_get_info = agent_get_info;
+}
+
+void hangs_begin(void)
+{
+  rawhal_error_t error;
+  if (front.hangs && watchdog_start(&watchdog, &settings, look, &error) != RAWHAL_OK)
+    front_report("RAWHAL_WATCHDOG: %s", error.message);
+}
+
+void hangs_end(void)
+{
+  watchdog_stop(&watchdog);
+}
+
+void hangs_abandon(void)
+{
+  watchdog = (watchdog_t)WATCHDOG_NONE;
+}

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""What does not get on in programs that were never changed: hangs.py RUNNER RAWHAL PROGRAM OBJECT
+
+Nothing waits for a time: a program stays in its hang until all has been told that is to be told."""
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+
+runner, rawhal, program, code_object = sys.argv[1:]
+ENVIRONMENT = {**os.environ, "SOFTGPU_TIMEOUT_MS": "120000"}
+
+
+def start(what, *options, **variables):
+    """The program, and where the front's messages come out."""
+    reading, writing = os.pipe()
+    started = subprocess.Popen([runner, rawhal, "exec", *options, "--", program, code_object, what], text=True, pass_fds=(writing,),
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               env={**ENVIRONMENT, "RAWHAL_FRONT_REPORT": str(writing), **variables})
+    os.close(writing)
+    return started, os.fdopen(reading)
+
+
+def told(what, lines, *options, **variables):
+    """So many messages, after which the program gets on and ends well."""
+    started, report = start(what, "--watchdog", "50ms", *options, **variables)
+    said = [report.readline() for _ in range(lines)]
+    out, _ = started.communicate("\n", timeout=120)
+    rest = report.read()
+    assert (out, rest, started.returncode) == ("done\n", "", 0), (what, out, said, rest, started.returncode)
+    return sorted(said)
+
+
+# Which kernel, how long, and where its waves are; with a limiter, too, and as JSON.
+KERNEL = r"rawhal: queue \d+ has not got on for \d\S* s: packet 0, kernel wait_for; 1 wave is resident: 1 .*entry\+\d+ .*\n"
+for options in ((), ("--gpu-share", "50%"), ("--faults", "off")):
+    said, = told("endless", 1, *options)
+    assert re.fullmatch(KERNEL, said), said
+line, text = sorted(told("endless", 2, "--faults", "json"))[::-1]
+line, text = (line, text) if line.startswith("{") else (text, line)
+fault = json.loads(line)
+assert (fault["kind"], fault["kernel"], fault["packet"], fault["causes"][0]["kind"]) == (
+    "time limit exceeded", "wait_for", 0, "never ends") and re.fullmatch(KERNEL, text), (fault, text)
+
+# What barriers wait for: a queue that hangs, which is told, too; a signal, and who else waits for it; each other.
+first, second = told("behind", 2)
+assert re.fullmatch(KERNEL, first if "kernel" in first else second), (first, second)
+assert re.search(r"packet 0, the barrier waits for packet 0 of queue \d+\n", first + second), (first, second)
+for said in told("signal", 2):
+    assert re.search(r": packet 0, the barrier waits for signal 0x[0-9a-f]+, which is 7 and which no packet in flight sets, "
+                     r"and queue \d+ waits for it, too\n", said), said
+for said in told("cycle", 2):
+    assert re.search(r"packet 0, the barrier waits for packet 0 of queue (\d+), which never ends: queue \1 waits for queue (\d+), "
+                     r"which waits for queue \1\n", said), said
+
+# The queue fails: the program hears of it, all is told, and a core file has the waves.
+resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+with tempfile.TemporaryDirectory() as folder:
+    for what, cause in (("endless", "never ends"), ("cycle", "unmet dependency"), ("signal", "unmet dependency")):
+        core = os.path.join(folder, what)
+        started, report = start(what, "--watchdog", "50ms,fail", "--faults", "json", RAWHAL_CORE=core, RAWHAL_CORE_PER_HOUR="0")
+        out, _ = started.communicate(timeout=120)
+        said = report.read()
+        lines = out.split("\n")  # of the other queue the program may hear when it has ended it
+        assert "failed" in lines and re.search(r"queue [01] failed: 0x1000\n", out) and started.returncode == 0, (out, said)
+        fault, *_ = [json.loads(line) for line in said.split("\n") if line.startswith("{")]
+        assert (fault["kind"], fault["causes"][0]["kind"]) == ("time limit exceeded", cause), fault
+        assert f"core file {core}: " in said and "a queue was stopped: queue " in said, said
+        shown = json.loads(subprocess.run([rawhal, "core", "show", "--json", core], capture_output=True, check=True).stdout)
+        assert bool(shown["waves"]) == (what == "endless"), shown["waves"]
