@@ -81,8 +81,10 @@ typedef struct rawhal_instance_options {
   /* Called with `log_context` from the beginning of rawhal_instance_create() to the end of
    * rawhal_instance_destroy(), for what the runtime does, whichever instance it is for. Where no
    * instance has one, lines of RAWHAL_LOG's severity (note, warning or error, in the environment)
-   * and above go to stderr; none when it is off or not set. The library writes nothing else
-   * anywhere, but for the core files that RAWHAL_CORE asks for. */
+   * and above go to stderr; none when it is off or not set. It may be called by threads of the
+   * runtime's, one at a time: it must not wait for others, nor destroy queues or instances, nor
+   * create instances; of what other functions log that it calls it is not told. The library writes
+   * nothing else anywhere, but for the core files that RAWHAL_CORE asks for. */
   rawhal_log_fn *log;
   void *log_context;
   /* For the instance and all that is made with its devices, including the code objects that

@@ -15,6 +15,7 @@
 /* Held during calls, so that a hook that was taken off is not called any more. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static log_hook_t *hooks;
+static _Thread_local bool telling;
 static atomic_int least = RAWHAL_SEVERITY_ERROR + 1; /* for stderr; beyond the last: nothing */
 
 static const char *const names[] = {
@@ -99,11 +100,15 @@ void hal_log(rawhal_severity_t severity, const char *format, ...)
   vsnprintf(message, sizeof(message), format, arguments);
   va_end(arguments);
   WITHOUT_CANCELLATION();
+  if (telling) /* of what a hook itself does */
+    return;
   pthread_mutex_lock(&lock);
+  telling = true;
   for (const log_hook_t *hook = hooks; hook; hook = hook->next)
     hook->function(hook->context, severity, message);
   if (!hooks)
     to_stderr(severity, message);
+  telling = false;
   pthread_mutex_unlock(&lock);
 }
 

@@ -60,11 +60,19 @@ static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code, 
   message_write(queue, death);
 }
 
-/* True for one caller: the first cause counts. */
-static bool death_begin(rawhal_queue_t *queue)
+bool queue_doom(rawhal_queue_t *queue)
 {
   int alive = QUEUE_ALIVE;
-  return atomic_compare_exchange_strong(&queue->health, &alive, QUEUE_DYING);
+  if (!atomic_compare_exchange_strong(&queue->health, &alive, QUEUE_DYING))
+    return false;
+  atomic_store(&queue->in_death, true);
+  return true;
+}
+
+void queue_await_death(const rawhal_queue_t *queue)
+{
+  while (atomic_load(&queue->health) == QUEUE_DYING || atomic_load(&queue->in_death))
+    sched_yield();
 }
 
 /* The cause has been written. */
@@ -79,10 +87,34 @@ static void death_end(rawhal_queue_t *queue)
   atomic_store(&queue->health, QUEUE_DEAD);
 }
 
+/* The queue whose death this thread tells of, with its cause: for whoever is told, it is dead. */
+static _Thread_local const rawhal_queue_t *told_of;
+
+static void tell(const rawhal_queue_t *queue, const char *said)
+{
+  void (*died)(const char *line) = queue->device->died;
+  told_of = queue;
+  tell_event((rawhal_event_t){.type = RAWHAL_EVENT_FAULT,
+                              .queue_id = queue->id,
+                              .ticket = queue->fault.ticket,
+                              .packet = queue->fault.packet,
+                              .kind = queue->fault.kind,
+                              .address = queue->fault.address,
+                              .text = rawhal_string(queue->cause.message),
+                              .fault = &queue->fault});
+  if (*said)
+    tell_event((rawhal_event_t){
+        .type = RAWHAL_EVENT_DUMP, .queue_id = queue->id, .text = rawhal_string(said)});
+  if (died && *said)
+    died(said);
+  if (died)
+    died(queue->cause.message);
+  told_of = NULL;
+}
+
+/* Of a queue that is doomed; without any lock, as it writes files and calls the program. */
 static void queue_die(rawhal_queue_t *queue, const death_t *death)
 {
-  if (!death_begin(queue))
-    return;
   const queue_witness_t *witness = queue->device->witness;
   char said[1200] = "";
   dump_t dump;
@@ -95,44 +127,33 @@ static void queue_die(rawhal_queue_t *queue, const death_t *death)
     witness->code_let();
   if (dumps)
     (void)dump_end(&dump, said, sizeof(said));
-  tell_event((rawhal_event_t){.type = RAWHAL_EVENT_FAULT,
-                              .queue_id = queue->id,
-                              .ticket = queue->fault.ticket,
-                              .packet = queue->fault.packet,
-                              .kind = queue->fault.kind,
-                              .address = queue->fault.address,
-                              .text = rawhal_string(queue->cause.message),
-                              .fault = &queue->fault});
-  if (*said)
-    tell_event((rawhal_event_t){
-        .type = RAWHAL_EVENT_DUMP, .queue_id = queue->id, .text = rawhal_string(said)});
-  if (queue->device->died && *said)
-    queue->device->died(said);
-  if (queue->device->died)
-    queue->device->died(queue->cause.message);
+  tell(queue, said);
   death_end(queue);
   queue_settle(queue, atomic_load(&queue->died_at)); /* whichever thread looks next */
+  atomic_store(&queue->in_death, false);             /* and from here on it may be gone */
 }
 
 void queue_abandon(rawhal_queue_t *queue)
 {
-  if (!death_begin(queue))
+  if (!queue_doom(queue))
     return;
   queue->cause.status = rawhal_fail(&queue->cause, RAWHAL_DEVICE_LOST,
                                     "the queue was destroyed before the ticket had finished");
   queue->fault = (rawhal_fault_t){
       .size = sizeof(queue->fault), .kind = RAWHAL_FAULT_DESTROYED, .queue_id = id_of(queue)};
   death_end(queue);
+  atomic_store(&queue->in_death, false);
 }
 
 void queue_error_callback(hsa_status_t status, hsa_queue_t *hsa_queue, void *data)
 {
   (void)hsa_queue;
   rawhal_queue_t *queue = data;
-  queue_die(queue, &(death_t){.status = RAWHAL_FAULT,
-                              .hsa_status = (int32_t)status,
-                              .kind = debug_kind_of_status((int32_t)status),
-                              .what = hsa_status_text(queue->device->hsa, status)});
+  if (queue_doom(queue))
+    queue_die(queue, &(death_t){.status = RAWHAL_FAULT,
+                                .hsa_status = (int32_t)status,
+                                .kind = debug_kind_of_status((int32_t)status),
+                                .what = hsa_status_text(queue->device->hsa, status)});
 }
 
 void queue_fail_hang(rawhal_queue_t *queue, const char *waits, const char *what)
@@ -158,26 +179,33 @@ rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue, int32_t hsa_status,
 
 typedef struct agent_failure {
   hsa_agent_t agent;
-  death_t death;
+  rawhal_queue_t *doomed; /* by next_doomed */
 } agent_failure_t;
 
-static bool fail_one(rawhal_queue_t *queue, void *data)
+static bool doom_one(rawhal_queue_t *queue, void *data)
 {
-  const agent_failure_t *failure = data;
-  if (queue->device->agent.handle == failure->agent.handle && !queue->closing)
-    queue_die(queue, &failure->death);
+  agent_failure_t *failure = data;
+  if (queue->device->agent.handle == failure->agent.handle && !queue->closing &&
+      queue_doom(queue)) {
+    queue->next_doomed = failure->doomed;
+    failure->doomed = queue;
+  }
   return false;
 }
 
 void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const rawhal_fault_t *fault,
                       const char *what)
 {
-  agent_failure_t failure = {agent,
-                             {.status = status,
-                              .hsa_status = (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT,
-                              .what = what,
-                              .known = fault}};
-  (void)queue_list_find(fail_one, &failure);
+  agent_failure_t failure = {.agent = agent};
+  const death_t death = {.status = status,
+                         .hsa_status = (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT,
+                         .what = what,
+                         .known = fault};
+  (void)queue_list_find(doom_one, &failure);
+  for (rawhal_queue_t *queue = failure.doomed, *next; queue; queue = next) {
+    next = queue->next_doomed; /* a dead one may be destroyed */
+    queue_die(queue, &death);
+  }
 }
 
 rawhal_status_t rawhal_queue_fault(rawhal_queue_t *queue, rawhal_fault_t *fault,
@@ -194,7 +222,7 @@ rawhal_status_t rawhal_queue_fault(rawhal_queue_t *queue, rawhal_fault_t *fault,
 rawhal_status_t queue_check_dead(rawhal_queue_t *queue, rawhal_error_t *error)
 {
   int health = atomic_load_explicit(&queue->health, memory_order_acquire);
-  while (health == QUEUE_DYING) { /* another thread writes the cause, or a core file */
+  while (health == QUEUE_DYING && told_of != queue) { /* another thread writes the cause */
     sched_yield();
     health = atomic_load_explicit(&queue->health, memory_order_acquire);
   }

@@ -18,6 +18,8 @@ typedef struct search {
   const rawhal_queue_t *queues[HANG_STANDS];
   hang_stand_t stands[HANG_STANDS];
   size_t count;
+  rawhal_queue_t *doomed; /* by the message, if it fails */
+  char barrier[512];      /* what it waits for; "": a kernel runs */
   char message[2048];
 } search_t;
 
@@ -123,18 +125,16 @@ static bool say_why(rawhal_queue_t *queue, search_t *search, rawhal_fault_t *fau
 static bool explain(rawhal_queue_t *queue, search_t *search, uint64_t ticket)
 {
   rawhal_fault_t fault = {.size = sizeof(fault), .kind = RAWHAL_FAULT_TIME_LIMIT};
-  char barrier[512] = "";
-  print_t said = print_into(barrier, sizeof(barrier));
+  print_t said = print_into(search->barrier, sizeof(search->barrier));
   hang_why_t is;
   if (!say_why(queue, search, &fault, &said, &is) || is == HANG_MOVES)
     return false;
   queue->hang.told = true;
   fault.queue_id = queue->hsa_queue->id;
-  hang_say(&fault, search->now - queue->hang.since, "ticket", ticket, barrier, search->message,
-           sizeof(search->message));
-  if (search->fails)
-    queue_fail_hang(queue, *barrier ? barrier : NULL, search->message);
-  return !search->fails;
+  hang_say(&fault, search->now - queue->hang.since, "ticket", ticket, search->barrier,
+           search->message, sizeof(search->message));
+  search->doomed = queue;
+  return !search->fails || queue_doom(queue);
 }
 
 /* True: there is something to tell. */
@@ -154,5 +154,8 @@ void queues_find_hangs(uint64_t now, uint64_t limit, queue_hang_fn *hangs, void 
 {
   search_t search = {.now = now, .limit = limit, .fails = !hangs};
   while (queue_list_find(look, &search))
-    hangs(context, search.message);
+    if (hangs)
+      hangs(context, search.message);
+    else
+      queue_fail_hang(search.doomed, *search.barrier ? search.barrier : NULL, search.message);
 }

@@ -73,7 +73,8 @@ typedef struct queue_device {
   uint32_t max_grid_dim[3];
   uint32_t min_packets, max_packets;
   const queue_witness_t *witness; /* NULL: there is none */
-  void (*died)(const char *line); /* a queue has, by itself; NULL: not wanted */
+  /* A queue has, by itself: called without locks, before its waiters wake. NULL: not wanted. */
+  void (*died)(const char *line);
   /* Keep the runtime open from the first to the last call of a queue. */
   void (*hold)(void);
   void (*release)(void);
@@ -176,6 +177,7 @@ struct rawhal_queue {
   queue_transfers_t transfers;
 
   _Atomic int health;       /* queue_health_t */
+  _Atomic bool in_death;    /* a thread uses it to make it die */
   _Atomic uint64_t died_at; /* CLOCK_MONOTONIC ns */
   rawhal_error_t cause;
   rawhal_fault_t fault; /* of it */
@@ -186,6 +188,7 @@ struct rawhal_queue {
   pthread_cond_t woken; /* a thread that slept on a slot does so no more */
   queue_callbacks_t callbacks;
   struct rawhal_queue *next; /* in the list of all queues */
+  struct rawhal_queue *next_doomed;
 };
 
 static inline queue_slot_t *queue_slot(const rawhal_queue_t *queue, uint64_t ticket)

@@ -278,6 +278,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   tell_went(queue->told,
             (rawhal_event_t){.type = RAWHAL_EVENT_QUEUE_DESTROY, .queue_id = queue->id});
   queue_list_close(queue);
+  queue_await_death(queue);
   bool ended = !queue->shared || shared_end(queue);
   if (queue->hsa_queue && !queue->shared)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);

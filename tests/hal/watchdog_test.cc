@@ -10,6 +10,7 @@ extern "C" {
 
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 
 namespace {
@@ -45,6 +46,8 @@ protected:
     std::lock_guard<std::mutex> guard(test->lock);
     test->told.push_back(message);
     test->heard.notify_all();
+    if (test->when_told)
+      test->when_told();
   }
   // The line that is told next.
   std::string next()
@@ -64,6 +67,7 @@ protected:
   }
 
   rawhal_buffer_t *flag = nullptr;
+  std::function<void()> when_told;
   std::mutex lock;
   std::condition_variable heard;
   std::vector<std::string> told;
@@ -161,6 +165,24 @@ TEST_F(WatchdogFails, TheQueue)
   ASSERT_OK(rawhal_queue_fault(queues.back(), &fault, &error));
   EXPECT_EQ(fault.kind, RAWHAL_FAULT_TIME_LIMIT);
   EXPECT_EQ(fault.causes[0].kind, RAWHAL_CAUSE_ENDLESS) << fault.causes[0].text;
+}
+
+// Whoever is told asks what it was, and makes another queue and a buffer.
+TEST_F(WatchdogFails, TheQueueAndTellsOfItWithoutLocks)
+{
+  Blob blob;
+  rawhal_queue_t *on = queue(), *made = nullptr;
+  rawhal_fault_t fault = {};
+  fault.size = sizeof(fault);
+  when_told = [&] {
+    rawhal_error_t why;
+    EXPECT_EQ(rawhal_queue_fault(on, &fault, &why), RAWHAL_OK) << why.message;
+    EXPECT_EQ(rawhal_queue_create(device, nullptr, &made, &why), RAWHAL_OK) << why.message;
+  };
+  EXPECT_EQ(run(on, waiting(blob), RAWHAL_FOREVER), RAWHAL_FAULT);
+  when_told = nullptr;
+  EXPECT_EQ(fault.kind, RAWHAL_FAULT_TIME_LIMIT);
+  rawhal_queue_destroy(made);
 }
 
 TEST_F(WatchdogFails, AQueueWhoseKernelHasNotBegunAndBlamesNone)

@@ -2,6 +2,8 @@
 #include "steps.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace {
@@ -151,6 +153,65 @@ TEST_F(Steps, AFailureIsThatOfItsDeviceAndOfAllItsQueues)
   EXPECT_EQ(queue_info(queues[3]).status, RAWHAL_FAULT);
   for (rawhal_queue_t *one : {queues[0], queues[1], queues[3]})
     rawhal_queue_destroy(one);
+}
+
+// Whoever is told of it asks what it was, and makes another queue, on another thread or on this one.
+TEST_F(Steps, AFailureIsToldOfWithoutLocks)
+{
+  static rawhal_queue_t *failed;
+  static std::thread other;
+  static std::atomic<int> steps;
+  static int got_on;
+  failed = queue(here), steps = 0, got_on = 0;
+  static const auto make = [] {
+    rawhal_queue_t *made = nullptr;
+    rawhal_error_t error;
+    EXPECT_OK(toy_queue(here, nullptr, &made, &error));
+    rawhal_queue_destroy(made);
+    ++steps;
+  };
+  toy_when_told([](const char *) {
+    other = std::thread(make);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!steps && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    got_on = steps;
+    if (got_on)
+      make();
+    EXPECT_EQ(queue_info(failed).status, RAWHAL_FAULT);
+  });
+  toy_fail(here);
+  toy_when_told(nullptr);
+  other.join();
+  EXPECT_EQ(got_on, 1);
+  EXPECT_EQ(steps, 2);
+  rawhal_queue_destroy(failed);
+}
+
+// Nor does the queue go away meanwhile.
+TEST_F(Steps, AQueueThatIsToldOfIsDestroyedAfterwards)
+{
+  static std::atomic<bool> gone;
+  static std::atomic<int> steps;
+  rawhal_queue_t *on = queue(here);
+  std::thread destroys;
+  static std::thread *starts;
+  static rawhal_queue_t *ends;
+  gone = false, steps = 0, starts = &destroys, ends = on;
+  toy_when_told([](const char *) {
+    *starts = std::thread([] {
+      ++steps;
+      rawhal_queue_destroy(ends);
+      gone = true;
+    });
+    for (int i = 0; i < 1000 || !steps; ++i) // it has every chance
+      std::this_thread::yield();
+    EXPECT_FALSE(gone);
+  });
+  toy_fail(here);
+  toy_when_told(nullptr);
+  destroys.join();
+  EXPECT_TRUE(gone);
 }
 
 // Callbacks beyond the room that the first registration makes, on a ticket that never finishes.

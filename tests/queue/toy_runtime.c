@@ -283,6 +283,14 @@ void toy_chip(uint32_t engines, const char *processor)
   chip = (scratch_chip_t){engines, processor};
 }
 
+static void (*when_told)(const char *line);
+
+static void died(const char *line)
+{
+  if (when_told)
+    when_told(line);
+}
+
 static const queue_device_t *device_of(uint64_t agent)
 {
   static queue_device_t devices[AGENTS];
@@ -302,6 +310,7 @@ static const queue_device_t *device_of(uint64_t agent)
       .hold = hold,
       .release = release,
       .unpinned = unpinned,
+      .died = died,
   };
   return device;
 }
@@ -315,6 +324,11 @@ rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
 uint64_t toy_kernarg_base(const rawhal_queue_t *queue)
 {
   return (uint64_t)(uintptr_t)queue->kernargs;
+}
+
+void toy_when_told(void (*told)(const char *line))
+{
+  when_told = told;
 }
 
 void toy_fail(uint64_t agent)

@@ -50,6 +50,8 @@ rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
 uint64_t toy_kernarg_base(const rawhal_queue_t *queue);
 // Device `agent` fails, as the runtime's event thread would say it.
 void toy_fail(uint64_t agent);
+// What is called with the line that tells that a queue has died; NULL: nothing.
+void toy_when_told(void (*told)(const char *line));
 
 // A kernel that is loaded on device `agent`; NULL when it cannot be.
 rawhal_device_kernel_t *toy_kernel(uint64_t agent, const rawhal_device_kernel_info_t *info,
