@@ -1,7 +1,6 @@
 #include "debug/core/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/file_signals.h"
+#include "base/new_file.h"
 #include "base/print.h"
 #include "debug/core/errno_text.h"
 #include "debug/core/late.h"
@@ -122,45 +122,26 @@ static bool bound(core_options_t *options)
   return true;
 }
 
-static rawhal_status_t write_and_name(const core_description_t *description,
-                                      const core_options_t *options, int file,
-                                      const char *temporary, const char *path,
-                                      core_written_t *written, rawhal_error_t *error)
-{
-  rawhal_status_t status = core_write_descriptor(description, options, file, written, error);
-  if (close(file) && status == RAWHAL_OK)
-    status = rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", path, errno_text(errno));
-  if (status == RAWHAL_OK && rename(temporary, path))
-    status = rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", path, errno_text(errno));
-  if (status != RAWHAL_OK) {
-    (void)unlink(temporary);
-    *written = (core_written_t){0};
-  }
-  return status;
-}
-
-/* For its owner alone: it holds what users computed with. */
-static int open_new(const char *path)
-{
-  return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-}
-
 rawhal_status_t core_write_file(const core_description_t *description,
                                 const core_options_t *options, const char *path,
                                 core_written_t *written, rawhal_error_t *error)
 {
-  char temporary[CORE_PATH_BYTES + 32];
+  new_file_t file;
   core_options_t bounded = *options;
   *written = (core_written_t){0};
   if (!bound(&bounded))
     return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "RLIMIT_CORE or RLIMIT_FSIZE is 0");
-  (void)snprintf(temporary, sizeof(temporary), "%s.%d.part", path, (int)gettid());
-  int file = open_new(temporary);
-  if (file < 0 && errno == EEXIST && !unlink(temporary)) /* of one that was killed meanwhile */
-    file = open_new(temporary);
-  if (file < 0)
-    return rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", temporary, errno_text(errno));
-  return write_and_name(description, &bounded, file, temporary, path, written, error);
+  if (!new_file_open(&file, path))
+    return rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", path, errno_text(errno));
+  rawhal_status_t status =
+      core_write_descriptor(description, &bounded, file.descriptor, written, error);
+  if (status != RAWHAL_OK)
+    new_file_drop(&file);
+  else if (!new_file_keep(&file, true))
+    status = rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", path, errno_text(errno));
+  if (status != RAWHAL_OK)
+    *written = (core_written_t){0};
+  return status;
 }
 
 /* ---- Any of them ---- */

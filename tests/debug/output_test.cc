@@ -158,13 +158,40 @@ TEST_F(OutputFile, AFileThatCannotBeWholeIsNotThere)
   EXPECT_TRUE(is_empty());
 }
 
-// In a container that is started again, all ids are what they were.
-TEST_F(OutputFile, WhatOneLeftThatWasKilledIsInNobodysWay)
+// In two containers with one volume, all ids may be the same: what has another's name is another's.
+TEST_F(OutputFile, AnothersPartIsInNobodysWayAndStaysWhatItIs)
 {
-  std::ofstream(folder + "/core." + std::to_string(gettid()) + ".part") << "a part";
+  const std::string other = folder + "/core." + std::to_string(gettid()) + ".part";
+  std::ofstream(other) << "a part";
   EXPECT_EQ(write(folder + "/core"), RAWHAL_OK) << error.message;
   EXPECT_EQ(std::filesystem::file_size(folder + "/core"), written.bytes);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+  EXPECT_EQ(std::filesystem::file_size(other), 6u);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 2);
+}
+
+// Where files can be made without a name, and where they cannot.
+TEST_F(OutputFile, AFileReplacesOneAndHasNothingBesideIt)
+{
+  const auto replaces = [&](const char *path) {
+    return write(path) == RAWHAL_OK && std::filesystem::file_size(path) == written.bytes &&
+           std::distance(std::filesystem::directory_iterator(folder), {}) == 1;
+  };
+  std::ofstream(folder + "/core") << "an older one";
+  EXPECT_TRUE(replaces((folder + "/core").c_str())) << error.message;
+  const int status = in_child([&] { // names of descriptors are not to be had
+    if (unshare(CLONE_NEWNS) || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) ||
+        mount("none", "/proc", "tmpfs", 0, nullptr))
+      return 77;
+    const bool whole = replaces((folder + "/core").c_str());
+    made.options.deadline = 1;
+    return whole && write(folder + "/late") == RAWHAL_TIMED_OUT &&
+                   std::distance(std::filesystem::directory_iterator(folder), {}) == 1
+               ? 0
+               : 1;
+  });
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+    GTEST_SKIP() << "no right to mount";
+  EXPECT_EQ(status, 0);
 }
 
 // ---- What an operator writes ----

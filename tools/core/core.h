@@ -5,6 +5,7 @@
 #include <rawhal/hsaco.h>
 
 #include "base/list.h"
+#include "base/new_file.h"
 #include "debug/core/core.h"
 #include "debug/core/file.h"
 #include "debug/core/notes.h"
@@ -36,8 +37,9 @@ void core_input_close(core_input_t *input);
 /* A file that is made, "-" being standard output. It is there only once it is whole. */
 typedef struct core_target {
   const char *path;
-  char temporary[4096];
   int descriptor;
+  bool force;
+  new_file_t file;
 } core_target_t;
 bool core_target_open(core_target_t *target, const char *path, bool force, rawhal_error_t *error);
 core_put_fn core_target_put; /* its context is the target */

@@ -82,19 +82,16 @@ static bool refuse_target(const core_target_t *target, int problem, rawhal_error
 
 bool core_target_open(core_target_t *target, const char *path, bool force, rawhal_error_t *error)
 {
-  *target = (core_target_t){.path = path, .descriptor = STDOUT_FILENO};
+  *target = (core_target_t){.path = path, .descriptor = STDOUT_FILENO, .force = force};
   if (!strcmp(path, "-"))
     return true;
   target->descriptor = -1;
   if (!force && access(path, F_OK) == 0)
     return refuse_target(target, EEXIST, error);
-  const int size =
-      snprintf(target->temporary, sizeof(target->temporary), "%s.%d.part", path, (int)getpid());
-  if (size < 0 || (size_t)size >= sizeof(target->temporary))
-    return refuse_target(target, ENAMETOOLONG, error);
-  /* For its owner alone, as core files are: it holds what users computed with. */
-  target->descriptor = open(target->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  return target->descriptor >= 0 || refuse_target(target, errno, error);
+  if (!new_file_open(&target->file, path))
+    return refuse_target(target, errno, error);
+  target->descriptor = target->file.descriptor;
+  return true;
 }
 
 bool core_target_put(void *context, const void *bytes, size_t size)
@@ -106,11 +103,9 @@ bool core_target_close(core_target_t *target, bool whole, rawhal_error_t *error)
 {
   if (target->descriptor < 0 || target->descriptor == STDOUT_FILENO)
     return whole;
-  int problem = 0;
-  if (close(target->descriptor) || (whole && rename(target->temporary, target->path)))
-    problem = errno;
-  if (whole && !problem)
-    return true;
-  (void)unlink(target->temporary);
-  return whole ? refuse_target(target, problem, error) : false;
+  if (!whole)
+    new_file_drop(&target->file);
+  else if (!new_file_keep(&target->file, target->force))
+    return refuse_target(target, errno, error);
+  return whole;
 }
