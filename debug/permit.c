@@ -1,6 +1,7 @@
 #include "debug/permit.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -39,22 +40,38 @@ static int open_own(const char *path)
   return -1;
 }
 
-bool permit_take(permit_t *permit, const char *folder, const char *program, uint32_t most,
-                 int64_t now)
+/* ---- Of this process alone ---- */
+
+static permits_t own;
+static atomic_bool own_taken;
+
+static bool take_own(permit_t *permit, uint32_t most)
 {
-  char path[1400];
+  if (atomic_exchange(&own_taken, true))
+    return false;
+  permit->slot = find_slot(&own, most, permit->now);
+  permit->own = permit->slot < PERMIT_MOST;
+  if (!permit->own)
+    atomic_store(&own_taken, false);
+  return permit->own;
+}
+
+static void end_own(const permit_t *permit, bool written)
+{
+  if (written)
+    own.times[permit->slot] = permit->now;
+  atomic_store(&own_taken, false);
+}
+
+/* ---- Of the user's processes ---- */
+
+static bool take_file(permit_t *permit, uint32_t most)
+{
   permits_t permits = {0};
-  *permit = (permit_t){.file = -1, .now = now};
-  const int length = snprintf(path, sizeof(path), "%s/.rawhal-core-%s", folder, program);
-  if (!most || length < 0 || (size_t)length >= sizeof(path))
-    return true;
-  permit->file = open_own(path);
-  if (permit->file < 0)
-    return true;
   if (flock(permit->file, LOCK_EX | LOCK_NB) == 0) {
     if (pread(permit->file, &permits, sizeof(permits), 0) != (ssize_t)sizeof(permits))
       permits = (permits_t){0};
-    permit->slot = find_slot(&permits, most < PERMIT_MOST ? most : PERMIT_MOST, now);
+    permit->slot = find_slot(&permits, most, permit->now);
     if (permit->slot < PERMIT_MOST)
       return true;
   }
@@ -63,10 +80,8 @@ bool permit_take(permit_t *permit, const char *folder, const char *program, uint
   return false;
 }
 
-void permit_end(const permit_t *permit, bool written)
+static void end_file(const permit_t *permit, bool written)
 {
-  if (permit->file < 0)
-    return;
   if (written) { /* what cannot be noted here is not held against anybody */
     const off_t at = (off_t)(permit->slot * sizeof(permit->now));
     if (pwrite(permit->file, &permit->now, sizeof(permit->now), at) < 0)
@@ -76,4 +91,27 @@ void permit_end(const permit_t *permit, bool written)
   }
   (void)flock(permit->file, LOCK_UN); /* a child of fork() may have it, too */
   close(permit->file);
+}
+
+bool permit_take(permit_t *permit, const char *folder, const char *program, uint32_t most,
+                 int64_t now)
+{
+  char path[1400];
+  *permit = (permit_t){.file = -1, .now = now};
+  if (!most)
+    return true;
+  most = most < PERMIT_MOST ? most : PERMIT_MOST;
+  const int length =
+      snprintf(path, sizeof(path), "%s/.rawhal-core-%u-%s", folder, geteuid(), program);
+  if (length >= 0 && (size_t)length < sizeof(path))
+    permit->file = open_own(path);
+  return permit->file >= 0 ? take_file(permit, most) : take_own(permit, most);
+}
+
+void permit_end(const permit_t *permit, bool written)
+{
+  if (permit->file >= 0)
+    end_file(permit, written);
+  else if (permit->own)
+    end_own(permit, written);
 }

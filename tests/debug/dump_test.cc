@@ -15,6 +15,7 @@
 extern "C" {
 #include "debug/core/file.h"
 #include "debug/dump.h"
+#include "debug/permit.h"
 }
 
 namespace {
@@ -197,4 +198,79 @@ TEST(DumpSettings, AreNotTakenFromWhomTheProgramHasMoreRightsThan)
   if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
     GTEST_SKIP() << "the folder ignores set-user-ID bits";
   EXPECT_EQ(status, 0);
+}
+
+// ---- How many in an hour ----
+
+namespace {
+
+class Permit : public testing::Test {
+protected:
+  Permit()
+  {
+    EXPECT_NE(mkdtemp(&folder[0]), nullptr);
+    EXPECT_EQ(chmod(folder.c_str(), 01777), 0);
+  }
+  ~Permit() override { std::filesystem::remove_all(folder); }
+  // How many of three are written when one may be.
+  int written(const char *program, int64_t now = 100000) const
+  {
+    int count = 0;
+    for (int i = 0; i < 3; ++i) {
+      permit_t permit;
+      if (!permit_take(&permit, folder.c_str(), program, 1, now + i))
+        continue;
+      permit_end(&permit, true);
+      ++count;
+    }
+    return count;
+  }
+  std::string file_of(const char *program) const
+  {
+    return folder + "/.rawhal-core-" + std::to_string(geteuid()) + "-" + program;
+  }
+  std::string folder = testing::TempDir() + "permit-XXXXXX";
+};
+
+} // namespace
+
+TEST_F(Permit, IsEachUsersOwn)
+{
+  EXPECT_EQ(written("program"), 1);
+  EXPECT_EQ(written("program", 100000 + 3601), 1);
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can be another user";
+  for (const int count : {1, 0}) // of two processes
+    EXPECT_EQ(in_child([&] { return setuid(65534) ? 2 : written("program") == count ? 0 : 1; }), 0);
+}
+
+// Another user may have made what is there by that name, or a link to what is ours.
+TEST_F(Permit, CountsInTheProcessWhereTheFileIsNotOurs)
+{
+  const std::string other = folder + "/other";
+  const auto attempt = [&](const char *program) {
+    return in_child([&] { return written(program) == 1 ? 0 : 1; });
+  };
+  ASSERT_EQ(mkfifo(file_of("pipe").c_str(), 0666), 0);
+  EXPECT_EQ(attempt("pipe"), 0);
+  std::ofstream(other) << "x";
+  ASSERT_EQ(symlink(other.c_str(), file_of("link").c_str()), 0);
+  EXPECT_EQ(attempt("link"), 0);
+  ASSERT_EQ(link(other.c_str(), file_of("hard").c_str()), 0);
+  EXPECT_EQ(attempt("hard"), 0);
+  EXPECT_EQ(std::filesystem::file_size(other), 1u);
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can make a file another's";
+  std::ofstream(file_of("file")) << "x";
+  ASSERT_EQ(chown(file_of("file").c_str(), 65534, 65534), 0);
+  EXPECT_EQ(attempt("file"), 0);
+}
+
+TEST_F(Permit, OfAnUnwritableFolderIsGivenAndNotUsedUp)
+{
+  permit_t permit;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(permit_take(&permit, "/nonexistent", "program", 1, 100000));
+    permit_end(&permit, false);
+  }
 }
