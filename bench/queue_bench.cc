@@ -50,6 +50,22 @@ void SubmitBlob28Limited(benchmark::State &state)
   submit(state, with_blob(b.add, 28), 1, b);
 }
 
+// Another process watches: each submission is told.
+void SubmitBlob28Watched(benchmark::State &state)
+{
+  Bench &b = bench();
+  door_memory_t *door = door_memory();
+  if (!door)
+    return state.SkipWithError("there is no door");
+  const uint64_t before = door->head.next;
+  door->head.until = UINT64_MAX;
+  door->head.types = RAWHAL_EVENTS_ALL;
+  submit(state, with_blob(b.add, 28), 1, b);
+  door->head.types = 0;
+  if (door->head.next == before)
+    state.SkipWithError("nothing was told");
+}
+
 CASE(SubmitBatch32, submit(state, one_item(bench().empty), 32, bench()));
 
 // A recording of 1,000 dispatches with blobs of 28 bytes.
@@ -123,6 +139,7 @@ void RawHsaWrite(benchmark::State &state)
 BENCHMARK(RawHsaWrite)->UseManualTime()->Iterations(rounds());
 BENCHMARK(SubmitBlob256)->UseManualTime()->Iterations(rounds());
 BENCHMARK(Replay1000)->UseManualTime()->Iterations(rounds());
+BENCHMARK(SubmitBlob28Watched)->UseManualTime()->Iterations(rounds());
 BENCHMARK(ReplayBlob28Limited)->UseManualTime()->Iterations(rounds());
 BENCHMARK(SubmitBlob28Limited)
     ->ArgName("all")

@@ -19,6 +19,7 @@
 #include <rawhal/rawhal.h>
 
 extern "C" {
+#include "debug/door/memory.h"
 #include "queue/limit/config.h"
 }
 

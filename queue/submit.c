@@ -3,6 +3,7 @@
 #include "queue/submit.h"
 
 #include "base/error.h"
+#include "debug/door/ticket.h"
 #include "kernarg/layout.h"
 
 rawhal_status_t image_write(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch,
@@ -23,6 +24,14 @@ rawhal_status_t image_write(const rawhal_queue_t *queue, const rawhal_dispatch_t
                                        (size_t)kernel->block_count * KERNARG_BLOCK_BYTES, error);
 }
 
+__attribute__((noinline, cold)) static void tell_submission(const rawhal_queue_t *queue,
+                                                            const ring_reservation_t *reserved,
+                                                            const submission_t *submission)
+{
+  tell_ticket(RAWHAL_EVENT_SUBMIT, queue->id, reserved->ticket, reserved->packet,
+              submission->packets, submission->kernel ? submission->kernel->info.kernel_object : 0);
+}
+
 hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved,
                           const submission_t *submission)
 {
@@ -41,9 +50,7 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
   atomic_store_explicit(&slot->target, target, memory_order_release);
   atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
   if (tell_wants(RAWHAL_EVENT_SUBMIT))
-    tell_ticket(RAWHAL_EVENT_SUBMIT, queue->id, reserved->ticket, reserved->packet,
-                submission->packets,
-                submission->kernel ? submission->kernel->info.kernel_object : 0);
+    tell_submission(queue, reserved, submission);
   return slot->signal;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "debug/door/ticket.h"
 
 #include <sched.h>
 

@@ -10,7 +10,7 @@
  *
  * Events stand in a ring of slots; each has the number of the event in the order of the ring, plus
  * one, and seven words of a record (debug/core/notes.h), whose first two are type and bytes, and
- * its time. A record that is longer goes on in the slots that follow. A slot whose number changes
+ * its time, in ticks (ticks.h). A record that is longer goes on in the slots that follow. A slot whose number changes
  * while it is read, or is not the one expected, was lost. What exists stands in entries, as the
  * record of the event by which it came; the text may be shortened. An entry's version is odd while
  * it is written, and its type 0 where there is none. */
@@ -43,14 +43,14 @@ typedef struct door_head {
   uint32_t slots, slot_words, entries, entry_words;
   int32_t process; /* as it knows itself */
   int32_t socket;  /* descriptor of the end for requests, requests.h; -1: nobody answers */
-  uint64_t opened; /* CLOCK_MONOTONIC, ns */
+  uint64_t opened_ticks, opened_ns; /* when it was opened: ticks.h */
   /* The process writes: */
   alignas(64) uint64_t next; /* number of the event that comes next, about */
   uint64_t dropped;          /* events that found their slot being written */
   uint64_t unlisted;         /* what exists and found no entry */
   /* Observers write, again and again: */
   alignas(64) uint64_t types; /* which are wanted, RAWHAL_EVENT_BIT(); */
-  uint64_t until;             /* as long as this is to come: CLOCK_MONOTONIC, ns */
+  uint64_t until;             /* as long as this is to come, in ticks */
 } door_head_t;
 
 typedef struct door_slot {

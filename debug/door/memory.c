@@ -2,9 +2,9 @@
  * that it shares. */
 #include "debug/door/memory.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memfd.h"
+#include "debug/door/ticks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,76 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static door_memory_t *memory_made;
-
-door_memory_t *door_memory(void)
-{
-  return __atomic_load_n(&memory_made, __ATOMIC_ACQUIRE);
-}
-
-/* ---- The ring ---- */
-
-static struct {
-  alignas(64) uint64_t next;
-  alignas(64) unsigned char busy[DOOR_SLOTS];
-} ring;
-
-/* False: another thread has written there for as long as it took to fill the ring. */
-static bool slot_take(uint64_t number)
-{
-  return !__atomic_exchange_n(&ring.busy[number % DOOR_SLOTS], 1, __ATOMIC_ACQUIRE);
-}
-
-static void slot_give(uint64_t number)
-{
-  __atomic_store_n(&ring.busy[number % DOOR_SLOTS], 0, __ATOMIC_RELEASE);
-}
-
-static inline void slot_write(door_memory_t *memory, uint64_t number, const uint64_t *words,
-                              uint32_t count)
-{
-  door_slot_t *slot = &memory->slots[number % DOOR_SLOTS];
-  __atomic_store_n(&slot->number, 0, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
-  for (uint32_t i = 0; i < count; ++i)
-    __atomic_store_n(&slot->words[i], words[i], __ATOMIC_RELAXED);
-  __atomic_store_n(&slot->number, number + 1, __ATOMIC_RELEASE);
-}
-
-static void slots_drop(door_memory_t *memory)
-{
-  __atomic_fetch_add(&memory->head.dropped, 1, __ATOMIC_RELAXED);
-}
-
-void slots_put_one(door_memory_t *memory, const uint64_t words[DOOR_SLOT_WORDS])
-{
-  const uint64_t number = __atomic_fetch_add(&ring.next, 1, __ATOMIC_RELAXED);
-  if (!slot_take(number)) {
-    slots_drop(memory);
-    return;
-  }
-  slot_write(memory, number, words, DOOR_SLOT_WORDS);
-  slot_give(number);
-  __atomic_store_n(&memory->head.next, number + 1, __ATOMIC_RELAXED);
-}
-
-void slots_put(door_memory_t *memory, const uint64_t *words, uint32_t bytes)
-{
-  const uint32_t count = bytes / 8, slots = (count + DOOR_SLOT_WORDS - 1) / DOOR_SLOT_WORDS;
-  const uint64_t first = __atomic_fetch_add(&ring.next, slots, __ATOMIC_RELAXED);
-  uint32_t taken = 0;
-  while (taken < slots && slot_take(first + taken))
-    ++taken;
-  for (uint32_t i = 0; i < taken; ++i) {
-    const uint32_t at = i * DOOR_SLOT_WORDS, left = count - at;
-    if (taken == slots)
-      slot_write(memory, first + i, words + at, left < DOOR_SLOT_WORDS ? left : DOOR_SLOT_WORDS);
-    slot_give(first + i);
-  }
-  if (taken < slots)
-    slots_drop(memory);
-  __atomic_store_n(&memory->head.next, first + slots, __ATOMIC_RELAXED);
-}
+door_memory_t *memory_made;
 
 /* ---- What exists ---- */
 
@@ -170,6 +101,7 @@ rawhal_status_t door_memory_make(door_kind_t kind, int socket, rawhal_error_t *e
       (void)close(fd);
     return status;
   }
+  const ticks_moment_t opened = ticks_moment();
   memory->head = (door_head_t){
       .version = DOOR_VERSION,
       .kind = kind,
@@ -179,7 +111,8 @@ rawhal_status_t door_memory_make(door_kind_t kind, int socket, rawhal_error_t *e
       .entry_words = DOOR_ENTRY_WORDS,
       .process = (int32_t)getpid(),
       .socket = socket,
-      .opened = clock_now(),
+      .opened_ticks = opened.ticks,
+      .opened_ns = opened.ns,
   };
   __atomic_thread_fence(__ATOMIC_RELEASE);
   memory->head.magic = DOOR_MAGIC;

@@ -8,7 +8,11 @@
 #include "base/status.h"
 
 /* NULL before one is made, in a child of fork(), and where none can be had. */
-door_memory_t *door_memory(void);
+extern door_memory_t *memory_made;
+static inline door_memory_t *door_memory(void)
+{
+  return __atomic_load_n(&memory_made, __ATOMIC_ACQUIRE);
+}
 /* tell_types is to be looked at again: there is memory now, or other subscribers. */
 void tell_aim(void);
 /* Makes it, once; `socket`: of format.h. RUNTIME: the system gives none. */
@@ -17,8 +21,12 @@ RAWHAL_CHECKED rawhal_status_t door_memory_make(door_kind_t kind, int socket,
 
 /* Puts a record of so many bytes, a multiple of 8 and at most DOOR_RECORD_BYTES, into the ring. */
 void slots_put(door_memory_t *memory, const uint64_t *words, uint32_t bytes);
-/* Puts one of exactly DOOR_SLOT_WORDS words. */
-void slots_put_one(door_memory_t *memory, const uint64_t words[DOOR_SLOT_WORDS]);
+static inline uint64_t slots_wanted_until(const door_memory_t *memory)
+{
+  return __atomic_load_n(&memory->head.until, __ATOMIC_RELAXED);
+}
+/* Whether an observer wants such events. They say so again and again: one that died is forgotten. */
+bool slots_wanted(door_memory_t *memory, rawhal_event_type_t type, uint64_t now);
 
 /* The first so many bytes of a record, at most DOOR_ENTRY_WORDS words. TELL_UNLISTED: there is no
  * room. */

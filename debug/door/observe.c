@@ -48,6 +48,8 @@ static rawhal_status_t map_memory(observer_t *observer, int fd, rawhal_error_t *
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "mapping a door: %s", strerror(errno));
   observer->memory = mapped;
   memcpy(&observer->head, mapped, sizeof(observer->head));
+  observer->latest = ticks_moment();
+  observer->opened = (ticks_moment_t){observer->head.opened_ticks, observer->head.opened_ns};
   observer->next = __atomic_load_n(&observer->memory->head.next, __ATOMIC_SEQ_CST);
   if (is_ours(&observer->head))
     return RAWHAL_OK;
@@ -114,12 +116,15 @@ static uint32_t record_size(const uint64_t *words, uint32_t room)
   return bytes >= RECORD_HEAD && bytes <= room && bytes % 8 == 0 ? bytes : 0;
 }
 
-static bool decode(const uint64_t *words, uint32_t bytes, rawhal_event_t *event)
+static bool decode(const observer_t *observer, const uint64_t *words, uint32_t bytes,
+                   rawhal_event_t *event)
 {
   core_record_t record;
   if (!record_take((rawhal_bytes_t){words, bytes}, &record) || record.type <= CORE_RECORD_EVENTS)
     return false;
   *event = record.as.event;
+  const ticks_moment_t opened = observer->opened, latest = observer->latest;
+  event->time = ticks_between(event->time, opened.ticks, latest.ticks, opened.ns, latest.ns);
   return true;
 }
 
@@ -148,7 +153,7 @@ void observer_list(observer_t *observer, observer_visit_fn *visit, void *context
     if (!entry_read(&observer->memory->entries[i], words))
       continue;
     const uint32_t bytes = record_size(words, sizeof(words));
-    if (bytes && decode(words, bytes, &event) && !visit(context, &event))
+    if (bytes && decode(observer, words, bytes, &event) && !visit(context, &event))
       return;
   }
 }
@@ -157,11 +162,13 @@ void observer_list(observer_t *observer, observer_visit_fn *visit, void *context
 
 void observer_want(observer_t *observer, uint64_t types)
 {
-  const uint64_t now = clock_now();
+  const ticks_moment_t now = ticks_moment();
   observer->types = types;
-  observer->said = now;
-  __atomic_store_n(&observer->memory->head.until, now + 2 * (uint64_t)CLOCK_SECOND,
-                   __ATOMIC_SEQ_CST);
+  observer->latest = now;
+  observer->said = now.ns;
+  const uint64_t until = ticks_between(now.ns + 2 * (uint64_t)CLOCK_SECOND, observer->opened.ns,
+                                       now.ns, observer->opened.ticks, now.ticks);
+  __atomic_store_n(&observer->memory->head.until, until, __ATOMIC_SEQ_CST);
   (void)__atomic_fetch_or(&observer->memory->head.types, types, __ATOMIC_SEQ_CST);
 }
 
@@ -227,7 +234,7 @@ bool observer_next(observer_t *observer, rawhal_event_t *event, uint64_t *lost)
     observer->next += state == SLOT_READ ? slots : 1;
     if (state != SLOT_READ)
       ++*lost;
-    else if (decode(observer->words, bytes, event) &&
+    else if (decode(observer, observer->words, bytes, event) &&
              observer->types & RAWHAL_EVENT_BIT(event->type))
       return true;
   }

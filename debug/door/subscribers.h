@@ -9,6 +9,11 @@
 /* What any of them wants. */
 extern uint64_t subscribers_types;
 
+static inline bool subscribers_any(void)
+{
+  return __atomic_load_n(&subscribers_types, __ATOMIC_RELAXED) != 0;
+}
+
 static inline bool subscribers_want(rawhal_event_type_t type)
 {
   return __atomic_load_n(&subscribers_types, __ATOMIC_RELAXED) & RAWHAL_EVENT_BIT(type);

@@ -5,6 +5,7 @@
 #include "debug/door/subscribers.h"
 
 #include "base/clock.h"
+#include "debug/door/ticks.h"
 
 #include <string.h>
 
@@ -41,17 +42,6 @@ static void encode(rawhal_event_t *event, size_t most, encoded_t *to)
   event->text = text;
 }
 
-/* Observers say again and again that they are there: one that died is forgotten. */
-static bool is_watched(door_memory_t *memory, rawhal_event_type_t type, uint64_t now)
-{
-  if (!memory || !(__atomic_load_n(&memory->head.types, __ATOMIC_RELAXED) & RAWHAL_EVENT_BIT(type)))
-    return false;
-  if (now < __atomic_load_n(&memory->head.until, __ATOMIC_RELAXED))
-    return true;
-  __atomic_store_n(&memory->head.types, 0, __ATOMIC_RELAXED);
-  return false;
-}
-
 void tell_event(rawhal_event_t event)
 {
   if (!tell_wants(event.type))
@@ -60,31 +50,13 @@ void tell_event(rawhal_event_t event)
   event.size = sizeof(event);
   event.time = clock_now();
   subscribers_tell(&event);
-  if (!is_watched(memory, event.type, event.time))
+  const uint64_t now = ticks_now();
+  if (!slots_wanted(memory, event.type, now))
     return;
+  event.time = now;
   encoded_t encoded;
   encode(&event, sizeof(encoded.words), &encoded);
   slots_put(memory, encoded.words, encoded.bytes);
-}
-
-void tell_ticket(rawhal_event_type_t type, uint64_t queue_id, uint64_t ticket, uint64_t packet,
-                 uint32_t packets, uint64_t kernel_object)
-{
-  if (subscribers_want(type)) {
-    tell_event((rawhal_event_t){.type = type,
-                                .queue_id = queue_id,
-                                .ticket = ticket,
-                                .packet = packet,
-                                .packets = packets,
-                                .kernel_object = kernel_object});
-    return;
-  }
-  door_memory_t *memory = door_memory();
-  const uint64_t now = clock_now(), whole = DOOR_SLOT_WORDS * 8;
-  if (is_watched(memory, type, now))
-    slots_put_one(memory, (const uint64_t[DOOR_SLOT_WORDS]){
-                              (uint64_t)(CORE_RECORD_EVENTS + (int)type) | whole << 32, now,
-                              queue_id, ticket, packet, packets, kernel_object});
 }
 
 tell_entry_t tell_came(rawhal_event_t event)
@@ -93,7 +65,7 @@ tell_entry_t tell_came(rawhal_event_t event)
   tell_entry_t entry = TELL_UNLISTED;
   if (memory) {
     encoded_t encoded;
-    event.time = clock_now();
+    event.time = ticks_now();
     encode(&event, DOOR_ENTRY_WORDS * 8, &encoded);
     entry = entries_add(memory, encoded.words, encoded.bytes);
   }

@@ -25,11 +25,8 @@ static inline bool tell_wants(rawhal_event_type_t type)
                           0);
 }
 
-/* It happened now: `size` and `time` are set here. */
+/* It happened now: `size` and `time` are set here. Of submissions there are many: ticket.h. */
 void tell_event(rawhal_event_t event);
-/* The same, quickly, of SUBMIT, and of COMPLETE with zeros behind the ticket. */
-void tell_ticket(rawhal_event_type_t type, uint64_t queue_id, uint64_t ticket, uint64_t packet,
-                 uint32_t packets, uint64_t kernel_object);
 /* Something has come to exist, or has ended, which is told, and listed as long as it exists. */
 tell_entry_t tell_came(rawhal_event_t event);
 /* Of what came; else nothing is done. */

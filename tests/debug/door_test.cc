@@ -22,7 +22,7 @@ extern "C" {
 #include "debug/door/door.h"
 #include "debug/door/memory.h"
 #include "debug/door/observe_internal.h"
-#include "debug/door/tell.h"
+#include "debug/door/ticket.h"
 }
 
 namespace {
@@ -158,6 +158,14 @@ rawhal_event_t Full(rawhal_event_type_t type)
   return event;
 }
 
+// As queues do.
+void Ticket(rawhal_event_type_t type, uint64_t queue, uint64_t ticket, uint64_t packet,
+            uint32_t packets, uint64_t kernel_object)
+{
+  if (tell_wants(type))
+    tell_ticket(type, queue, ticket, packet, packets, kernel_object);
+}
+
 // ---- What happens ----
 
 TEST_F(Door, EachEventComesWithWhatItHas)
@@ -208,9 +216,9 @@ TEST_F(Door, EachEventComesWithWhatItHas)
 TEST_F(Door, TheQuickWayTellsTheSame)
 {
   observer_want(observer_, RAWHAL_EVENTS_ALL);
-  tell_ticket(RAWHAL_EVENT_SUBMIT, 6, 7, 8, 3, 9);
+  Ticket(RAWHAL_EVENT_SUBMIT, 6, 7, 8, 3, 9);
   tell_event(Full(RAWHAL_EVENT_SUBMIT));
-  tell_ticket(RAWHAL_EVENT_COMPLETE, 6, 7, 0, 0, 0);
+  Ticket(RAWHAL_EVENT_COMPLETE, 6, 7, 0, 0, 0);
   tell_event(Full(RAWHAL_EVENT_COMPLETE));
   std::vector<rawhal_event_t> events = Read();
   ASSERT_EQ(events.size(), 4u);
@@ -262,7 +270,7 @@ TEST_F(Door, WhatIsNotReadInTimeIsCounted)
   observer_want(observer_, RAWHAL_EVENTS_ALL);
   constexpr uint64_t kAll = 3 * DOOR_SLOTS + 17;
   for (uint64_t i = 0; i < kAll; ++i)
-    tell_ticket(RAWHAL_EVENT_SUBMIT, 0, i, 0, 0, 0);
+    Ticket(RAWHAL_EVENT_SUBMIT, 0, i, 0, 0, 0);
   const std::vector<rawhal_event_t> events = Read();
   EXPECT_EQ(events.size(), static_cast<size_t>(DOOR_SLOTS));
   EXPECT_EQ(lost_, kAll - DOOR_SLOTS);
@@ -282,7 +290,7 @@ TEST_F(Door, ThreadsWriteWhileOneReads)
     threads.emplace_back([thread, &ended] {
       for (uint64_t i = 0; i < kEach; ++i) {
         if (thread == 0) {
-          tell_ticket(RAWHAL_EVENT_SUBMIT, thread, i, i * 3, static_cast<uint32_t>(i), i * 7);
+          Ticket(RAWHAL_EVENT_SUBMIT, thread, i, i * 3, static_cast<uint32_t>(i), i * 7);
           continue;
         }
         const std::string text(thread * 60 + i % 50, static_cast<char>('a' + i % 26));
@@ -398,7 +406,7 @@ TEST_F(Door, SubscribersHearWhatTheyWant)
   event.fault = &fault;
   tell_event(event);
   tell_event(Full(RAWHAL_EVENT_FREE));
-  tell_ticket(RAWHAL_EVENT_SUBMIT, 1, 2, 3, 4, 5);
+  Ticket(RAWHAL_EVENT_SUBMIT, 1, 2, 3, 4, 5);
   EXPECT_EQ(heard.calls, 1);
   EXPECT_EQ(heard.text, text);
   EXPECT_EQ(heard.fault, &fault);
@@ -427,7 +435,7 @@ TEST_F(Door, SubscribersComeAndGoWhileThreadsTell)
   std::thread teller([&] {
     while (!stop) {
       tell_event(Full(RAWHAL_EVENT_FREE));
-      tell_ticket(RAWHAL_EVENT_SUBMIT, 1, 2, 3, 4, 5);
+      Ticket(RAWHAL_EVENT_SUBMIT, 1, 2, 3, 4, 5);
       ++told;
     }
   });
@@ -471,7 +479,7 @@ TEST_F(Door, GarbageInEverySharedWordChangesNothing)
   rawhal_event_t event;
   std::vector<tell_entry_t> entries;
   while (rounds < 300) {
-    tell_ticket(RAWHAL_EVENT_SUBMIT, 1, 2, 3, 4, 5);
+    Ticket(RAWHAL_EVENT_SUBMIT, 1, 2, 3, 4, 5);
     tell_event(Full(RAWHAL_EVENT_FAULT));
     entries.push_back(tell_came(Full(RAWHAL_EVENT_KERNEL)));
     if (entries.size() > 50) {
