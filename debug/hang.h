@@ -66,8 +66,9 @@ typedef enum hang_why {
 /* Of a queue that has stood for long. Packets are copied, and nothing of them is trusted. */
 hang_why_t hang_why(const hang_scene_t *scene, size_t stand, print_t *to);
 
-/* One line: "queue 1 has not got on for 10 s: ticket 3, kernel k; 4 waves are resident: ...".
- * `unit`: of `number`. `waits`: what hang_why() has said, or NULL or "". */
+/* One line: "queue 1 has not got on for 10 s: ticket 3, kernel k; 4 waves are resident: ...", or
+ * with 0 ns "queue 1: ticket 3, ...". `unit`: of `number`. `waits`: what hang_why() has said, or
+ * NULL or "". */
 void hang_say(const rawhal_fault_t *fault, uint64_t ns, const char *unit, uint64_t number,
               const char *waits, char *text, size_t size);
 

@@ -2,6 +2,7 @@
 
 #include "hal/buffer.h"
 #include "hal/log.h"
+#include "queue/hang.h"
 #include "queue/snapshot.h"
 
 #include "base/own_memory.h"
@@ -34,4 +35,5 @@ static bool write_memory(uint64_t address, const void *from, size_t size)
   return written;
 }
 
-const door_host_t hal_door_host = {.read = read_memory, .write = write_memory, .core = queues_dump};
+const door_host_t hal_door_host = {
+    .why = queues_say, .read = read_memory, .write = write_memory, .core = queues_dump};

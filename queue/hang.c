@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 typedef struct search {
-  uint64_t now, limit;
+  uint64_t now, limit; /* 0: whatever stands may stand for ever */
   bool fails;
   const rawhal_queue_t *queues[HANG_STANDS];
   hang_stand_t stands[HANG_STANDS];
@@ -62,7 +62,7 @@ static bool add_stand(rawhal_queue_t *queue, void *data)
       .size = queue->ring.packets,
       .read = hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue),
       .end = hsa->hsa_queue_load_write_index_scacquire(queue->hsa_queue),
-      .moves = !hang_stands(&queue->hang, search->now, search->limit),
+      .moves = search->limit && !hang_stands(&queue->hang, search->now, search->limit),
       .dead = atomic_load(&queue->health) != QUEUE_ALIVE,
   };
   stand->at = oldest ? stands_at(queue, oldest) : stand->end;
@@ -158,4 +158,40 @@ void queues_find_hangs(uint64_t now, uint64_t limit, queue_hang_fn *hangs, void 
       hangs(context, search.message);
     else
       queue_fail_hang(search.doomed, *search.barrier ? search.barrier : NULL, search.message);
+}
+
+/* ---- Where all are ---- */
+
+typedef struct saying {
+  search_t search;
+  print_t to;
+} saying_t;
+
+static bool say(rawhal_queue_t *queue, void *data)
+{
+  saying_t *saying = data;
+  search_t *search = &saying->search;
+  rawhal_fault_t fault = {
+      .size = sizeof(fault), .kind = RAWHAL_FAULT_TIME_LIMIT, .queue_id = queue->id};
+  print_t barrier = print_into(search->barrier, sizeof(search->barrier));
+  hang_why_t is;
+  if (queue->closing || atomic_load(&queue->health) != QUEUE_ALIVE)
+    return false;
+  queue_drain(queue);
+  const uint64_t oldest = oldest_of(queue);
+  if (!oldest || !say_why(queue, search, &fault, &barrier, &is)) {
+    print(&saying->to, "queue %" PRIu64 ": nothing is in flight\n", queue->id);
+    return false;
+  }
+  hang_say(&fault, 0, "ticket", oldest, search->barrier, search->message, sizeof(search->message));
+  print(&saying->to, "%s\n", search->message);
+  return false;
+}
+
+void queues_say(char *text, size_t size)
+{
+  saying_t saying = {.to = print_into(text, size)};
+  (void)queue_list_find(say, &saying);
+  if (!saying.to.length)
+    print(&saying.to, "there are no queues\n");
 }

@@ -13,4 +13,7 @@ typedef void queue_hang_fn(void *context, const char *message);
  * queue fails, and its cause has the message. */
 void queues_find_hangs(uint64_t now, uint64_t limit, queue_hang_fn *hangs, void *context);
 
+/* Where each queue stands now, a line for each, however long it has. By any thread. */
+void queues_say(char *text, size_t size);
+
 #endif

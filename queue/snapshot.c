@@ -28,7 +28,7 @@ static void gather(rawhal_queue_t *queue, bool code, dump_t *dump)
     witness->waves(queue->hsa_queue, &fault);
   (void)snprintf(fault.device_text, sizeof(fault.device_text),
                  "no fault: this is what ran when an observer asked");
-  scene_explain(queue, &fault, false, code, dump);
+  scene_explain(queue, &fault, NULL, false, code, dump);
 }
 
 static bool take(rawhal_queue_t *queue, void *data)

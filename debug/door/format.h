@@ -5,15 +5,16 @@
  * who may, as it decides on ptrace. It can neither shrink nor grow (F_SEAL_SHRINK, F_SEAL_GROW), so
  * nobody who has it mapped is hit by SIGBUS.
  *
- * Whoever has it can write to it: the process itself believes nothing in it, and reads one word,
- * `types`, of which every value is harmless. Observers believe nothing either.
+ * Whoever has it can write to it: the process itself believes nothing in it. It reads two
+ * words, `types` and `until`, of which every value is harmless. Observers believe nothing either.
  *
- * Events stand in a ring of slots; each has the number of the event in the order of the ring, plus
- * one, and seven words of a record (debug/core/notes.h), whose first two are type and bytes, and
- * its time, in ticks (ticks.h). A record that is longer goes on in the slots that follow. A slot whose number changes
- * while it is read, or is not the one expected, was lost. What exists stands in entries, as the
- * record of the event by which it came; the text may be shortened. An entry's version is odd while
- * it is written, and its type 0 where there is none. */
+ * Events stand in a ring of slots. Each has the number of the event in the order of the ring, plus
+ * one, and seven words of a record (debug/core/notes.h): first its type and bytes, then its time,
+ * in ticks (ticks.h). A record that is longer goes on in the slots that follow. A slot whose number
+ * changes while it is read, or is not the one expected, was lost. What exists stands in entries, as
+ * the record of the event by which it came; the text may be shortened. An entry's version is odd
+ * while it is written, and its type 0 where there is none.
+ */
 #ifndef RAWHAL_DEBUG_DOOR_FORMAT_H
 #define RAWHAL_DEBUG_DOOR_FORMAT_H
 

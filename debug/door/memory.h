@@ -25,7 +25,8 @@ static inline uint64_t slots_wanted_until(const door_memory_t *memory)
 {
   return __atomic_load_n(&memory->head.until, __ATOMIC_RELAXED);
 }
-/* Whether an observer wants such events. They say so again and again: one that died is forgotten. */
+/* Whether an observer wants such events. They say so again and again: one that died is
+ * forgotten. */
 bool slots_wanted(door_memory_t *memory, rawhal_event_type_t type, uint64_t now);
 
 /* The first so many bytes of a record, at most DOOR_ENTRY_WORDS words. TELL_UNLISTED: there is no

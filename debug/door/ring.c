@@ -1,4 +1,4 @@
-/* Events into the ring. What is written where is remembered here: others can write to the memory. */
+/* Events into the ring. */
 #include "debug/door/ticket.h"
 
 door_ring_t door_ring;

@@ -251,6 +251,9 @@ TEST_F(HalDoor, ACoreFileOfWhatRuns)
     core_file_close(&file);
   }
   EXPECT_LE(waves, 2u);
+  EXPECT_OK(ask(DOOR_WHY));
+  EXPECT_NE(said.find("nothing is in flight\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("ticket 1, kernel wait_for; "), std::string::npos) << said;
   __atomic_store_n(word, 1, __ATOMIC_SEQ_CST);
   EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error)); // nothing has happened to it
 }
