@@ -25,6 +25,7 @@ typedef enum core_record_type {
   CORE_RECORD_LIMITS = 7,
   CORE_RECORD_LEFT_OUT = 8, /* core_left_out_t (format.h), then of what is listed: */
   CORE_RECORD_LEFT_OUT_ENTRY = 9,
+  CORE_RECORD_WATCH = 10,  /* of the events that follow, up to the next of these */
   CORE_RECORD_EVENTS = 64, /* and a rawhal_event_type_t: rawhal_event_t, as far as it has members */
   CORE_RECORD_TYPES = CORE_RECORD_EVENTS + RAWHAL_EVENT_TYPES,
 } core_record_type_t;
@@ -95,6 +96,14 @@ typedef struct core_left_out_entry {
   uint32_t kind, reason; /* core_class_t, core_reason_t */
 } core_left_out_entry_t;
 
+/* Of events that somebody has watched. */
+typedef struct core_note_watch {
+  uint64_t door;   /* door_kind_t: which of the process's tells them */
+  uint64_t opened; /* the time when that was opened */
+  uint64_t lost;   /* so many were, in front of them */
+  bool exists;     /* they are of what there was when watching began, not of what happened then */
+} core_note_watch_t;
+
 /* ---- Writing: into the caller's bytes; nothing is allocated ---- */
 
 typedef struct core_notes {
@@ -127,6 +136,7 @@ typedef struct core_record {
     core_note_limits_t limits;
     core_left_out_t left_out;
     core_left_out_entry_t entry;
+    core_note_watch_t watch;
     rawhal_event_t event; /* without `fault` */
   } as;
 } core_record_t;

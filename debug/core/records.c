@@ -117,6 +117,12 @@ static const field_t entry_fields[] = {
     FIELD(U32, core_left_out_entry_t, kind),
     FIELD(U32, core_left_out_entry_t, reason),
 };
+static const field_t watch_fields[] = {
+    FIELD(U64, core_note_watch_t, door),
+    FIELD(U64, core_note_watch_t, opened),
+    FIELD(U64, core_note_watch_t, lost),
+    FIELD(BOOL, core_note_watch_t, exists),
+};
 
 /* Events: the time comes first. */
 static const field_t module_load_fields[] = {
@@ -199,6 +205,7 @@ static const form_t forms[CORE_RECORD_TYPES] = {
     [CORE_RECORD_LIMITS] = FORM(limits_fields),
     [CORE_RECORD_LEFT_OUT] = FORM(left_out_fields),
     [CORE_RECORD_LEFT_OUT_ENTRY] = FORM(entry_fields),
+    [CORE_RECORD_WATCH] = FORM(watch_fields),
     EVENT(MODULE_LOAD, module_load_fields),
     EVENT(MODULE_UNLOAD, module_unload_fields),
     EVENT(KERNEL, kernel_fields),

@@ -175,7 +175,7 @@ static bool receive(message_t *message)
   struct msghdr header = {.msg_iov = parts,
                           .msg_iovlen = 2,
                           .msg_control = &control,
-                          .msg_controllen = sizeof(control)};
+                          .msg_controllen = CMSG_LEN(sizeof(int))}; /* no second descriptor */
   const ssize_t bytes = recvmsg(answers.ends[0], &header, MSG_CMSG_CLOEXEC);
   message->reply_to = bytes < 0 ? -1 : descriptor_of(&header);
   if (bytes <= 0) /* whoever has the other end can have it so for ever */
@@ -236,6 +236,14 @@ int answers_start(void)
       (void)pthread_detach(thread);
   }
   return answers.started ? answers.ends[1] : -1;
+}
+
+void answers_forget(void)
+{
+  (void)pthread_mutex_init(&answers.lock, NULL); /* the thread may have had it */
+  answers.host = NULL;
+  answers.started = answers.may_poke = false;
+  answers.ends[0] = answers.ends[1] = -1;
 }
 
 void answers_by(const door_host_t *host, bool may_poke)

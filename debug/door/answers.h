@@ -4,9 +4,10 @@
 
 #include "debug/door/door.h"
 
-/* Starts it, once. The descriptor that observers take, for format.h; -1: there is none to be had,
- * or in a child of fork(). */
+/* Starts it, once. The descriptor that observers take, for format.h; -1: there is none. */
 int answers_start(void);
+/* In a child of fork(): the thread, and who answers, are its parent's. */
+void answers_forget(void);
 /* Who answers, and whether it may be written to; NULL: nobody, once this has returned. */
 void answers_by(const door_host_t *host, bool may_poke);
 

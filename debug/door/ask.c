@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 typedef union control {
@@ -36,20 +37,41 @@ static bool send_request(int to, const door_request_t *request, const void *poke
   return sendmsg(to, &header, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
-static bool wait_for(int fd, uint64_t timeout)
+typedef enum waited { WAITED_LATE, WAITED_ENDED, WAITED_READY } waited_t;
+
+/* For the reply, or the end of the process. */
+static waited_t wait_for(int fd, int process, uint64_t timeout)
 {
-  struct pollfd reply = {.fd = fd, .events = POLLIN};
-  const uint64_t ms = timeout / 1000000;
-  return poll(&reply, 1, ms < INT_MAX ? (int)ms : INT_MAX) == 1;
+  struct pollfd either[] = {{.fd = fd, .events = POLLIN}, {.fd = process, .events = POLLIN}};
+  const uint64_t begun = clock_now();
+  for (uint64_t past = 0; past < timeout; past = clock_now() - begun) {
+    const uint64_t ms = (timeout - past) / 1000000 + 1;
+    if (poll(either, 2, ms < INT_MAX ? (int)ms : INT_MAX) > 0)
+      return either[0].revents ? WAITED_READY : WAITED_ENDED;
+  }
+  return WAITED_LATE;
 }
 
-/* Nobody can change it, and it has the bytes. */
+/* Nobody can change it, and it has the bytes: not only their number. */
 static bool is_fixed(int fd, uint64_t bytes)
 {
   static const int wanted = F_SEAL_WRITE | F_SEAL_SHRINK;
   struct stat file;
-  return (fcntl(fd, F_GET_SEALS) & wanted) == wanted && fstat(fd, &file) == 0 &&
-         (uint64_t)file.st_size >= bytes;
+  const int seals = fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & wanted) == wanted && fstat(fd, &file) == 0 &&
+         (uint64_t)file.st_size >= bytes && (uint64_t)file.st_blocks >= bytes / 512;
+}
+
+/* What the process says is its socket may be any descriptor of its: nobody else is to get a message
+ * of ours, with our rights. */
+static bool is_pair(int fd)
+{
+  int domain = 0, type = 0;
+  socklen_t size = sizeof(domain), named = sizeof(struct sockaddr_un);
+  struct sockaddr_un peer;
+  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_DGRAM &&
+         getpeername(fd, (struct sockaddr *)&peer, &named) == 0 && named <= sizeof(sa_family_t);
 }
 
 /* False: what came is no reply. */
@@ -60,7 +82,7 @@ static bool receive_reply(int from, door_reply_t *reply, char text[DOOR_TEXT_BYT
   struct msghdr header = {.msg_iov = parts,
                           .msg_iovlen = 2,
                           .msg_control = &control,
-                          .msg_controllen = sizeof(control)};
+                          .msg_controllen = CMSG_LEN(sizeof(int))}; /* no second descriptor */
   const ssize_t bytes = recvmsg(from, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   const struct cmsghdr *passed = bytes < 0 ? NULL : CMSG_FIRSTHDR(&header);
   if (passed && passed->cmsg_type == SCM_RIGHTS && passed->cmsg_len == CMSG_LEN(sizeof(int)))
@@ -85,20 +107,25 @@ static rawhal_status_t take_reply(int from, char text[DOOR_TEXT_BYTES], int *mem
   return RAWHAL_OK;
 }
 
-static rawhal_status_t ask_through(int door, const door_request_t *request, const void *poked,
-                                   uint64_t timeout, char text[DOOR_TEXT_BYTES], int *memory,
-                                   uint64_t *bytes, rawhal_error_t *error)
+static rawhal_status_t ask_through(int door, int process, const door_request_t *request,
+                                   const void *poked, uint64_t timeout, char text[DOOR_TEXT_BYTES],
+                                   int *memory, uint64_t *bytes, rawhal_error_t *error)
 {
   int ends[2];
+  if (!is_pair(door))
+    return rawhal_fail(error, RAWHAL_MALFORMED, "the process has no socket for requests");
   if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0)
     return rawhal_fail(error, RAWHAL_RUNTIME, "a socket for the answer: %s", strerror(errno));
   rawhal_status_t status = RAWHAL_OK;
   if (!send_request(door, request, poked, ends[1]))
     status = rawhal_fail(error, RAWHAL_RUNTIME, "asking the process: %s", strerror(errno));
-  else if (!wait_for(ends[0], timeout))
-    status = rawhal_fail(error, RAWHAL_TIMED_OUT, "the process has not answered in time");
-  else
+  const waited_t waited = status == RAWHAL_OK ? wait_for(ends[0], process, timeout) : WAITED_LATE;
+  if (waited == WAITED_READY)
     status = take_reply(ends[0], text, memory, bytes, error);
+  else if (status == RAWHAL_OK)
+    status = rawhal_fail(error, RAWHAL_TIMED_OUT,
+                         waited == WAITED_ENDED ? "the process ended before it answered"
+                                                : "the process has not answered in time");
   (void)close(ends[0]);
   (void)close(ends[1]);
   return status;
@@ -121,7 +148,7 @@ rawhal_status_t observer_ask(observer_t *observer, const door_request_t *request
   if (status != RAWHAL_OK)
     return status;
   const door_request_t asked = {DOOR_REQUEST_MAGIC, request->ask, request->address, request->bytes};
-  status = ask_through(door, &asked, poked, timeout, text, memory, bytes, error);
+  status = ask_through(door, observer->pidfd, &asked, poked, timeout, text, memory, bytes, error);
   (void)close(door);
   if (status != RAWHAL_OK && *memory >= 0) {
     (void)close(*memory);

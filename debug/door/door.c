@@ -11,15 +11,18 @@
 
 enum { MODE_OFF, MODE_EVENTS, MODE_ANSWERS, MODE_POKE, MODES };
 
-static rawhal_status_t read_mode(unsigned *mode, rawhal_error_t *error)
+static rawhal_status_t read_mode(unsigned *mode, bool *watched, rawhal_error_t *error)
 {
   static const char *const names[MODES] = {"off", "events", "answers", "poke"};
   const char *text = secure_getenv("RAWHAL_DOOR");
   *mode = MODE_EVENTS;
+  *watched = false;
   if (!text || !*text)
     return RAWHAL_OK;
-  for (*mode = 0; *mode < MODES; ++*mode)
-    if (!strcmp(text, names[*mode]))
+  const size_t size = strcspn(text, ",");
+  *watched = !strcmp(text + size, ",now");
+  for (*mode = 0; (*watched || !text[size]) && *mode < MODES; ++*mode)
+    if (strlen(names[*mode]) == size && !memcmp(text, names[*mode], size))
       return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                      "RAWHAL_DOOR: expected off, events, answers or poke, got '%s'", text);
@@ -29,12 +32,13 @@ rawhal_status_t door_open(door_kind_t kind, const door_host_t *host, rawhal_erro
 {
   static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
   unsigned mode;
-  const rawhal_status_t status = read_mode(&mode, error);
+  bool watched;
+  const rawhal_status_t status = read_mode(&mode, &watched, error);
   if (status != RAWHAL_OK || mode == MODE_OFF)
     return status;
   pthread_mutex_lock(&once);
-  if (!door_memory() &&
-      door_memory_make(kind, mode >= MODE_ANSWERS ? answers_start() : -1, NULL) != RAWHAL_OK)
+  if (!door_memory() && door_memory_make(kind, mode >= MODE_ANSWERS ? answers_start() : -1, watched,
+                                         NULL) != RAWHAL_OK)
     mode = MODE_OFF; /* a sandbox has none of it */
   if (mode >= MODE_ANSWERS)
     answers_by(host, mode == MODE_POKE);

@@ -1,7 +1,8 @@
 /* The door of a process: what others may see of it, and ask it. Internal to hal/ and front/.
  *
  *     RAWHAL_DOOR   events: others see what exists and what happens, as without; answers: a thread
- *                   answers requests, too; poke: which may write to allocations; off: nothing
+ *                   answers requests, too; poke: which may write to allocations; off: nothing.
+ *                   ",now" behind it: somebody is about to watch, so events are kept from the first
  *
  * Who may look is the kernel's to decide, as of ptrace(2). */
 #ifndef RAWHAL_DEBUG_DOOR_DOOR_H

@@ -24,6 +24,8 @@
 #define DOOR_NAME  "rawhal-door"
 #define DOOR_MAGIC UINT64_C(0x726f6f645f676872) /* "rhg_door" */
 
+#define DOOR_WANTED_NS UINT64_C(2000000000) /* so long counts what an observer has said it wants */
+
 enum {
   DOOR_VERSION = 1,
   DOOR_SLOT_WORDS = 7,

@@ -2,9 +2,11 @@
  * that it shares. */
 #include "debug/door/memory.h"
 
+#include "debug/door/answers.h"
+#include "debug/door/ticket.h"
+
 #include "base/error.h"
 #include "base/memfd.h"
-#include "debug/door/ticks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,10 +74,14 @@ void entries_remove(door_memory_t *memory, tell_entry_t entry)
 
 /* ---- Making it ---- */
 
-/* In the child of fork() what happens is not the parent's to tell. */
+/* In the child of fork() what happens is not the parent's to tell. Threads that were in here are
+ * not there any more; what stood in entries keeps their numbers, under which it ends. */
 static void fork_child(void)
 {
   __atomic_store_n(&memory_made, NULL, __ATOMIC_SEQ_CST);
+  memset(&door_ring, 0, sizeof(door_ring));
+  (void)pthread_mutex_init(&entries.lock, NULL);
+  answers_forget();
   tell_aim();
 }
 
@@ -88,7 +94,7 @@ static door_memory_t *map(int fd)
   return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-rawhal_status_t door_memory_make(door_kind_t kind, int socket, rawhal_error_t *error)
+rawhal_status_t door_memory_make(door_kind_t kind, int socket, bool watched, rawhal_error_t *error)
 {
   const int fd = memfd_make(DOOR_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   door_memory_t *memory = fd < 0 ? NULL : map(fd);
@@ -113,6 +119,8 @@ rawhal_status_t door_memory_make(door_kind_t kind, int socket, rawhal_error_t *e
       .socket = socket,
       .opened_ticks = opened.ticks,
       .opened_ns = opened.ns,
+      .types = watched ? RAWHAL_EVENTS_ALL : 0,
+      .until = opened.ticks + 4 * DOOR_WANTED_NS, /* seconds, whatever the counter's rate */
   };
   __atomic_thread_fence(__ATOMIC_RELEASE);
   memory->head.magic = DOOR_MAGIC;

@@ -15,8 +15,9 @@ static inline door_memory_t *door_memory(void)
 }
 /* tell_types is to be looked at again: there is memory now, or other subscribers. */
 void tell_aim(void);
-/* Makes it, once; `socket`: of format.h. RUNTIME: the system gives none. */
-RAWHAL_CHECKED rawhal_status_t door_memory_make(door_kind_t kind, int socket,
+/* Makes it, once; `socket`: of format.h. `watched`: as if an observer had just said that it wants
+ * everything. RUNTIME: the system gives none. */
+RAWHAL_CHECKED rawhal_status_t door_memory_make(door_kind_t kind, int socket, bool watched,
                                                 rawhal_error_t *error);
 
 /* Puts a record of so many bytes, a multiple of 8 and at most DOOR_RECORD_BYTES, into the ring. */

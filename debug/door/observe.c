@@ -17,7 +17,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { PATIENCE = 64 }; /* looks at a slot, or an entry, that is being written */
+enum {
+  PATIENCE = 64,   /* looks at a slot, or an entry, that is being written */
+  MOST_FILES = 16, /* of a door's name that are looked at */
+};
 
 /* ---- Opening ---- */
 
@@ -57,6 +60,49 @@ static rawhal_status_t map_memory(observer_t *observer, int fd, rawhal_error_t *
                      observer->process);
 }
 
+/* A process has those of its parent, too, from fork() on. */
+static bool is_own(const observer_t *observer, int32_t own)
+{
+  return !own || observer->head.process == own;
+}
+
+/* The index-th of all that have the name. */
+static rawhal_status_t open_file(observer_t *opened, size_t index, rawhal_error_t *error)
+{
+  int fd = -1;
+  rawhal_status_t status = reach_memory(opened->process, opened->pidfd, index, &fd, error);
+  if (status == RAWHAL_OK)
+    status = map_memory(opened, fd, error);
+  if (fd >= 0)
+    (void)close(fd);
+  return status;
+}
+
+static void unmap(observer_t *observer)
+{
+  if (observer->memory)
+    (void)munmap(observer->memory, sizeof(*observer->memory));
+  observer->memory = NULL;
+}
+
+/* The index-th of its own, or of what is no door: it is said why. */
+static rawhal_status_t open_own(observer_t *opened, size_t index, rawhal_error_t *error)
+{
+  const int32_t own = reach_own_number(opened->process);
+  rawhal_status_t status = reach_process(opened->process, &opened->pidfd, error);
+  for (size_t i = 0; status == RAWHAL_OK; ++i) {
+    status = open_file(opened, i, error);
+    const bool counts = status != RAWHAL_OK || is_own(opened, own);
+    if ((status != RAWHAL_OK && status != RAWHAL_UNSUPPORTED) || (counts && index-- == 0))
+      break;
+    unmap(opened);
+    status = i < MOST_FILES ? RAWHAL_OK
+                            : rawhal_fail(error, RAWHAL_NOT_FOUND, "process %d: too many doors",
+                                          opened->process);
+  }
+  return status;
+}
+
 rawhal_status_t observer_open(pid_t process, size_t index, observer_t **observer,
                               rawhal_error_t *error)
 {
@@ -65,14 +111,7 @@ rawhal_status_t observer_open(pid_t process, size_t index, observer_t **observer
   if (!opened)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an observer");
   opened->process = process;
-  int fd = -1;
-  rawhal_status_t status = reach_process(process, &opened->pidfd, error);
-  if (status == RAWHAL_OK)
-    status = reach_memory(process, opened->pidfd, index, &fd, error);
-  if (status == RAWHAL_OK)
-    status = map_memory(opened, fd, error);
-  if (fd >= 0)
-    (void)close(fd);
+  const rawhal_status_t status = open_own(opened, index, error);
   if (status == RAWHAL_OK)
     *observer = opened;
   else
@@ -84,8 +123,7 @@ void observer_close(observer_t *observer)
 {
   if (!observer)
     return;
-  if (observer->memory)
-    (void)munmap(observer->memory, sizeof(*observer->memory));
+  unmap(observer);
   if (observer->pidfd >= 0)
     (void)close(observer->pidfd);
   free(observer);
@@ -101,10 +139,20 @@ bool observer_answers(const observer_t *observer)
   return observer->head.socket >= 0;
 }
 
-bool observer_lives(const observer_t *observer)
+uint64_t observer_opened(const observer_t *observer)
+{
+  return observer->head.opened_ns;
+}
+
+bool observer_wait(const observer_t *observer, int ms)
 {
   struct pollfd process = {.fd = observer->pidfd, .events = POLLIN};
-  return poll(&process, 1, 0) == 0;
+  return poll(&process, 1, ms) <= 0;
+}
+
+bool observer_lives(const observer_t *observer)
+{
+  return observer_wait(observer, 0);
 }
 
 /* ---- Records ---- */
@@ -166,8 +214,8 @@ void observer_want(observer_t *observer, uint64_t types)
   observer->types = types;
   observer->latest = now;
   observer->said = now.ns;
-  const uint64_t until = ticks_between(now.ns + 2 * (uint64_t)CLOCK_SECOND, observer->opened.ns,
-                                       now.ns, observer->opened.ticks, now.ticks);
+  const uint64_t until = ticks_between(now.ns + DOOR_WANTED_NS, observer->opened.ns, now.ns,
+                                       observer->opened.ticks, now.ticks);
   __atomic_store_n(&observer->memory->head.until, until, __ATOMIC_SEQ_CST);
   (void)__atomic_fetch_or(&observer->memory->head.types, types, __ATOMIC_SEQ_CST);
 }
@@ -204,15 +252,22 @@ static slot_state_t read_record(observer_t *observer, uint32_t *bytes, uint32_t 
   return state;
 }
 
-/* Those that the ring has no more. */
+void observer_rewind(observer_t *observer)
+{
+  observer->next = 0;
+}
+
+/* Those that the ring has no more. The end may be a little behind, as threads come to write it; far
+ * behind is a lie of now, or of before. */
 static void catch_up(observer_t *observer, uint64_t *lost)
 {
   const uint64_t end = __atomic_load_n(&observer->memory->head.next, __ATOMIC_ACQUIRE);
-  if (end - observer->next <= DOOR_SLOTS)
-    return;
-  if (end > observer->next)
+  if (end > observer->next && end - observer->next > DOOR_SLOTS) {
     *lost += end - DOOR_SLOTS - observer->next;
-  observer->next = end > observer->next ? end - DOOR_SLOTS : observer->next;
+    observer->next = end - DOOR_SLOTS;
+  } else if (observer->next > end && observer->next - end > DOOR_SLOTS) {
+    observer->next = end;
+  }
 }
 
 bool observer_next(observer_t *observer, rawhal_event_t *event, uint64_t *lost)
@@ -244,5 +299,6 @@ bool observer_next(observer_t *observer, rawhal_event_t *event, uint64_t *lost)
 bool observer_read(const observer_t *observer, uint64_t address, void *to, size_t size)
 {
   const struct iovec into = {to, size}, of = {(void *)(uintptr_t)address, size};
-  return process_vm_readv(observer->process, &into, 1, &of, 1, 0) == (ssize_t)size;
+  return process_vm_readv(observer->process, &into, 1, &of, 1, 0) == (ssize_t)size &&
+         observer_lives(observer); /* its number was not another's */
 }

@@ -24,15 +24,25 @@ bool observer_queue(const observer_t *observer, uint64_t address, observer_queue
   *queue = (observer_queue_t){.id = amd.hsa_queue.id,
                               .size = amd.hsa_queue.size,
                               .read = amd.read_dispatch_id,
-                              .write = amd.write_dispatch_id};
+                              .write = amd.write_dispatch_id,
+                              .ring = (uintptr_t)amd.hsa_queue.base_address};
   const debug_packets_t packets = {.queue = &amd.hsa_queue,
                                    .read = queue->read,
                                    .write = queue->write,
                                    .copy = copy,
                                    .context = observer};
   hsa_kernel_dispatch_packet_t packet;
+  if (!visit)
+    return true;
   for (uint64_t next = packets_first(&packets); packets_next(&packets, &next, &packet);)
     if (!visit(context, next - 1, &packet))
       break;
   return true;
+}
+
+bool observer_packet(const observer_t *observer, const observer_queue_t *queue, uint64_t index,
+                     hsa_kernel_dispatch_packet_t *packet)
+{
+  return observer_read(observer, queue->ring + index % queue->size * sizeof(*packet), packet,
+                       sizeof(*packet));
 }

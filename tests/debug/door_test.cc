@@ -571,6 +571,64 @@ TEST_F(Door, MessagesThatAreNoRequests)
   close(file);
 }
 
+size_t Descriptors()
+{
+  size_t count = 0;
+  for (int fd = 0; fd < 1024; ++fd)
+    count += fcntl(fd, F_GETFD) >= 0;
+  return count;
+}
+
+// Whoever asks may send more of them than one, which are not the process's to keep.
+TEST_F(Door, DescriptorsThatComeAlongAreNotKept)
+{
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends), 0);
+  const int passed[2] = {ends[1], ends[1]};
+  door_request_t request = {DOOR_REQUEST_MAGIC, DOOR_WHY, 0, 0};
+  iovec part = {&request, sizeof(request)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(passed))] = {};
+  msghdr header = {};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof(control);
+  cmsghdr *head = CMSG_FIRSTHDR(&header);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(passed));
+  memcpy(CMSG_DATA(head), passed, sizeof(passed));
+  EXPECT_EQ(Ask(DOOR_WHY), RAWHAL_OK);
+  const size_t before = Descriptors();
+  for (int i = 0; i < 8; ++i)
+    ASSERT_GT(sendmsg(observer_->head.socket, &header, MSG_NOSIGNAL), 0);
+  EXPECT_EQ(Ask(DOOR_WHY), RAWHAL_OK);
+  EXPECT_LT(Descriptors(), before + 4); // the thread may still have the last
+  close(ends[0]);
+  close(ends[1]);
+}
+
+// RAWHAL_DOOR=events,now: whoever starts a program sees its first event.
+TEST_F(Door, WhoeverIsAboutToWatchMissesNothing)
+{
+  EXPECT_EQ(in_child([] {
+              Open("events,now");
+              tell_event(Full(RAWHAL_EVENT_FREE));
+              rawhal_error_t error;
+              observer_t *observer;
+              rawhal_event_t event;
+              uint64_t lost = 0;
+              if (observer_open(getpid(), 0, &observer, &error) != RAWHAL_OK)
+                return 1;
+              observer_rewind(observer);
+              observer_want(observer, RAWHAL_EVENTS_ALL);
+              const bool seen = observer_next(observer, &event, &lost);
+              observer_close(observer);
+              return seen && event.type == RAWHAL_EVENT_FREE && !lost ? 0 : 2;
+            }),
+            0);
+}
+
 TEST_F(Door, OfWhatIsNotThere)
 {
   rawhal_error_t error;
@@ -580,8 +638,10 @@ TEST_F(Door, OfWhatIsNotThere)
   EXPECT_EQ(observer_open(0, 0, &other, &error), RAWHAL_NOT_FOUND);
   EXPECT_EQ(observer_open(1 << 29, 0, &other, &error), RAWHAL_NOT_FOUND);
   EXPECT_EQ(other, nullptr);
-  setenv("RAWHAL_DOOR", "ajar", 1);
-  EXPECT_EQ(door_open(DOOR_OF_LIBRARY, &kHost, &error), RAWHAL_INVALID_ARGUMENT);
+  for (const char *wrong : {"ajar", "events,", "event", "events,nowhere", ",now"}) {
+    setenv("RAWHAL_DOOR", wrong, 1);
+    EXPECT_EQ(door_open(DOOR_OF_LIBRARY, &kHost, &error), RAWHAL_INVALID_ARGUMENT) << wrong;
+  }
   unsetenv("RAWHAL_DOOR");
 }
 
