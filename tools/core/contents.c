@@ -165,15 +165,6 @@ uint32_t core_queue_id(const core_contents_t *contents, size_t index)
   return 0;
 }
 
-rawhal_bytes_t core_own_note(const core_file_t *file, uint32_t type)
-{
-  core_file_note_t note;
-  for (core_note_cursor_t cursor = {0}; core_file_note(file, &cursor, &note);)
-    if (note.type == type && core_note_is_of(&note, "RAWHAL"))
-      return note.bytes;
-  return (rawhal_bytes_t){0};
-}
-
 /* ---- Near the address ---- */
 
 static uint64_t distance(const core_note_allocation_t *allocation, uint64_t address)

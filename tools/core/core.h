@@ -7,9 +7,9 @@
 #include "base/list.h"
 #include "base/new_file.h"
 #include "debug/core/core.h"
-#include "debug/core/file.h"
 #include "debug/core/notes.h"
 #include "debug/core/walk.h"
+#include "tools/shared/core_file.h"
 #include "tools/shared/tool.h"
 
 /* The command line. */
@@ -21,18 +21,6 @@ typedef struct core_request {
 } core_request_t;
 
 /* ---- Files (open.c) ---- */
-
-/* A core file in memory: its own pages, which may be written to without changing it. */
-typedef struct core_input {
-  unsigned char *bytes;
-  size_t size;
-  bool mapped;
-  core_file_t file;
-} core_input_t;
-
-/* False, with `error`; to be closed always. */
-bool core_input_open(core_input_t *input, const char *path, rawhal_error_t *error);
-void core_input_close(core_input_t *input);
 
 /* A file that is made, "-" being standard output. It is there only once it is whole. */
 typedef struct core_target {
@@ -76,9 +64,6 @@ void core_contents_free(core_contents_t *contents);
 
 /* The id of the queue that is the file's `index`-th; 0: it is not shown. */
 uint32_t core_queue_id(const core_contents_t *contents, size_t index);
-
-/* The note of ours of that type; empty: there is none. */
-rawhal_bytes_t core_own_note(const core_file_t *file, uint32_t type);
 
 /* The function that has an address, and how far behind its start it is. False: none is known. */
 bool core_symbol(const core_contents_t *contents, uint64_t address, rawhal_string_t *name,

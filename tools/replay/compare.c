@@ -65,7 +65,7 @@ static rawhal_status_t compare_piece(void *context, uint64_t offset, const void 
   return RAWHAL_OK;
 }
 
-static bool compare_buffer(replay_t *replay, const record_buffer_t *after)
+static bool compare_buffer(replay_t *replay, record_reader_t *reader, const record_buffer_t *after)
 {
   replay_buffer_t *buffer = replay_find(replay, after->address);
   if (!buffer || buffer->before->address != after->address || buffer->compared ||
@@ -81,14 +81,14 @@ static bool compare_buffer(replay_t *replay, const record_buffer_t *after)
                        after->address);
   buffer->compared = true;
   comparison_t comparison = {replay, buffer};
-  return !record_reader_content(replay->reader, &after->content, compare_piece, &comparison,
+  return !record_reader_content(reader, &after->content, compare_piece, &comparison,
                                 &replay->error);
 }
 
-bool replay_compare(replay_t *replay)
+bool replay_compare(replay_t *replay, record_reader_t *reader)
 {
-  const uint64_t number = replay->request->number;
-  const record_buffers_t after = record_reader_buffers(replay->reader, number, RECORD_AFTER);
+  const uint64_t number = replay->source->number;
+  const record_buffers_t after = record_reader_buffers(reader, number, RECORD_AFTER);
   if (!after.all)
     return tool_refuse(&replay->error, RAWHAL_NOT_FOUND,
                        "dispatch %" PRIu64
@@ -96,7 +96,7 @@ bool replay_compare(replay_t *replay)
                        "the contents of all buffers after it",
                        number);
   for (size_t i = 0; i < after.count; ++i)
-    if (!compare_buffer(replay, &after.buffers[i]))
+    if (!compare_buffer(replay, reader, &after.buffers[i]))
       return false;
   return true;
 }

@@ -11,14 +11,18 @@ static int compare_addresses(const void *left, const void *right)
   return a->before->address < b->before->address ? -1 : a->before->address > b->before->address;
 }
 
-bool replay_sort(replay_t *replay, const record_buffers_t *before)
+bool replay_sort(replay_t *replay)
 {
+  const record_buffers_t *before = &replay->source->before;
+  const unsigned char *states = replay->source->states;
   replay->buffers = calloc(before->count + 1, sizeof(*replay->buffers));
   if (!replay->buffers)
     return tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
   for (size_t i = 0; i < before->count; ++i)
     replay->buffers[replay->buffer_count++] =
-        (replay_buffer_t){.before = &before->buffers[i], .index = i};
+        (replay_buffer_t){.before = &before->buffers[i],
+                          .state = states ? (replay_state_t)states[i] : REPLAY_MEMORY,
+                          .index = i};
   qsort(replay->buffers, replay->buffer_count, sizeof(*replay->buffers), compare_addresses);
   for (size_t i = 1; i < replay->buffer_count; ++i) {
     const record_buffer_t *left = replay->buffers[i - 1].before, *right = replay->buffers[i].before;
@@ -28,6 +32,11 @@ bool replay_sort(replay_t *replay, const record_buffers_t *before)
                          right->address);
   }
   return true;
+}
+
+static uint64_t end_of(const replay_buffer_t *buffer)
+{
+  return buffer->before->address + buffer->before->content.size;
 }
 
 replay_buffer_t *replay_find(const replay_t *replay, uint64_t address)
@@ -43,16 +52,38 @@ replay_buffer_t *replay_find(const replay_t *replay, uint64_t address)
   if (!low)
     return NULL;
   replay_buffer_t *found = &replay->buffers[low - 1];
+  /* The end of memory that lives, where memory that does not began, is that. */
+  if (low > 1 && found->state == REPLAY_NOTHING && found->before->address == address &&
+      end_of(found - 1) == address && found[-1].state != REPLAY_NOTHING)
+    --found;
   return address - found->before->address <= found->before->content.size ? found : NULL;
+}
+
+replay_buffer_t *replay_near(const replay_t *replay, uint64_t address)
+{
+  enum { NEAR = 1 << 16 }; /* bytes */
+  replay_buffer_t *nearest = NULL;
+  uint64_t least = NEAR;
+  for (size_t i = 0; i < replay->buffer_count; ++i) {
+    replay_buffer_t *buffer = &replay->buffers[i];
+    const uint64_t base = buffer->before->address, end = end_of(buffer);
+    const uint64_t distance = address < base ? base - address : address > end ? address - end : 0;
+    if (distance < least) {
+      least = distance;
+      nearest = buffer;
+    }
+  }
+  return nearest;
 }
 
 bool replay_moved(const replay_t *replay, uint64_t address, uint64_t *now)
 {
   const replay_buffer_t *buffer = replay_find(replay, address);
-  if (address - replay->place.base < replay->place.size) /* also just past one of its segments */
-    *now = address - replay->place.delta + replay->delta;
+  const record_place_t *place = &replay->source->place;
+  if (address - place->base < place->size) /* also just past one of its segments */
+    *now = address - place->delta + replay->delta;
   else if (buffer)
-    *now = rawhal_buffer_address(buffer->memory) + buffer->skip + address - buffer->before->address;
+    *now = buffer->now + (address - buffer->before->address);
   else
     return false;
   return true;
@@ -60,7 +91,7 @@ bool replay_moved(const replay_t *replay, uint64_t address, uint64_t *now)
 
 void replay_bounds(const replay_t *replay, uint64_t *least, uint64_t *end)
 {
-  const record_place_t *place = &replay->place;
+  const record_place_t *place = &replay->source->place;
   *least = place->size ? place->base : 0;
   *end = place->size ? place->base + place->size : 0;
   if (!replay->buffer_count)

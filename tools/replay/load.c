@@ -5,15 +5,58 @@
 #include <string.h>
 
 #include "tools/replay/replay.h"
+#include "tools/shared/device.h"
 #include "tools/shared/tool.h"
+
+/* What makes softgpu the device on which it failed. What the environment says of it stands. */
+static void add_chip(const replay_expected_t *expected, char *options, size_t size)
+{
+  static const char listed[] = "gfx90a"; /* every runtime knows it, and librawhal relabels code */
+  size_t used = strlen(options);
+  if (!getenv("SOFTGPU_CHIP"))
+    used += (size_t)snprintf(options + used, size - used, ",chip=%s", expected->chip);
+  if (!getenv("SOFTGPU_CHIP") && !getenv("SOFTGPU_LISTED"))
+    (void)snprintf(options + used, size - used, ",listed=%s",
+                   strcmp(expected->chip, listed) ? listed : "0");
+}
+
+static void add_memory(const replay_expected_t *expected, char *options, size_t size)
+{
+  enum {
+    MIB = 20,
+    USUAL = 8192 - 512,
+    SPARE = 512
+  }; /* MiB: softgpu's default, and the runtime's */
+  const size_t used = strlen(options);
+  const uint64_t wanted = expected->memory_bytes >> MIB;
+  if (wanted > USUAL)
+    (void)snprintf(options + used, size - used, ",vram_mib=%" PRIu64, wanted + SPARE);
+}
+
+static void add_checks(const replay_expected_t *expected, char *options, size_t size)
+{
+  const size_t used = strlen(options);
+  (void)snprintf(options + used, size - used, "%s%s",
+                 expected->fault.kind == RAWHAL_FAULT_LDS ? ",check_lds=refuse" : "",
+                 expected->has_foreign ? ",gpus=2" : "");
+}
 
 static bool open_device(replay_t *replay)
 {
-  char limit[64];
-  snprintf(limit, sizeof(limit), "timeout_ms=%" PRIu64,
+  const rawhal_backend_t backend = replay->request->backend;
+  const replay_expected_t *expected = replay->source->expected;
+  char softgpu[160];
+  snprintf(softgpu, sizeof(softgpu), "timeout_ms=%" PRIu64,
            (uint64_t)replay->request->timeout_seconds * 1000);
-  const rawhal_instance_options_t options = {
-      .size = sizeof(options), .backend = replay->request->backend, .softgpu_options = limit};
+  if (expected) {
+    add_chip(expected, softgpu, sizeof(softgpu));
+    add_memory(expected, softgpu, sizeof(softgpu));
+    add_checks(expected, softgpu, sizeof(softgpu));
+  }
+  const rawhal_instance_options_t options = {.size = sizeof(options),
+                                             .backend = backend,
+                                             .softgpu_options =
+                                                 device_softgpu_options(backend, softgpu)};
   if (rawhal_instance_create(&options, &replay->instance, &replay->error))
     return false;
   replay->device = rawhal_instance_device(replay->instance, 0);
@@ -23,16 +66,11 @@ static bool open_device(replay_t *replay)
 
 static bool load_object(replay_t *replay)
 {
-  const record_object_t *object = record_reader_object(replay->reader, replay->recorded.object);
+  const replay_source_t *source = replay->source;
   const rawhal_hsaco_options_t options = {.size = sizeof(options),
                                           .flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
-  const size_t size = (size_t)object->content.size; /* all of it is in the file */
-  replay->object = malloc(size);
-  if (!replay->object)
-    return tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY, "no memory for a code object");
-  return !record_reader_object_bytes(replay->reader, replay->recorded.object, replay->object,
-                                     &replay->error) &&
-         !rawhal_hsaco_open(replay->object, size, &options, &replay->hsaco, &replay->error) &&
+  return !rawhal_hsaco_open(source->object, source->object_size, &options, &replay->hsaco,
+                            &replay->error) &&
          !rawhal_executable_load(replay->device, replay->hsaco, &replay->executable,
                                  &replay->error);
 }
@@ -40,7 +78,7 @@ static bool load_object(replay_t *replay)
 /* Of a kernel whose file does not tell, the size of its arguments is that of the segment. */
 static bool find_kernel(replay_t *replay)
 {
-  const rawhal_string_t name = replay->recorded.kernel;
+  const rawhal_string_t name = replay->source->dispatch.kernel;
   const uint32_t size = (uint32_t)replay->image_size;
   const rawhal_status_t status =
       rawhal_executable_kernel(replay->executable, name, 0, &replay->kernel, &replay->error);
@@ -54,20 +92,20 @@ static bool find_kernel(replay_t *replay)
 static bool check_private(replay_t *replay)
 {
   const uint32_t own = rawhal_device_kernel_info(replay->kernel)->private_segment_size;
-  if (replay->recorded.private_bytes <= own)
+  if (replay->source->dispatch.private_bytes <= own)
     return true;
   return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
                      "the dispatch had %" PRIu32
                      " bytes of private memory per work-item, but the kernel needs %" PRIu32
                      ": the program chose a stack size, which replay cannot",
-                     replay->recorded.private_bytes, own);
+                     replay->source->dispatch.private_bytes, own);
 }
 
 static void note_device(replay_t *replay)
 {
   char here[96];
   const rawhal_target_t *target = &rawhal_device_info(replay->device)->target;
-  const rawhal_string_t there = replay->recorded.device;
+  const rawhal_string_t there = replay->source->dispatch.device;
   rawhal_target_t recorded;
   rawhal_target_format(target, here, sizeof(here));
   if (rawhal_target_parse(there, &recorded, NULL) ||
@@ -76,37 +114,31 @@ static void note_device(replay_t *replay)
                 there.size < 100 ? (int)there.size : 100, there.data, here);
 }
 
-/* What its recorder found, or that none looked. */
+/* What was found when it was recorded, or that nobody looked. */
 static void note_recorded(replay_t *replay)
 {
   char text[REPLAY_NOTE];
-  const record_notes_t notes = record_reader_notes(replay->reader, replay->request->number);
-  for (size_t i = 0; i < notes.count; ++i) {
-    record_note_text(&notes.notes[i], text, sizeof(text));
+  const replay_source_t *source = replay->source;
+  for (size_t i = 0; i < source->notes.count; ++i) {
+    record_note_text(&source->notes.notes[i], text, sizeof(text));
     replay_note(replay, "%s", text);
   }
-  if (record_reader_info(replay->reader)->version == 1)
+  if (source->is_first_version)
     replay_note(replay, "%s", replay_first_version);
-}
-
-/* Where its code object was, and is. */
-static void find_place(replay_t *replay)
-{
-  const rawhal_device_kernel_info_t *info = rawhal_device_kernel_info(replay->kernel);
-  if (record_reader_place(replay->reader, replay->request->number, &replay->place))
-    replay->delta = info->kernel_object - info->kernel->descriptor->address;
+  for (size_t i = 0; i < source->said_count; ++i)
+    replay_note(replay, "%s", source->said[i]);
 }
 
 bool replay_load(replay_t *replay)
 {
-  /* the name of the device is the reader's: first of all */
   if (!open_device(replay))
     return false;
   note_device(replay);
-  replay->recorded.device = (rawhal_string_t){0};
   note_recorded(replay);
   if (!load_object(replay) || !find_kernel(replay) || !check_private(replay))
     return false;
-  find_place(replay);
+  const rawhal_device_kernel_info_t *info = rawhal_device_kernel_info(replay->kernel);
+  if (replay->source->place.size)
+    replay->delta = info->kernel_object - info->kernel->descriptor->address;
   return true;
 }

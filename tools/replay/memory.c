@@ -1,10 +1,10 @@
-/* rawhal replay: buffers as they were before the dispatch, and pointers that lead into them. */
+/* rawhal replay: buffers as they were before the dispatch. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-#include "record/pointers.h"
 #include "record/scan.h"
 #include "tools/replay/replay.h"
 #include "tools/shared/tool.h"
@@ -17,17 +17,17 @@ enum { ALIGNED = 4096 }; /* what an allocation is; more than that no kernel coul
 static bool take_segment(replay_t *replay, replay_buffer_t *buffer)
 {
   const record_buffer_t *before = buffer->before;
-  const record_place_t *place = &replay->place;
+  const record_place_t *place = &replay->source->place;
   const uint64_t skip = before->address - place->base;
   if (skip >= place->size || before->content.size > place->size - skip)
     return tool_refuse(&replay->error, RAWHAL_MALFORMED,
                        "the variables at 0x%" PRIx64 " (%" PRIu64 " bytes) are not in the code "
                        "object, which was at 0x%" PRIx64,
                        before->address, before->content.size, place->base);
-  const uint64_t now = before->address - place->delta + replay->delta;
+  buffer->now = before->address - place->delta + replay->delta;
   buffer->owned = true;
-  return !rawhal_buffer_import(replay->device, (void *)(uintptr_t)now, (size_t)before->content.size,
-                               &buffer->memory, &replay->error);
+  return !rawhal_buffer_import(replay->device, (void *)(uintptr_t)buffer->now,
+                               (size_t)before->content.size, &buffer->memory, &replay->error);
 }
 
 /* Buffers that lay one after the other do so again: a pointer to the end of one is one to the
@@ -40,26 +40,76 @@ static size_t count_touching(const replay_t *replay, size_t first)
                           *right = replay->buffers[next].before;
     if (left->address + left->content.size != right->address || right->segment)
       break;
+    if (replay->buffers[next].state != replay->buffers[first].state)
+      break;
     ++next;
   }
   return next - first;
 }
 
-static bool take_memory(replay_t *replay, size_t first, size_t count)
+static bool take_memory(replay_t *replay, rawhal_device_t *device, size_t first, size_t count)
 {
   replay_buffer_t *buffers = &replay->buffers[first];
   const record_buffer_t *last = buffers[count - 1].before;
   const uint64_t address = buffers[0].before->address, skip = address % ALIGNED;
   const uint64_t size = skip + (last->address + last->content.size - address);
   buffers[0].owned = true;
-  if (rawhal_buffer_allocate(replay->device, RAWHAL_MEMORY_DEVICE, (size_t)size, &buffers[0].memory,
+  if (rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, (size_t)size, &buffers[0].memory,
                              &replay->error))
     return false;
   for (size_t i = 0; i < count; ++i) {
     buffers[i].memory = buffers[0].memory;
     buffers[i].skip = skip + (buffers[i].before->address - address);
+    buffers[i].now = rawhal_buffer_address(buffers[i].memory) + buffers[i].skip;
   }
   return true;
+}
+
+/* Addresses that the process has and no device: nothing else comes to be there meanwhile. */
+static bool take_nothing(replay_t *replay, replay_buffer_t *buffer)
+{
+  const record_buffer_t *before = buffer->before;
+  const uint64_t skip = before->address % ALIGNED;
+  buffer->reserved_size = (size_t)(skip + before->content.size);
+  void *reserved = mmap(NULL, buffer->reserved_size, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED)
+    return tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY,
+                       "no addresses for the %" PRIu64 " bytes at 0x%" PRIx64 " that were freed",
+                       before->content.size, before->address);
+  buffer->reserved = reserved;
+  buffer->state = REPLAY_NOTHING;
+  buffer->now = (uint64_t)(uintptr_t)reserved + skip;
+  return true;
+}
+
+/* Memory of another device's, where there is one; else nothing, which can be used as little. */
+static bool take_foreign(replay_t *replay, size_t first, size_t count)
+{
+  rawhal_device_t *other = rawhal_instance_device(replay->instance, 1);
+  if (other)
+    return take_memory(replay, other, first, count);
+  replay_note(replay,
+              "there is no second device for the buffer at 0x%" PRIx64
+              ", which the first could not use: there is nothing at its address",
+              replay->buffers[first].before->address);
+  bool done = true;
+  for (size_t i = first; done && i < first + count; ++i)
+    done = take_nothing(replay, &replay->buffers[i]);
+  return done;
+}
+
+static bool take_some(replay_t *replay, size_t first, size_t *count)
+{
+  replay_buffer_t *buffer = &replay->buffers[first];
+  *count = 1;
+  if (buffer->before->segment)
+    return take_segment(replay, buffer);
+  if (buffer->state == REPLAY_NOTHING)
+    return take_nothing(replay, buffer);
+  *count = count_touching(replay, first);
+  return buffer->state == REPLAY_FOREIGN ? take_foreign(replay, first, *count)
+                                         : take_memory(replay, replay->device, first, *count);
 }
 
 static bool take_all(replay_t *replay)
@@ -71,12 +121,9 @@ static bool take_all(replay_t *replay)
                          " bytes) were left out of the recording: it was too large",
                          replay->buffers[i].before->address,
                          replay->buffers[i].before->content.size);
-  for (size_t i = 0, count; i < replay->buffer_count; i += count) {
-    const bool segment = replay->buffers[i].before->segment;
-    count = segment ? 1 : count_touching(replay, i);
-    if (segment ? !take_segment(replay, &replay->buffers[i]) : !take_memory(replay, i, count))
+  for (size_t i = 0, count; i < replay->buffer_count; i += count)
+    if (!take_some(replay, i, &count))
       return false;
-  }
   return true;
 }
 
@@ -120,13 +167,29 @@ static rawhal_status_t fill_piece(void *context, uint64_t offset, const void *by
   static unsigned char piece[RECORD_PIECE];
   filling_t *filling = context;
   memcpy(piece, bytes, size);
+  if (offset != filling->offset + filling->size) { /* what lies between is not in the file */
+    filling->scan.next = offset;
+    filling->scan.tail_size = 0;
+  }
   filling->piece = piece;
   filling->offset = offset;
+  filling->size = size;
   record_scan_piece(&filling->scan, offset, bytes, size);
   if (filling->failed)
     return filling->replay->error.status;
   return rawhal_buffer_write(filling->buffer->memory, filling->buffer->skip + offset, piece, size,
                              error);
+}
+
+/* What is not known of it is zeros, which memory in software is from the start. */
+static bool clear_buffer(replay_t *replay, const replay_buffer_t *buffer)
+{
+  static const unsigned char zeros[4];
+  const size_t size = rawhal_buffer_size(buffer->memory), whole = size & ~(size_t)3;
+  if (!replay->source->expected || rawhal_device_info(replay->device)->is_software)
+    return true;
+  return !rawhal_buffer_fill(buffer->memory, 0, 0, whole, &replay->error) &&
+         !rawhal_buffer_write(buffer->memory, whole, zeros, size - whole, &replay->error);
 }
 
 static bool fill_buffer(replay_t *replay, replay_buffer_t *buffer)
@@ -136,7 +199,8 @@ static bool fill_buffer(replay_t *replay, replay_buffer_t *buffer)
       .replay = replay, .buffer = buffer, .scan = {.address = before->address, .is = move_word}};
   filling.scan.context = &filling;
   replay_bounds(replay, &filling.scan.least, &filling.scan.end);
-  if (record_reader_content(replay->reader, &before->content, fill_piece, &filling, &replay->error))
+  if (replay->source->content(replay->source->file, &before->content, fill_piece, &filling,
+                              &replay->error))
     return false;
   if (filling.words && !before->segment)
     replay_note(replay,
@@ -149,150 +213,21 @@ static bool fill_buffer(replay_t *replay, replay_buffer_t *buffer)
 
 bool replay_fill(replay_t *replay)
 {
-  const uint64_t number = replay->request->number;
-  const record_buffers_t before = record_reader_buffers(replay->reader, number, RECORD_BEFORE);
-  if (!before.all)
+  if (!replay->source->before.all)
     return tool_refuse(
         &replay->error, RAWHAL_NOT_FOUND,
         "the recording does not have the contents of all buffers before dispatch %" PRIu64
         ": they were not requested, or the recording ends there",
-        number);
-  if (!replay_sort(replay, &before) || !take_all(replay))
+        replay->source->number);
+  if (!replay_sort(replay) || !take_all(replay))
     return false;
-  for (size_t i = 0; i < replay->buffer_count; ++i)
-    if (!fill_buffer(replay, &replay->buffers[i]))
+  for (size_t i = 0; i < replay->buffer_count; ++i) {
+    replay_buffer_t *buffer = &replay->buffers[i];
+    if (buffer->state == REPLAY_NOTHING)
+      continue;
+    if ((buffer->owned && !buffer->before->segment && !clear_buffer(replay, buffer)) ||
+        !fill_buffer(replay, buffer))
       return false;
-  return true;
-}
-
-/* ---- Arguments ---- */
-
-typedef struct relocation {
-  replay_t *replay;
-  unsigned char *bytes;                      /* record_byte_t of each */
-  size_t index;                              /* of the argument at hand, */
-  const rawhal_kernarg_argument_t *argument; /* or NULL: not known */
-} relocation_t;
-
-static void name_buffer(replay_buffer_t *buffer, size_t index,
-                        const rawhal_kernarg_argument_t *argument)
-{
-  if (!buffer || !argument || buffer->named)
-    return;
-  buffer->named = true;
-  buffer->argument = index;
-  snprintf(buffer->name, sizeof(buffer->name), "%.*s",
-           argument->name.size < sizeof(buffer->name) ? (int)argument->name.size
-                                                      : (int)sizeof(buffer->name) - 1,
-           argument->name.size ? argument->name.data : "");
-}
-
-/* The word at an offset, if it leads anywhere. */
-static bool relocate_word(const relocation_t *relocation, size_t at, uint64_t word)
-{
-  uint64_t now;
-  replay_t *replay = relocation->replay;
-  if (!replay_moved(replay, word, &now))
-    return false;
-  memcpy(replay->image + at, &now, sizeof(now));
-  name_buffer(replay_find(replay, word), relocation->index, relocation->argument);
-  return true;
-}
-
-/* Did its recorder note that of the word at an offset? */
-static bool was_noted(const replay_t *replay, record_note_kind_t kind, size_t at)
-{
-  const record_notes_t notes = record_reader_notes(replay->reader, replay->request->number);
-  for (size_t i = 0; i < notes.count; ++i)
-    if (notes.notes[i].kind == kind && notes.notes[i].at == at)
-      return true;
-  return false;
-}
-
-/* It led to nothing that could be recorded, and is left as it is. */
-static bool led_nowhere(const replay_t *replay, size_t at)
-{
-  return was_noted(replay, RECORD_NOTE_NOWHERE, at) || was_noted(replay, RECORD_NOTE_RUNTIME, at);
-}
-
-static bool relocate_pointer(const relocation_t *relocation)
-{
-  replay_t *replay = relocation->replay;
-  const rawhal_kernarg_argument_t *argument = relocation->argument;
-  uint64_t word;
-  memcpy(&word, replay->image + argument->offset, sizeof(word));
-  if (!word || relocate_word(relocation, argument->offset, word) ||
-      led_nowhere(replay, argument->offset))
-    return true;
-  const int size = argument->name.size < 60 ? (int)argument->name.size : 60;
-  return tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
-                     "argument %zu '%.*s' is 0x%" PRIx64 ", which points into no recorded buffer",
-                     relocation->index, size, argument->name.size ? argument->name.data : "", word);
-}
-
-/* Not every recorder notes these. */
-static void note_service(const relocation_t *relocation)
-{
-  replay_t *replay = relocation->replay;
-  char text[REPLAY_NOTE];
-  record_note_t note = {RECORD_NOTE_SERVICE, relocation->argument->value_kind,
-                        relocation->argument->offset, 0};
-  memcpy(&note.value, replay->image + note.at, sizeof(note.value));
-  if (!note.value || was_noted(replay, RECORD_NOTE_SERVICE, note.at))
-    return;
-  record_note_text(&note, text, sizeof(text));
-  replay_note(replay, "%s", text);
-}
-
-static bool relocate_argument(const relocation_t *relocation)
-{
-  const rawhal_kernarg_argument_t *argument = relocation->argument;
-  const record_argument_t what =
-      record_argument_of(argument->value_kind, argument->size, argument->hidden);
-  if (argument->offset > relocation->replay->image_size ||
-      argument->size > relocation->replay->image_size - argument->offset ||
-      what == RECORD_ARGUMENT_VALUE)
-    return true;
-  const bool pointer = what == RECORD_ARGUMENT_POINTER || what == RECORD_ARGUMENT_IMAGE;
-  memset(relocation->bytes + argument->offset, pointer ? RECORD_BYTE_POINTER : RECORD_BYTE_HIDDEN,
-         argument->size);
-  if (what == RECORD_ARGUMENT_SERVICE)
-    note_service(relocation);
-  return !pointer || relocate_pointer(relocation);
-}
-
-/* Any other word. Its argument is that in which it begins. */
-static bool relocate_value(void *context, size_t offset, uint64_t word)
-{
-  relocation_t *relocation = context;
-  const rawhal_kernarg_layout_t *layout =
-      rawhal_device_kernel_info(relocation->replay->kernel)->layout;
-  const rawhal_kernarg_argument_t *argument;
-  relocation->argument = NULL;
-  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(layout, i)); ++i)
-    if (offset - argument->offset < argument->size) {
-      relocation->argument = argument;
-      relocation->index = i;
-    }
-  return relocate_word(relocation, offset, word);
-}
-
-bool replay_relocate(replay_t *replay)
-{
-  const rawhal_kernarg_layout_t *layout = rawhal_device_kernel_info(replay->kernel)->layout;
-  const bool known = rawhal_kernarg_layout_info(layout)->knowledge == RAWHAL_KERNARG_ARGUMENTS;
-  relocation_t relocation = {.replay = replay, .bytes = calloc(1, replay->image_size + 1)};
-  bool done = relocation.bytes != NULL;
-  if (!done)
-    return tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
-  for (size_t i = 0;
-       known && done && (relocation.argument = rawhal_kernarg_layout_argument(layout, i)); ++i) {
-    relocation.index = i;
-    done = relocate_argument(&relocation);
   }
-  if (done)
-    record_find_pointers(replay->image, relocation.bytes, replay->image_size, relocate_value,
-                         &relocation);
-  free(relocation.bytes);
-  return done;
+  return true;
 }

@@ -1,4 +1,4 @@
-/* rawhal replay: launches a dispatch of a recording, and holds what it leaves against what was. */
+/* rawhal replay: launches a dispatch again, and holds what comes of it against what was. */
 #include "tools/replay/replay.h"
 
 #include <inttypes.h>
@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+#include "tools/shared/core_file.h"
 #include "tools/shared/demangle.h"
 #include "tools/shared/device.h"
 #include "tools/shared/tool.h"
@@ -25,20 +27,18 @@ void replay_note(replay_t *replay, const char *format, ...)
 
 /* ---- Which dispatch ---- */
 
-static bool is_named(const record_dispatch_t *dispatch, const char *name)
+static bool is_named(rawhal_string_t kernel, const char *name)
 {
   const size_t size = strlen(name);
-  return tool_text_is(dispatch->kernel, name) ||
-         (dispatch->kernel.size == size + 3 && !memcmp(dispatch->kernel.data, name, size) &&
-          !memcmp(dispatch->kernel.data + size, ".kd", 3));
+  return tool_text_is(kernel, name) ||
+         (kernel.size == size + 3 && !memcmp(kernel.data, name, size) &&
+          !memcmp(kernel.data + size, ".kd", 3));
 }
 
-/* By number, by the kernel's name (the first one), or the only one. */
-static bool choose(record_reader_t *reader, const char *wanted, uint64_t *number,
-                   rawhal_error_t *error)
+bool replay_choose(void *file, replay_name_fn *name_of, uint64_t count, const char *wanted,
+                   uint64_t *number, rawhal_error_t *error)
 {
-  record_dispatch_t dispatch;
-  const uint64_t count = record_reader_info(reader)->dispatches;
+  rawhal_string_t name;
   if (!count)
     return tool_refuse(error, RAWHAL_NOT_FOUND, "the recording has no dispatch");
   if (!wanted) {
@@ -53,9 +53,9 @@ static bool choose(record_reader_t *reader, const char *wanted, uint64_t *number
            tool_refuse(error, RAWHAL_NOT_FOUND, "there is no dispatch %s of %" PRIu64, wanted,
                        count);
   for (*number = 1; *number <= count; ++*number) {
-    if (record_reader_dispatch(reader, *number, &dispatch, error))
+    if (!name_of(file, *number, &name, error))
       return false;
-    if (is_named(&dispatch, wanted))
+    if (is_named(name, wanted))
       return true;
   }
   return tool_refuse(error, RAWHAL_NOT_FOUND, "none of %" PRIu64 " dispatches is of kernel '%s'",
@@ -64,56 +64,53 @@ static bool choose(record_reader_t *reader, const char *wanted, uint64_t *number
 
 /* ---- One of them ---- */
 
-/* The texts of the dispatch are the reader's: what is wanted longer is copied. */
-static bool take_dispatch(replay_t *replay)
+static bool take_image(replay_t *replay)
 {
-  const uint64_t number = replay->request->number;
-  record_dispatch_t *recorded = &replay->recorded;
-  if (record_reader_dispatch(replay->reader, number, recorded, &replay->error))
-    return false;
-  replay->image_size = recorded->kernargs.size;
+  const rawhal_bytes_t kernargs = replay->source->dispatch.kernargs;
+  replay->image_size = kernargs.size;
   replay->image = malloc(replay->image_size + 1);
-  replay->kernel_name = malloc(recorded->kernel.size + 1);
-  if (!replay->image || !replay->kernel_name)
+  if (!replay->image)
     return tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
-  memcpy(replay->image, recorded->kernargs.data, replay->image_size);
-  memcpy(replay->kernel_name, recorded->kernel.data, recorded->kernel.size);
-  replay->kernel_name[recorded->kernel.size] = 0;
-  recorded->kernel.data = replay->kernel_name;
-  recorded->kernargs.data = replay->image;
+  if (kernargs.size)
+    memcpy(replay->image, kernargs.data, kernargs.size);
   return true;
+}
+
+static void release_buffer(const replay_buffer_t *buffer)
+{
+  if (buffer->owned)
+    rawhal_buffer_free(buffer->memory);
+  if (buffer->reserved)
+    (void)munmap(buffer->reserved, buffer->reserved_size);
 }
 
 static void release(replay_t *replay)
 {
   rawhal_queue_destroy(replay->queue);
   for (size_t i = 0; i < replay->buffer_count; ++i)
-    if (replay->buffers[i].owned)
-      rawhal_buffer_free(replay->buffers[i].memory);
+    release_buffer(&replay->buffers[i]);
   free(replay->buffers);
   rawhal_executable_destroy(replay->executable);
   rawhal_hsaco_close(replay->hsaco);
-  free(replay->object);
   free(replay->image);
-  free(replay->kernel_name);
   rawhal_instance_destroy(replay->instance);
 }
 
-static int replay_one(const replay_request_t *request, record_reader_t *reader)
+int replay_source(const replay_request_t *request, const replay_source_t *source,
+                  record_reader_t *reader)
 {
-  replay_t replay = {.request = request, .reader = reader};
-  const bool done = take_dispatch(&replay) && replay_load(&replay) && replay_fill(&replay) &&
-                    replay_relocate(&replay) && replay_launch(&replay) && replay_compare(&replay);
+  replay_t replay = {.request = request, .source = source};
+  const bool done =
+      take_image(&replay) && replay_load(&replay) && replay_fill(&replay) &&
+      replay_relocate(&replay) &&
+      (reader ? replay_launch(&replay) && replay_compare(&replay, reader) : replay_fault(&replay));
   replay_report(&replay, done);
-  const int status = !done ? TOOL_FAILED : replay.different ? TOOL_NO : TOOL_OK;
+  const int status = !done ? TOOL_FAILED : replay.different || replay.other ? TOOL_NO : TOOL_OK;
   release(&replay);
   return status;
 }
 
-/* ---- The command line ---- */
-
-/* Before there is anything to report on. */
-static int cannot(const replay_request_t *request, bool list, const rawhal_error_t *error)
+int replay_cannot(const replay_request_t *request, bool list, const rawhal_error_t *error)
 {
   const replay_t none = {.request = request, .error = *error};
   if (request->json && !list)
@@ -123,23 +120,7 @@ static int cannot(const replay_request_t *request, bool list, const rawhal_error
   return TOOL_FAILED;
 }
 
-static int replay_file(replay_request_t *request, const char *wanted, bool list)
-{
-  record_reader_t *reader;
-  rawhal_error_t error;
-  uint64_t number;
-  int status = TOOL_OK;
-  if (record_reader_open(request->path, &reader, &error))
-    return cannot(request, list, &error);
-  if (list ? !replay_list(reader, request, &error) : !choose(reader, wanted, &number, &error)) {
-    status = cannot(request, list, &error);
-  } else if (!list) {
-    request->number = number;
-    status = replay_one(request, reader);
-  }
-  record_reader_close(reader);
-  return status;
-}
+/* ---- The command line ---- */
 
 typedef struct replay_words {
   replay_request_t request;
@@ -168,13 +149,17 @@ static int run(int argc, char **argv)
     return tool_usage("replay", "expected a FILE");
   words.request.path = *argv;
   words.request.demangle = demangle_text(words.demangle);
-  return replay_file(&words.request, words.kernel, words.list);
+  if (!core_input_is(*argv))
+    return replay_recording(&words.request, words.kernel, words.list);
+  if (words.list)
+    return tool_usage("replay", "--list is for recordings; 'rawhal core show' shows a core file");
+  return replay_core(&words.request, words.kernel);
 }
 
 const tool_command_t replay_command = {
     .name = "replay",
-    .summary = "launch a recorded dispatch, and compare the results",
-    .help = "usage: rawhal replay FILE [--kernel N|NAME] [OPTIONS]\n"
+    .summary = "launch a dispatch of a recording or a core file again, and compare",
+    .help = "usage: rawhal replay FILE|CORE [--kernel N|NAME] [OPTIONS]\n"
             "       rawhal replay FILE --list [--json]\n\n"
             "Launches a dispatch of a recording again, with the recorded code object, grid,\n"
             "arguments, and contents of buffers and variables. Pointers into recorded buffers\n"
@@ -182,9 +167,13 @@ const tool_command_t replay_command = {
             "arguments are as recorded. Then compares buffers and variables with what was\n"
             "recorded after the dispatch, and shows the first byte that differs. Says what is\n"
             "missing from the recording and what had to be guessed.\n\n"
+            "Of a CORE file that rawhal wrote with RAWHAL_CORE_CONTENTS=kernargs or =all,\n"
+            "launches the dispatch that failed, and says whether it fails again in the same\n"
+            "way: kind, kernel, pc, access, and address relative to its buffer. Memory that\n"
+            "was freed is not there; what the file has no contents of is zeros.\n\n"
             "options:\n"
             "  --kernel N|NAME    the number of the dispatch, or the first dispatch of this\n"
-            "                     kernel; required if there are several\n"
+            "                     kernel; required if there are several and none failed\n"
             "  --list             list the contents of FILE, and whether it is complete\n"
             "  --json             print one JSON document (schema \"rawhal-replay-1\", of\n"
             "                     --list \"rawhal-recording-1\") instead of text\n"
@@ -195,8 +184,8 @@ const tool_command_t replay_command = {
             "                     has the mangled names\n"
             "  --help             show this text\n\n"
             "exit status:\n"
-            "  0   the dispatch produced the recorded bytes\n"
-            "  1   the dispatch produced other bytes\n"
+            "  0   the dispatch produced the recorded bytes, or failed in the same way\n"
+            "  1   the dispatch produced other bytes, or did not fail in the same way\n"
             "  2   the command line is wrong\n"
             "  3   FILE cannot be read, or the dispatch cannot be replayed or compared;\n"
             "      standard error says why\n",

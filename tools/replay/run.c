@@ -5,7 +5,7 @@
 
 bool replay_launch(replay_t *replay)
 {
-  const record_dispatch_t *recorded = &replay->recorded;
+  const record_dispatch_t *recorded = &replay->source->dispatch;
   const rawhal_queue_options_t options = {.packets = 64, .submissions = 1};
   rawhal_dispatch_t dispatch = {.kernel = replay->kernel,
                                 .dynamic_lds = recorded->dynamic_group_bytes,

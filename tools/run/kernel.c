@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "tools/run/run.h"
+#include "tools/shared/device.h"
 #include "tools/shared/file.h"
 #include "tools/shared/near.h"
 #include "tools/shared/select.h"
@@ -45,7 +46,8 @@ static bool open_device(session_t *s)
   snprintf(limit, sizeof(limit), "timeout_ms=%" PRIu64,
            (uint64_t)s->request->timeout_seconds * 1000);
   const rawhal_instance_options_t options = {.backend = s->request->backend,
-                                             .softgpu_options = limit,
+                                             .softgpu_options =
+                                                 device_softgpu_options(s->request->backend, limit),
                                              .size = sizeof(options),
                                              .log = keep_warning,
                                              .log_context = s};

@@ -19,3 +19,10 @@ bool device_read(const char *command, const tool_option_t *option, const char *t
   (void)command, (void)option;
   return device_kind(text, place);
 }
+
+const char *device_softgpu_options(rawhal_backend_t backend, const char *options)
+{
+  if (backend == RAWHAL_BACKEND_DEFAULT && rawhal_backend_default(&backend, NULL) != RAWHAL_OK)
+    return options; /* whoever opens it says why it cannot be */
+  return backend == RAWHAL_BACKEND_HSA ? NULL : options;
+}

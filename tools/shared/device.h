@@ -17,4 +17,8 @@ bool device_kind(const char *text, rawhal_backend_t *backend);
                "devices by number)"
 option_read_fn device_read;
 
+/* What is for softgpu alone, for rawhal_instance_options_t: NULL where `backend` is hardware, which
+ * refuses it. */
+const char *device_softgpu_options(rawhal_backend_t backend, const char *options);
+
 #endif
