@@ -43,6 +43,7 @@ static const cause_row_t rows[] = {
     {BIT(RAWHAL_FAULT_LDS), 0, cause_lds},
     {BIT(RAWHAL_FAULT_SCRATCH), 0, cause_scratch},
     {BIT(RAWHAL_FAULT_TRAP), 0, cause_trap},
+    {BIT(RAWHAL_FAULT_TIME_LIMIT), 0, cause_barrier},
     {BIT(RAWHAL_FAULT_TIME_LIMIT), 0, cause_time},
     {BIT(RAWHAL_FAULT_INSTRUCTION), 0, cause_instruction},
     {BIT(RAWHAL_FAULT_FETCH), 0, cause_fetch},

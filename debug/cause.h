@@ -33,6 +33,15 @@ typedef struct debug_dispatch {
   bool running; /* it had not ended */
 } debug_dispatch_t;
 
+/* A work-group of a dispatch that does not end, some of whose waves are at s_barrier and wait for
+ * others. Waves are bits, by their index in the work-group. */
+typedef struct debug_stand {
+  uint32_t group[3];
+  uint32_t waiting, elsewhere, ended;
+  uint64_t barrier, pc; /* where the first is that waits, and the first that is elsewhere */
+  uint32_t groups;      /* that stand like this */
+} debug_stand_t;
+
 /* What surrounds a fault. */
 typedef struct debug_scene {
   uint64_t now;                       /* CLOCK_MONOTONIC ns */
@@ -41,6 +50,8 @@ typedef struct debug_scene {
   size_t dispatch_count;
   uint64_t device;   /* agent's handle */
   const char *waits; /* for what the barrier waits at which the queue hangs; NULL: it is at none */
+  const debug_stand_t *stand; /* where waves wait for others of their work-group; NULL: that is not
+                                 known, or none do */
   void *context;
   /* The index-th allocation, the live ones and the freed ones in any order; false: there are no
    * more. */

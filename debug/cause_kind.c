@@ -2,6 +2,7 @@
 #include "debug/cause_rules.h"
 
 #include "base/checked.h"
+#include "base/print.h"
 
 /* Of these no argument is to blame. */
 #define SAY(kind, ...) cause_say(cause, kind, evidence, NULL, NULL, __VA_ARGS__)
@@ -57,6 +58,59 @@ RULE(cause_trap)
     SAY(RAWHAL_CAUSE_ABORT, "the kernel ended itself by s_trap %llu",
         (unsigned long long)evidence->address);
   return CERTAIN;
+}
+
+/* "waves 1 to 3 and 7 of", or "wave 0 of" */
+static void print_waves(print_t *to, uint32_t waves)
+{
+  const bool one = !(waves & (waves - 1));
+  const char *between = one ? "wave " : "waves ";
+  for (int first = 0; first < 32; ++first) {
+    int last = first;
+    if (!(waves >> first & 1))
+      continue;
+    while (last < 31 && waves >> (last + 1) & 1)
+      ++last;
+    print(to, "%s%d", between, first);
+    if (last > first)
+      print(to, last > first + 1 ? " to %d" : ", %d", last);
+    between = ", ";
+    first = last;
+  }
+}
+
+static void print_place(print_t *to, const rawhal_fault_t *fault, uint64_t pc)
+{
+  if (fault->entry)
+    print(to, "entry%+lld", (long long)(pc - fault->entry));
+  else
+    print(to, "0x%llx", (unsigned long long)pc);
+}
+
+RULE(cause_barrier)
+{
+  (void)word;
+  const debug_stand_t *stand = evidence->scene->stand;
+  char text[sizeof(cause->text)];
+  print_t to = print_into(text, sizeof(text));
+  if (!stand || !stand->waiting || !stand->elsewhere)
+    return 0;
+  print_waves(&to, stand->waiting);
+  print(&to, " of work-group %u,%u,%u wait%s at s_barrier (", stand->group[0], stand->group[1],
+        stand->group[2], stand->waiting & (stand->waiting - 1) ? "" : "s");
+  print_place(&to, evidence->fault, stand->barrier);
+  print(&to, ") for ");
+  print_waves(&to, stand->elsewhere);
+  print(&to, " at ");
+  print_place(&to, evidence->fault, stand->pc);
+  if (stand->ended) {
+    print(&to, "; ended: ");
+    print_waves(&to, stand->ended);
+  }
+  if (stand->groups > 1)
+    print(&to, "; so do %u more", stand->groups - 1);
+  SAY(RAWHAL_CAUSE_DEPENDENCY, "%s", text);
+  return 80;
 }
 
 RULE(cause_time)
@@ -153,8 +207,9 @@ RULE(cause_resources)
 RULE(cause_device_lost)
 {
   (void)word;
-  SAY(RAWHAL_CAUSE_DEVICE_LOST, "the device has gone, by a reset, an error of its memory or of "
-                                "another process: the kernel log says more");
+  SAY(RAWHAL_CAUSE_DEVICE_LOST,
+      "the device has gone, by a reset, an error of its memory or of another process, of which the "
+      "kernel log says more; or by fork(), as it stays its parent's");
   return CERTAIN;
 }
 

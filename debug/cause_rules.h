@@ -37,7 +37,7 @@ cause_rule_fn cause_short;
 cause_rule_fn cause_other_kernel, cause_kernarg;
 
 /* cause_kind.c: what the kind of the fault says. Of a dispatch. */
-cause_rule_fn cause_lds, cause_scratch, cause_trap, cause_time, cause_instruction, cause_fetch,
-    cause_packet, cause_resources, cause_device_lost, cause_destroyed;
+cause_rule_fn cause_lds, cause_scratch, cause_trap, cause_barrier, cause_time, cause_instruction,
+    cause_fetch, cause_packet, cause_resources, cause_device_lost, cause_destroyed;
 
 #endif

@@ -14,6 +14,7 @@ typedef struct debug_gathered {
   const rawhal_descriptor_t
       *descriptors[GATHERED_DISPATCHES]; /* as in the object; NULL: not known */
   size_t count;
+  debug_stand_t stand;        /* of the first; groups 0: not known */
   debug_allocation_t *memory; /* with room for memory_room; what is more is left out */
   size_t memory_count, memory_room;
 } debug_gathered_t;

@@ -89,7 +89,8 @@ bool debug_softgpu_fault(const debug_softgpu_t *softgpu, const void *hsa_queue,
   if (!softgpu->fault_info || !softgpu->fault_info(hsa_queue, &info, sizeof(info)))
     return false;
   const bool is_known = info.kind < sizeof(kinds) / sizeof(*kinds);
-  fault->kind = is_known ? kinds[info.kind].kind : RAWHAL_FAULT_UNKNOWN;
+  if (info.kind != SOFTGPU_FAULT_NONE || fault->kind == RAWHAL_FAULT_UNKNOWN)
+    fault->kind = is_known ? kinds[info.kind].kind : RAWHAL_FAULT_UNKNOWN;
   fault->known |= RAWHAL_FAULT_KNOWS_DISPATCH;
   fault->packet = info.packet_index;
   fault->kernel_object = info.kernel_object;

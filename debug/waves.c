@@ -75,3 +75,65 @@ size_t debug_waves_describe(const debug_softgpu_t *softgpu, const void *hsa_queu
     print(&to, ", %" PRIu32 " elsewhere", places.elsewhere);
   return to.length;
 }
+
+/* ---- Work-groups ---- */
+
+typedef struct stands {
+  uint64_t kernel_object;
+  debug_stand_t now; /* the work-group that is being told */
+  debug_stand_t *first;
+} stands_t;
+
+/* A work-group has been told. */
+static void close_group(stands_t *stands)
+{
+  const debug_stand_t *now = &stands->now;
+  if (!now->waiting || !now->elsewhere)
+    return;
+  const uint32_t groups = stands->first->groups;
+  if (!groups)
+    *stands->first = *now;
+  stands->first->groups = groups + 1;
+}
+
+static void note_at(uint32_t *waves, uint64_t *pc, const softgpu_wave_t *wave)
+{
+  if (!*waves)
+    *pc = wave->pc;
+  *waves |= 1u << (wave->index & 31); /* a work-group has 16 at most */
+}
+
+static bool note_wave(void *context, const softgpu_wave_t *wave, size_t size)
+{
+  stands_t *stands = context;
+  debug_stand_t *now = &stands->now;
+  uint64_t unused;
+  if (size < offsetof(softgpu_wave_t, exec))
+    return false;
+  if (wave->kernel_object != stands->kernel_object)
+    return true;
+  if (memcmp(now->group, wave->workgroup, sizeof(now->group))) {
+    close_group(stands);
+    *now = (debug_stand_t){0};
+    memcpy(now->group, wave->workgroup, sizeof(now->group));
+  }
+  if (wave->state == SOFTGPU_WAVE_BARRIER)
+    note_at(&now->waiting, &now->barrier, wave);
+  else if (wave->state == SOFTGPU_WAVE_ENDED)
+    note_at(&now->ended, &unused, wave);
+  else
+    note_at(&now->elsewhere, &now->pc, wave);
+  return true;
+}
+
+bool debug_waves_stand(const debug_softgpu_t *softgpu, const void *hsa_queue,
+                       const rawhal_fault_t *fault, debug_stand_t *stand)
+{
+  *stand = (debug_stand_t){0};
+  if (!softgpu->waves || !fault->kernel_object)
+    return false;
+  stands_t stands = {.kernel_object = fault->kernel_object, .first = stand};
+  (void)softgpu->waves(hsa_queue, note_wave, &stands);
+  close_group(&stands);
+  return stand->groups;
+}

@@ -185,6 +185,8 @@ static void gather(dump_t *dump, scene_t *scene, const rawhal_fault_t *fault)
 static void explain(scene_t *scene, rawhal_fault_t *fault)
 {
   add_memory(scene, fault);
+  if (fault->kind == RAWHAL_FAULT_TIME_LIMIT)
+    (void)debug_waves_stand(&softgpu, scene->queue, fault, &scene->found.stand);
   gathered_explain(&scene->found, read_memory, fault);
 }
 

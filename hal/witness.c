@@ -87,9 +87,15 @@ static void waves_tell(const void *hsa_queue, rawhal_fault_t *fault)
                              sizeof(fault->device_text));
 }
 
+static bool stand_tell(const void *hsa_queue, const rawhal_fault_t *fault, debug_stand_t *stand)
+{
+  return debug_waves_stand(runtime_softgpu(), hsa_queue, fault, stand);
+}
+
 const queue_witness_t hal_witness = {
     .device = device_tells,
     .waves = waves_tell,
+    .stand = stand_tell,
     .code_hold = executables_try_hold,
     .code_let = executables_let,
     .code_has = executables_have,

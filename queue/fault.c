@@ -141,6 +141,7 @@ void queue_abandon(rawhal_queue_t *queue)
                                     "the queue was destroyed before the ticket had finished");
   queue->fault = (rawhal_fault_t){
       .size = sizeof(queue->fault), .kind = RAWHAL_FAULT_DESTROYED, .queue_id = id_of(queue)};
+  cause_find(&(debug_scene_t){0}, &queue->fault);
   death_end(queue);
   atomic_store(&queue->in_death, false);
 }

@@ -38,6 +38,8 @@ typedef struct queue_witness {
   /* Adds to `device_text` where the waves are of what runs, from the fault's entry on; NULL: that
    * is not known. */
   void (*waves)(const void *hsa_queue, rawhal_fault_t *fault);
+  /* Where waves wait for others of their work-group, as they were noted last. False: none do. */
+  bool (*stand)(const void *hsa_queue, const rawhal_fault_t *fault, debug_stand_t *stand);
   /* Keeps code loaded until code_let(); false: not now, and there is nothing to let go. It comes
    * before the queue's locks, and waits for none. */
   bool (*code_hold)(void);

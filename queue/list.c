@@ -29,6 +29,7 @@ static void fork_child(void)
                                       "the queue belongs to the parent of this process: after "
                                       "fork() a child cannot use the device of its parent");
     queue->fault = (rawhal_fault_t){.size = sizeof(queue->fault), .kind = RAWHAL_FAULT_DEVICE_LOST};
+    cause_find(&(debug_scene_t){0}, &queue->fault);
     atomic_store(&queue->health, QUEUE_FORKED);
   }
   pthread_mutex_unlock(&list_lock);

@@ -168,12 +168,16 @@ void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, const char *wai
     return;
   if (code)
     add_ended(&scene);
+  debug_stand_t stand;
+  const bool stands = fault->kind == RAWHAL_FAULT_TIME_LIMIT && witness->stand &&
+                      witness->stand(queue->hsa_queue, fault, &stand);
   const debug_scene_t around = {
       .now = clock_now(),
       .dispatches = scene.dispatches,
       .dispatch_count = scene.count,
       .device = queue->device->agent.handle,
       .waits = waits,
+      .stand = stands ? &stand : NULL,
       .context = (void *)(uintptr_t)queue->device,
       .allocation = witness->allocation,
       .read = witness->read,

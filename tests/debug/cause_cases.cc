@@ -486,6 +486,22 @@ const std::vector<Case> all = {
      "s_trap 5"},
     {"TimeLimit", [](World &w) { Kind(w, RAWHAL_FAULT_TIME_LIMIT); }, RAWHAL_CAUSE_ENDLESS, kNone,
      0, "a loop that does not end"},
+    {"ABarrierThatOneWaveHasNotReached",
+     [](World &w) {
+       Kind(w, RAWHAL_FAULT_TIME_LIMIT);
+       w.stand = {{3, 0, 1}, 0b1011, 0b100, 0, 0x7f40, 0x7f10, 1};
+     },
+     RAWHAL_CAUSE_DEPENDENCY, kNone, 0,
+     "waves 0, 1, 3 of work-group 3,0,1 wait at s_barrier (0x7f40) for wave 2 at 0x7f10"},
+    {"ABarrierOfManyWorkGroups",
+     [](World &w) {
+       Kind(w, RAWHAL_FAULT_TIME_LIMIT);
+       w.fault.entry = 0x7f00;
+       w.stand = {{}, 0xf0, 0b111, 0b1000, 0x7f40, 0x7f10, 8};
+     },
+     RAWHAL_CAUSE_DEPENDENCY, kNone, 0,
+     "waves 4 to 7 of work-group 0,0,0 wait at s_barrier (entry+64) for waves 0 to 2 at entry+16; "
+     "ended: wave 3; so do 7 more"},
     {"IllegalInstruction",
      [](World &w) {
        Kind(w, RAWHAL_FAULT_INSTRUCTION);

@@ -124,6 +124,7 @@ struct World {
     scene.dispatches = dispatches.data();
     scene.dispatch_count = dispatches.size();
     scene.device = kDevice;
+    scene.stand = stand.groups ? &stand : nullptr;
     scene.context = this;
     scene.allocation = Allocation;
     scene.read = Read;
@@ -166,6 +167,7 @@ struct World {
   std::vector<debug_allocation_t> allocations;
   std::vector<debug_dispatch_t> dispatches;
   rawhal_fault_t fault = {};
+  debug_stand_t stand = {};
   bool readable = true;
   size_t bytes_read = 0;
 };

@@ -1,61 +1,15 @@
 // What goes wrong with kernels, provoked: the first cause that a fault is given is the true one.
-#include "device_test.h"
+#include "catalogue.h"
 
+#include "tests/child.h"
+
+#include <hsa/hsa_ext_amd.h>
 #include <rawhal/fault.h>
-
-#include <functional>
+#include <sys/mman.h>
 
 namespace {
 
-struct Chip {
-  const char *name, *options;
-};
-
-class Catalogue : public DeviceTest, public testing::WithParamInterface<Chip> {
-protected:
-  const char *softgpu_options() override { return GetParam().options; }
-
-  const rawhal_device_kernel_t *mistake(const char *name)
-  {
-    return kernel(std::string("mistakes-") + GetParam().name + "-v5.co", name);
-  }
-
-  // Runs it, which must fail, and asks why.
-  rawhal_fault_t why(const rawhal_dispatch_t &dispatch)
-  {
-    rawhal_fault_t fault = {};
-    fault.size = sizeof(fault);
-    rawhal_queue_t *on = queue();
-    EXPECT_EQ(run(on, dispatch), RAWHAL_FAULT) << error.message;
-    EXPECT_OK(rawhal_queue_fault(on, &fault, &error));
-    return fault;
-  }
-  rawhal_fault_t why(const char *name, uint32_t grid, const Blob &blob, uint16_t workgroup = 64)
-  {
-    const rawhal_device_kernel_t *failing = mistake(name);
-    return why(dispatch_of(failing, grid,
-                           grid < workgroup ? static_cast<uint16_t>(grid) : workgroup, blob));
-  }
-
-  static void expect(const rawhal_fault_t &fault, rawhal_fault_kind_t kind,
-                     rawhal_cause_kind_t cause, uint32_t argument = RAWHAL_NO_ARGUMENT)
-  {
-    EXPECT_EQ(fault.kind, kind) << fault.device_text;
-    ASSERT_GT(fault.cause_count, 0u) << fault.device_text;
-    EXPECT_EQ(fault.causes[0].kind, cause) << all(fault);
-    EXPECT_EQ(fault.causes[0].argument, argument) << all(fault);
-  }
-
-  static std::string all(const rawhal_fault_t &fault)
-  {
-    std::string text = fault.device_text;
-    for (uint32_t i = 0; i < fault.cause_count; ++i)
-      text += std::string("\n  ") + std::to_string(fault.causes[i].confidence) + "% " +
-              rawhal_cause_kind_name(fault.causes[i].kind) + ": " + fault.causes[i].text;
-    return text;
-  }
-  static uint64_t at(rawhal_buffer_t *buffer) { return rawhal_buffer_address(buffer); }
-};
+class Catalogue : public CatalogueTest {};
 
 TEST_P(Catalogue, OneElementPastTheEnd)
 {
@@ -124,8 +78,7 @@ TEST_P(Catalogue, FreedInFlight)
   buffers.pop_back();
   __atomic_store_n(set, 1u, __ATOMIC_SEQ_CST);
   EXPECT_EQ(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
-  rawhal_fault_t fault = {};
-  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  const rawhal_fault_t fault = why(on);
   expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_FREED, 0);
   EXPECT_EQ(fault.ticket, ticket);
 }
@@ -142,9 +95,9 @@ TEST_P(Catalogue, AnErrorWithoutAnAddress)
   blob.add(at(out)).add(7u);
   ASSERT_TRUE(inject("queue_error", queue_info(on).hsa_queue, 1, 0x20000000));
   EXPECT_EQ(run(on, dispatch_of(mistake("fill"), 64, 64, blob)), RAWHAL_FAULT);
-  rawhal_fault_t fault = {};
-  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  const rawhal_fault_t fault = why(on);
   EXPECT_STREQ(fault.kernel, "fill");
+  EXPECT_EQ(fault.kind, RAWHAL_FAULT_MEMORY) << all(fault);
   EXPECT_EQ(fault.hsa_status, 41); // HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION
   EXPECT_EQ(fault.known, uint32_t{RAWHAL_FAULT_KNOWS_DISPATCH});
 }
@@ -163,8 +116,7 @@ TEST_P(Catalogue, TheLastOfALargeBatch)
   rawhal_ticket_t ticket = 0;
   ASSERT_OK(rawhal_queue_submit(on, batch.data(), batch.size(), RAWHAL_FOREVER, &ticket, &error));
   EXPECT_EQ(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
-  rawhal_fault_t fault = {};
-  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  const rawhal_fault_t fault = why(on);
   expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_OUT_OF_BOUNDS, 0);
   EXPECT_EQ(fault.dispatch, 199u);
 }
@@ -251,8 +203,7 @@ TEST_P(Catalogue, TheArgumentsOfAnotherKernel)
   rawhal_dispatch_t bad = dispatch_of(mistake("store_at"), 1, 1, wrong);
   bad.blob_size = 20;
   EXPECT_EQ(run(on, bad), RAWHAL_FAULT);
-  rawhal_fault_t fault = {};
-  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  const rawhal_fault_t fault = why(on);
   expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_ARGUMENTS, 1);
 }
 
@@ -297,8 +248,176 @@ TEST_P(Catalogue, AnEndlessLoop)
 TEST_P(Catalogue, ABarrierThatOneWaveNeverReaches)
 {
   rawhal_buffer_t *flag = upload<uint32_t>({0});
-  expect(why("half_barrier", 256, Blob().add(at(flag)), 256), RAWHAL_FAULT_TIME_LIMIT,
-         RAWHAL_CAUSE_ENDLESS);
+  const rawhal_fault_t fault = why("half_barrier", 256, Blob().add(at(flag)), 256);
+  expect(fault, RAWHAL_FAULT_TIME_LIMIT, RAWHAL_CAUSE_DEPENDENCY);
+  const char *const text = fault.causes[0].text;
+  EXPECT_NE(strstr(text, "waves 1 to 3 of work-group 0,0,0 wait at s_barrier (entry+"), nullptr)
+      << text;
+  EXPECT_NE(strstr(text, ") for wave 0 at entry+"), nullptr) << text;
+}
+
+TEST_P(Catalogue, AnotherTrap)
+{
+  rawhal_buffer_t *out = buffer(4096);
+  const rawhal_fault_t fault = why("trap_five", 1, Blob().add(at(out)));
+  expect(fault, RAWHAL_FAULT_TRAP, RAWHAL_CAUSE_ABORT);
+  EXPECT_EQ(fault.address, 5u);
+}
+
+TEST_P(Catalogue, MemoryThatAnotherDeviceWasGiven)
+{
+  rawhal_device_t *const first = device, *const second = rawhal_instance_device(instance, 1),
+                         *const third = rawhal_instance_device(instance, 2);
+  ASSERT_NE(third, nullptr);
+  device = second;
+  rawhal_buffer_t *given = buffer(4096);
+  ASSERT_OK(rawhal_buffer_allow(given, &third, 1, &error));
+  device = first;
+  expect(why("fill", 64, Blob().add(at(given)).add(7u)), RAWHAL_FAULT_NO_ACCESS,
+         RAWHAL_CAUSE_NO_ACCESS, 0);
+}
+
+// hsa_agent_t.handle of the first device.
+uint64_t agent()
+{
+  uint64_t handle = 0;
+  const auto take = [](hsa_agent_t agent, void *data) {
+    hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
+    (void)HSA(hsa_agent_get_info)(agent, HSA_AGENT_INFO_DEVICE, &type);
+    *static_cast<uint64_t *>(data) = agent.handle;
+    return type == HSA_DEVICE_TYPE_GPU ? HSA_STATUS_INFO_BREAK : HSA_STATUS_SUCCESS;
+  };
+  EXPECT_EQ(HSA(hsa_iterate_agents)(take, &handle), HSA_STATUS_INFO_BREAK);
+  return handle;
+}
+
+// As the kernel maps a range of the program's own memory for the device when it is told so.
+TEST_P(Catalogue, ReadOnlyMemory)
+{
+  void *const pages =
+      mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  hsa_amd_svm_attribute_pair_t rights[] = {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent()},
+                                           {HSA_AMD_SVM_ATTRIB_READ_ONLY, 1}};
+  ASSERT_EQ(HSA(hsa_amd_svm_attributes_set)(pages, 8192, rights, 2), HSA_STATUS_SUCCESS);
+  expect(why("fill", 64, Blob().add(reinterpret_cast<uint64_t>(pages)).add(7u)),
+         RAWHAL_FAULT_READ_ONLY, RAWHAL_CAUSE_READ_ONLY, 0);
+  munmap(pages, 8192);
+}
+
+TEST_P(Catalogue, CodeThatWasUnloaded)
+{
+  const rawhal_device_kernel_t *call = mistake("go_to");
+  const rawhal_device_kernel_info_t info =
+      *rawhal_device_kernel_info(kernel_of("scratch", "scratch"));
+  const uint64_t entry =
+      info.kernel_object - info.kernel->descriptor->address + info.kernel->descriptor->entry;
+  rawhal_executable_destroy(executables.back());
+  executables.pop_back();
+  Blob blob;
+  blob.add(entry);
+  expect(why(dispatch_of(call, 1, 1, blob)), RAWHAL_FAULT_FETCH, RAWHAL_CAUSE_CODE_UNLOADED);
+}
+
+// ---- What is refused before it gets to the device: the message names the cause ----
+
+#define EXPECT_SAID(part) EXPECT_NE(strstr(error.message, part), nullptr) << error.message
+
+TEST_P(Catalogue, ABlobThatIsTooShort)
+{
+  Blob blob;
+  blob.add(at(buffer(4096)));
+  const rawhal_dispatch_t dispatch = dispatch_of(mistake("fill"), 64, 64, blob);
+  EXPECT_EQ(run(queue(), dispatch), RAWHAL_OUT_OF_RANGE);
+  EXPECT_SAID("12");
+}
+
+TEST_P(Catalogue, MoreThanTheQuota)
+{
+  rawhal_limit_config_t *limits = nullptr;
+  ASSERT_OK(rawhal_limit_config_create(&limits, &error));
+  ASSERT_OK(rawhal_limit_config_set(limits, RAWHAL_LIMIT_PROCESS_MEMORY, 1 << 20, &error));
+  DeviceTest::TearDown();
+  start(limits);
+  rawhal_limit_config_destroy(limits);
+  rawhal_buffer_t *never = nullptr;
+  EXPECT_EQ(rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, 2 << 20, &never, &error),
+            RAWHAL_QUOTA_EXCEEDED);
+  EXPECT_SAID("2097152 bytes");
+}
+
+TEST_P(Catalogue, CodeOfAnotherTarget)
+{
+  const char *const other = strcmp(GetParam().name, "gfx90a") ? "gfx90a" : "gfx942";
+  const std::vector<char> bytes = fixture_bytes(std::string("mistakes-") + other + "-v5.co");
+  rawhal_executable_t *never = nullptr;
+  EXPECT_EQ(rawhal_executable_open(device, bytes.data(), bytes.size(), nullptr, &never, &error),
+            RAWHAL_TARGET_MISMATCH);
+  EXPECT_SAID(other);
+  EXPECT_SAID(GetParam().name);
+}
+
+// It stays until its kernels have ended.
+TEST_P(Catalogue, CodeThatIsUnloadedInFlight)
+{
+  rawhal_buffer_t *flag = buffer(4096, RAWHAL_MEMORY_HOST);
+  auto *set = static_cast<uint32_t *>(rawhal_buffer_host(flag));
+  __atomic_store_n(set, 0u, __ATOMIC_SEQ_CST);
+  Blob blob;
+  blob.add(at(flag));
+  rawhal_queue_t *on = queue();
+  const rawhal_dispatch_t dispatch = dispatch_of(mistake("wait_for"), 1, 1, blob);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error));
+  rawhal_executable_destroy(executables.back());
+  executables.pop_back();
+  __atomic_store_n(set, 1u, __ATOMIC_SEQ_CST);
+  EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+}
+
+// ---- Queues that go away ----
+
+struct Told {
+  rawhal_queue_t *queue;
+  rawhal_error_t result = {};
+  rawhal_fault_t fault = {};
+};
+
+void tell(void *context, rawhal_ticket_t, const rawhal_error_t *result)
+{
+  auto *told = static_cast<Told *>(context);
+  told->result = *result;
+  rawhal_error_t error = {};
+  EXPECT_OK(rawhal_queue_fault(told->queue, &told->fault, &error));
+}
+
+TEST_P(Catalogue, AQueueThatIsDestroyedInFlight)
+{
+  rawhal_buffer_t *flag = upload<uint32_t>({0});
+  Blob blob;
+  blob.add(at(flag));
+  const rawhal_dispatch_t dispatch = dispatch_of(mistake("wait_for"), 1, 1, blob);
+  Told told = {queue()};
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(told.queue, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_OK(rawhal_queue_on_complete(told.queue, ticket, tell, &told, &error));
+  rawhal_queue_destroy(told.queue);
+  queues.pop_back();
+  EXPECT_EQ(told.result.status, RAWHAL_DEVICE_LOST);
+  EXPECT_NE(strstr(told.result.message, "destroyed"), nullptr) << told.result.message;
+  expect(told.fault, RAWHAL_FAULT_DESTROYED, RAWHAL_CAUSE_DESTROYED);
+}
+
+TEST_P(Catalogue, ADeviceThatIsLost)
+{
+  rawhal_queue_t *on = queue();
+  const int status = in_child([&] {
+    rawhal_fault_t fault = {};
+    const bool told = rawhal_queue_fault(on, &fault, &error) == RAWHAL_OK;
+    return !(told && fault.kind == RAWHAL_FAULT_DEVICE_LOST && fault.cause_count == 1 &&
+             fault.causes[0].kind == RAWHAL_CAUSE_DEVICE_LOST);
+  });
+  EXPECT_EQ(status, 0);
 }
 
 TEST_P(Catalogue, AQueueThatIsAlive)
@@ -317,12 +436,14 @@ TEST_P(Catalogue, AQueueThatIsAlive)
 #else
 #define LIMIT "300"
 #endif
-constexpr Chip chips[] = {
-    {"gfx90a", "gpus=2,vram_mib=64,check_lds=refuse,timeout_ms=" LIMIT},
-    {"gfx942", "gpus=2,vram_mib=64,check_lds=refuse,chip=gfx942,listed=gfx90a,timeout_ms=" LIMIT},
+#define COMMON "gpus=3,vram_mib=64,check_lds=refuse,timeout_ms=" LIMIT
+constexpr CatalogueChip chips[] = {
+    {"gfx90a", COMMON},
+    {"gfx942", COMMON ",chip=gfx942,listed=gfx90a"},
+    {"gfx950", COMMON ",chip=gfx950,listed=gfx90a"},
 };
 INSTANTIATE_TEST_SUITE_P(, Catalogue, testing::ValuesIn(chips),
-                         [](const testing::TestParamInfo<Chip> &info) {
+                         [](const testing::TestParamInfo<CatalogueChip> &info) {
                            return std::string(info.param.name);
                          });
 
