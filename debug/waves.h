@@ -11,8 +11,8 @@
 size_t debug_waves_describe(const debug_softgpu_t *softgpu, const void *hsa_queue, uint64_t entry,
                             char *text, size_t size);
 
-/* What work-groups stand like that, of the fault's kernel, as softgpu has noted its waves last. False:
- * none do, or nothing is known. */
+/* What work-groups stand like that, of the fault's kernel, as softgpu has noted its waves last.
+ * False: none do, or nothing is known. */
 bool debug_waves_stand(const debug_softgpu_t *softgpu, const void *hsa_queue,
                        const rawhal_fault_t *fault, debug_stand_t *stand);
 

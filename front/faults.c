@@ -190,6 +190,13 @@ static void explain(scene_t *scene, rawhal_fault_t *fault)
   gathered_explain(&scene->found, read_memory, fault);
 }
 
+/* Its waves have been noted. */
+static void explain_again(scene_t *scene, rawhal_fault_t *fault)
+{
+  if (debug_waves_stand(&softgpu, scene->queue, fault, &scene->found.stand))
+    gathered_explain(&scene->found, read_memory, fault);
+}
+
 /* Gives back what the scene has. `dumps`: a core file is written, where one is wanted. */
 static void finish(scene_t *scene, const rawhal_fault_t *fault, bool dumps)
 {
@@ -261,9 +268,9 @@ void faults_tell_hang(const front_device_t *device, const hsa_queue_t *queue,
     add_queue(scene, queue, hang->waits ? NULL : &hang->packet);
     fault.known = hang->waits ? 0 : RAWHAL_FAULT_KNOWS_DISPATCH;
     explain(scene, &fault);
-    if (fault.entry)
-      (void)debug_waves_describe(&softgpu, queue, fault.entry, fault.device_text,
-                                 sizeof(fault.device_text));
+    if (fault.entry && debug_waves_describe(&softgpu, queue, fault.entry, fault.device_text,
+                                            sizeof(fault.device_text)))
+      explain_again(scene, &fault);
   }
   hang_say(&fault, hang->ns, "packet", hang->packet, hang->waits, line, size);
   if (front.faults && (hang->fails || form == REPORT_JSON))

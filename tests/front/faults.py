@@ -30,7 +30,7 @@ CATALOGUE = {
     "trap": ("trap", "aborted by the kernel", None, "give_up"),
     "instruction": ("illegal instruction", "illegal instruction", None, "not_code"),
     "endless": ("time limit exceeded", "never ends", None, "wait_for"),
-    "barrier": ("time limit exceeded", "never ends", None, "half_barrier"),
+    "barrier": ("time limit exceeded", "unmet dependency", None, "half_barrier"),
 }
 ENVIRONMENT = {**os.environ, "SOFTGPU_GPUS": "2", "SOFTGPU_CHECK_LDS": "refuse"}
 ENDLESS = {"SOFTGPU_TIMEOUT_MS": "100"}
@@ -57,7 +57,7 @@ def causes_of(said):
 
 def check_cause(name, *options):
     kind, cause, argument, kernel = CATALOGUE[name]
-    limit = ENDLESS if cause == "never ends" else {}
+    limit = ENDLESS if kind == "time limit exceeded" else {}
     said, out, status = run(name, "--faults", "json", *options, **limit)
     assert status == -signal.SIGABRT, (name, status, out, said)  # HIP's handler, after ours
     fault, first = causes_of(said)

@@ -431,6 +431,67 @@ TEST_P(Catalogue, AQueueThatIsAlive)
   EXPECT_EQ(rawhal_queue_fault(queues.back(), nullptr, &error), RAWHAL_INVALID_ARGUMENT);
 }
 
+// ---- Queues that wait for what can never happen ----
+
+class CatalogueOfWaits : public CatalogueTest {
+protected:
+  void SetUp() override
+  {
+    setenv("RAWHAL_WATCHDOG", "20ms,fail", 1);
+    CatalogueTest::SetUp();
+    for (hsa_signal_t &signal : signals)
+      ASSERT_EQ(HSA(hsa_signal_create)(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  }
+  void TearDown() override
+  {
+    for (rawhal_queue_t *queue : queues)
+      rawhal_queue_destroy(queue);
+    queues.clear();
+    for (const hsa_signal_t signal : signals)
+      (void)HSA(hsa_signal_destroy)(signal);
+    CatalogueTest::TearDown();
+    unsetenv("RAWHAL_WATCHDOG");
+  }
+  rawhal_ticket_t wait_for(rawhal_queue_t *on, hsa_signal_t signal)
+  {
+    rawhal_dependency_t dependency = {};
+    rawhal_ticket_t ticket = 0;
+    dependency.signal = signal.handle;
+    EXPECT_OK(rawhal_queue_barrier(on, &dependency, 1, RAWHAL_FOREVER, &ticket, &error));
+    return ticket;
+  }
+  rawhal_fault_t why_after(rawhal_queue_t *on, rawhal_ticket_t ticket)
+  {
+    EXPECT_EQ(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
+    return why(on);
+  }
+  hsa_signal_t signals[2];
+};
+
+TEST_P(CatalogueOfWaits, ASignalThatNobodySets)
+{
+  rawhal_queue_t *on = queue();
+  const rawhal_fault_t fault = why_after(on, wait_for(on, signals[0]));
+  expect(fault, RAWHAL_FAULT_TIME_LIMIT, RAWHAL_CAUSE_DEPENDENCY);
+  EXPECT_NE(strstr(fault.causes[0].text, "which is 1 and which no packet in flight sets"), nullptr)
+      << all(fault);
+}
+
+TEST_P(CatalogueOfWaits, BarriersOfTwoQueuesForEachOther)
+{
+  rawhal_queue_t *const both[] = {queue(), queue()};
+  const rawhal_ticket_t tickets[] = {wait_for(both[0], signals[0]), wait_for(both[1], signals[1])};
+  std::string texts; // the one that fails later waits for a dead queue
+  for (int i = 0; i < 2; ++i)
+    ASSERT_OK(rawhal_queue_signal(both[i], signals[1 - i].handle, RAWHAL_FOREVER, nullptr, &error));
+  for (int i = 0; i < 2; ++i) {
+    const rawhal_fault_t fault = why_after(both[i], tickets[i]);
+    expect(fault, RAWHAL_FAULT_TIME_LIMIT, RAWHAL_CAUSE_DEPENDENCY);
+    texts += fault.causes[0].text;
+  }
+  EXPECT_NE(texts.find("never ends: queue "), std::string::npos) << texts;
+}
+
 #ifdef __SANITIZE_THREAD__
 #define LIMIT "2000"
 #else
@@ -442,6 +503,10 @@ constexpr CatalogueChip chips[] = {
     {"gfx942", COMMON ",chip=gfx942,listed=gfx90a"},
     {"gfx950", COMMON ",chip=gfx950,listed=gfx90a"},
 };
+INSTANTIATE_TEST_SUITE_P(, CatalogueOfWaits, testing::ValuesIn(chips),
+                         [](const testing::TestParamInfo<CatalogueChip> &info) {
+                           return std::string(info.param.name);
+                         });
 INSTANTIATE_TEST_SUITE_P(, Catalogue, testing::ValuesIn(chips),
                          [](const testing::TestParamInfo<CatalogueChip> &info) {
                            return std::string(info.param.name);

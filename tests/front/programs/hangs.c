@@ -1,6 +1,7 @@
 /* Queues that do not get on, until a line comes on the standard input, after which all of them do:
  *
  *     hangs FILE endless    a kernel that waits for a word of memory
+ *     hangs FILE waves      a wave that does, and three at a barrier
  *     hangs FILE cycle      barriers of two queues that wait for each other's ends
  *     hangs FILE signal     barriers of two queues that wait for a signal that nobody sets
  *     hangs FILE behind     a barrier that waits for such a kernel of another queue */
@@ -28,11 +29,10 @@ static void put_barrier(int queue, hsa_signal_t awaited, hsa_signal_t end)
   put(queues[queue], queues[queue], &packet, HSA_PACKET_TYPE_BARRIER_AND | FENCES);
 }
 
-static void put_kernel(const char *path, void **kernargs)
+static void put_kernel(const char *path, const char *name, uint16_t work_items, void **kernargs)
 {
-  const uint64_t kernel =
-      symbol(load_file(path), "wait_for.kd", HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
-  const hsa_kernel_dispatch_packet_t packet = packet_of(kernel, 64, kernargs, ends[0]);
+  const uint64_t kernel = symbol(load_file(path), name, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
+  const hsa_kernel_dispatch_packet_t packet = packet_of(kernel, work_items, kernargs, ends[0]);
   put(queues[0], queues[0], &packet, HSA_PACKET_TYPE_KERNEL_DISPATCH | FENCES | 1 << 16);
 }
 
@@ -53,8 +53,10 @@ int main(int argc, char **argv)
   }
   const char what = *argv[2];
   if (what == 'e' || what == 'b')
-    put_kernel(argv[1], kernargs);
-  if (what == 'e')
+    put_kernel(argv[1], "wait_for.kd", 64, kernargs);
+  if (what == 'w')
+    put_kernel(argv[1], "half_barrier.kd", 256, kernargs);
+  if (what == 'e' || what == 'w')
     hsa_signal_store_screlease(ends[1], 0);
   if (what == 'b')
     put_barrier(1, ends[0], ends[1]);
