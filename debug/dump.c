@@ -149,9 +149,11 @@ static void say(const dump_t *dump, rawhal_status_t status, const core_written_t
                 char *said, size_t size)
 {
   const char *const marks[] = {[CORE_OUTPUT_DESCRIPTOR] = "fd:", [CORE_OUTPUT_PROGRAM] = "|"};
-  char number[16] = "";
+  char number[16] = "", budget[64] = "";
+  if (status == RAWHAL_QUOTA_EXCEEDED && dump->store && dump->settings->budget)
+    snprintf(budget, sizeof(budget), " (RAWHAL_CORE_BYTES=%" PRIu64 ")", dump->settings->budget);
   if (status != RAWHAL_OK) {
-    snprintf(said, size, "no core file: %s", dump->error.message);
+    snprintf(said, size, "no core file: %s%s", dump->error.message, budget);
     return;
   }
   if (dump->output.kind == CORE_OUTPUT_DESCRIPTOR)

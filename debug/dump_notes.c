@@ -2,6 +2,7 @@
 
 #include "debug/core/notes.h"
 
+#include "base/clock.h"
 #include "base/version.h"
 
 #include <errno.h>
@@ -10,7 +11,14 @@
 #include <unistd.h>
 
 /* Bytes that the notes may have; of those of dispatches and allocations more are counted only. */
-enum { NOTE_SMALL = 64 << 10, NOTE_LARGE = 1 << 20 };
+enum { NOTE_SMALL = 64 << 10 };
+
+static size_t large(const dump_store_t *store)
+{
+  enum { MOST = 1 << 20, LEAST = 1 << 10, OF_ALL = 8 };
+  const uint64_t budget = store->settings->budget;
+  return budget ? (size_t)clock_clamp(budget / OF_ALL, LEAST, MOST) : MOST;
+}
 
 static void add_note(dump_store_t *store, uint32_t type, const core_notes_t *notes)
 {
@@ -65,7 +73,7 @@ static void add_dispatches(dump_store_t *store)
 {
   const debug_scene_t *around = store->scene->around;
   const rawhal_fault_t *fault = store->scene->fault;
-  core_notes_t notes = begin(store, NOTE_LARGE);
+  core_notes_t notes = begin(store, large(store));
   for (size_t i = 0; i < around->dispatch_count; ++i) {
     const debug_dispatch_t *from = &around->dispatches[i];
     const bool failed = i == 0 && fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
@@ -93,7 +101,7 @@ static void add_dispatches(dump_store_t *store)
 static void add_allocations(dump_store_t *store)
 {
   const debug_scene_t *around = store->scene->around;
-  core_notes_t notes = begin(store, NOTE_LARGE);
+  core_notes_t notes = begin(store, large(store));
   debug_allocation_t from;
   for (size_t i = 0; around->allocation && around->allocation(around->context, i, &from); ++i) {
     const core_note_allocation_t allocation = {

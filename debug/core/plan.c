@@ -188,18 +188,21 @@ rawhal_status_t plan_build(plan_t *plan, rawhal_error_t *error)
   plan->range_count = plan->queue_count = plan->listed_count = 0;
   plan->left_out = (core_left_out_t){0};
   plan->own_next = plan->from->own_base;
-  plan->file_bytes = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) + plan->notes_room;
+  const uint64_t list = OVERHEAD + plan_list_bytes(plan); /* is kept free until its turn comes */
+  plan->file_bytes = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) + plan->notes_room + list;
   if (budget && plan->file_bytes > budget)
     return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED,
-                       "the notes alone take %llu of at most %llu bytes",
+                       "it needs at least %llu bytes, for notes and a list, and may have %llu",
                        (unsigned long long)plan->file_bytes, (unsigned long long)budget);
   const size_t used = plan->arena.used; /* what is laid out anew takes it again */
   rawhal_status_t status = RAWHAL_OK;
   for (core_class_t class = CORE_QUEUE; class < CORE_CLASSES && status == RAWHAL_OK; ++class) {
     if (class == CORE_QUEUE)
       status = plan_queues(plan, error);
-    if (class == CORE_OBJECT)
+    if (class == CORE_OBJECT) {
+      plan->file_bytes -= list;
       status = plan_objects(plan, error);
+    }
     if (class == CORE_WAVES)
       plan_waves(plan);
     if (status == RAWHAL_OK)

@@ -61,7 +61,9 @@ void plan_leave_out(plan_t *plan, uint64_t address, uint64_t size, uint32_t clas
 /* Addresses for something of ours, a multiple of `alignment`. False: there are no more. */
 bool plan_own(plan_t *plan, uint64_t size, uint64_t alignment, uint64_t *address);
 
-/* Code objects with r_debug and its list, and the queues: amd_queue_t and save areas. */
+/* Code objects with r_debug and its list, without which there is no file, and the queues:
+ * amd_queue_t and save areas. */
+uint64_t plan_list_bytes(const plan_t *plan);
 RAWHAL_CHECKED rawhal_status_t plan_objects(plan_t *plan, rawhal_error_t *error);
 RAWHAL_CHECKED rawhal_status_t plan_queues(plan_t *plan, rawhal_error_t *error);
 void plan_waves(plan_t *plan);

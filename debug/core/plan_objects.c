@@ -52,10 +52,15 @@ static void link_entries(entry_t *entries, size_t count, uint64_t at)
   }
 }
 
+uint64_t plan_list_bytes(const plan_t *plan)
+{
+  return sizeof(list_head_t) + plan->from->object_count * sizeof(entry_t);
+}
+
 rawhal_status_t plan_objects(plan_t *plan, rawhal_error_t *error)
 {
   const core_description_t *from = plan->from;
-  const size_t size = sizeof(list_head_t) + from->object_count * sizeof(entry_t);
+  const size_t size = (size_t)plan_list_bytes(plan);
   unsigned char *block = plan_take(&plan->arena, 1, size);
   core_range_t range = {.size = size, .bytes = block, .flags = PF_R | PF_W};
   size_t count = 0;

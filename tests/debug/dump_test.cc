@@ -148,6 +148,32 @@ TEST_F(Dump, CopiesWhatTheBudgetHasRoomForNearTheFaultFirst)
   EXPECT_GE(strtoull(comma + 1, nullptr, 10), (1 << 20) - rest + 4096) << said; // and a stack
 }
 
+// Lists grow with the program; a small file has the beginning of them.
+TEST_F(Dump, OfManyBuffersIsSmallWhereTheBudgetIs)
+{
+  memory.buffers.insert(memory.buffers.begin(), 4000, {OTHER, 4096, true, 'o'});
+  settings.budget = 64 << 10;
+  settings.classes = CORE_NO_CONTENTS;
+  ASSERT_TRUE(dump()) << said;
+  EXPECT_LE(bytes.size(), settings.budget);
+}
+
+TEST_F(Dump, SaysOfATooSmallBudgetWhatTheLeastIs)
+{
+  const std::vector<Memory::Buffer> buffers = memory.buffers;
+  settings.budget = 8 << 10;
+  ASSERT_FALSE(dump());
+  EXPECT_NE(std::string(said).find("RAWHAL_CORE_BYTES=8192"), std::string::npos) << said;
+  const char *least = strstr(said, "at least ");
+  ASSERT_NE(least, nullptr) << said;
+  settings.budget = strtoull(least + 9, nullptr, 10);
+  memory.buffers = buffers;
+  EXPECT_TRUE(dump()) << said;
+  --settings.budget;
+  memory.buffers = buffers;
+  EXPECT_FALSE(dump());
+}
+
 TEST_F(Dump, ReadsNothingThatIsNotWanted)
 {
   settings.classes = CORE_NO_CONTENTS;
