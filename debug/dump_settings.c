@@ -1,6 +1,7 @@
 #include "debug/dump.h"
 
 #include "base/error.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,26 +9,7 @@
 #include <sys/stat.h>
 
 #define DUMP_BUDGET (UINT64_C(64) << 20)
-
-/* Digits, and K, M or G, which are powers of 1024. */
-static bool read_number(const char *text, uint64_t most, uint64_t *number)
-{
-  static const char units[] = "KMG";
-  uint64_t value = 0;
-  if (*text < '0' || *text > '9')
-    return false;
-  for (; *text >= '0' && *text <= '9'; ++text) {
-    value = value * 10 + (uint64_t)(*text - '0');
-    if (value > most)
-      return false;
-  }
-  const char *unit = *text ? strchr(units, *text) : NULL;
-  for (long i = unit ? unit - units : -1; i >= 0; --i, value *= 1024)
-    if (value > most / 1024)
-      return false;
-  *number = value;
-  return text[unit != NULL] == '\0';
-}
+#define DUMP_MOST   (UINT64_C(1) << 40)
 
 static rawhal_status_t refuse(const char *name, const char *expected, const char *text,
                               rawhal_error_t *error)
@@ -77,9 +59,9 @@ rawhal_status_t dump_settings_read(dump_settings_t *settings, rawhal_error_t *er
                   "a file's name with %p, %h, %e, %t and %%, fd:N of a descriptor that is open, or "
                   "|PROGRAM WORD ...",
                   where, error);
-  if (bytes && !read_number(bytes, UINT64_C(1) << 40, &settings->budget))
+  if (bytes && (number_bytes(bytes, &settings->budget) || settings->budget > DUMP_MOST))
     return refuse("RAWHAL_CORE_BYTES", "bytes such as 64M or 1G, or 0 for no bound", bytes, error);
-  if (hour && !read_number(hour, UINT32_MAX, &number))
+  if (hour && (number_count(hour, &number) || number > UINT32_MAX))
     return refuse("RAWHAL_CORE_PER_HOUR", "a number", hour, error);
   settings->per_hour = (uint32_t)number;
   for (size_t i = 0; wanted && i < sizeof(contents) / sizeof(*contents); ++i)

@@ -10,19 +10,13 @@
 #include "queue/limit/parse.h"
 
 #include "base/error.h"
+#include "base/number.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-/* A decimal number, exactly: digits / scale. */
-typedef struct decimal {
-  uint64_t digits, scale;
-} decimal_t;
-
-enum { MAX_DIGITS = 19 }; /* what always fits into 64 bits */
 
 typedef struct unit_name {
   const char *name;
@@ -48,70 +42,11 @@ static const char *const expected[] = {
     [RAWHAL_UNIT_PRIORITY] = "low, normal or high",
 };
 
-static bool is_digit(char c)
-{
-  return c >= '0' && c <= '9';
-}
-
-/* Reads a decimal number and moves on. False: there is none, or it has too many digits. */
-static bool read_decimal(const char **text, decimal_t *number)
-{
-  *number = (decimal_t){0, 1};
-  const char *at = *text;
-  int digits = 0;
-  bool fraction = false;
-  if (!is_digit(*at))
-    return false;
-  for (;; ++at) {
-    if (*at == '.' && !fraction && is_digit(at[1])) {
-      fraction = true;
-      continue;
-    }
-    if (!is_digit(*at))
-      break;
-    if (number->digits || *at != '0')
-      ++digits;
-    if (digits > MAX_DIGITS - (fraction ? 1 : 0) || number->scale > UINT64_MAX / 100)
-      return false;
-    number->digits = number->digits * 10 + (uint64_t)(*at - '0');
-    if (fraction)
-      number->scale *= 10;
-  }
-  *text = at;
-  return true;
-}
-
-/* number * factor / divisor, rounded down. False beyond 64 bits. */
-static bool scale(decimal_t number, uint64_t factor, uint64_t divisor, uint64_t *value)
-{
-  /* Below 2^64 * 2^64: exact. */
-  unsigned __int128 product = (unsigned __int128)number.digits * factor / number.scale / divisor;
-  *value = (uint64_t)product;
-  return product < RAWHAL_UNLIMITED;
-}
-
 static const char *skip_space(const char *text)
 {
   while (isspace((unsigned char)*text))
     ++text;
   return text;
-}
-
-/* The factor of "", "K", "Ki", "KB", "KiB" and the like; 0 when it is something else. */
-static uint64_t bytes_factor(const char *suffix)
-{
-  static const char letters[] = "KMGT";
-  if (!*suffix)
-    return 1;
-  const char *letter = strchr(letters, toupper((unsigned char)*suffix));
-  if (!letter)
-    return 0;
-  ++suffix;
-  if (*suffix == 'i' || *suffix == 'I')
-    ++suffix;
-  if (*suffix == 'b' || *suffix == 'B')
-    ++suffix;
-  return *suffix ? 0 : 1024ull << 10 * (letter - letters);
 }
 
 static const unit_name_t *find_name(const unit_name_t *names, size_t count, const char *text)
@@ -145,13 +80,21 @@ static rawhal_status_t parse_name(const char *text, rawhal_limit_unit_t unit, ui
   return RAWHAL_OK;
 }
 
+static rawhal_status_t answer(number_found_t found, const char *text, rawhal_limit_unit_t unit,
+                              rawhal_error_t *error)
+{
+  return found == NUMBER_FOUND  ? RAWHAL_OK
+         : found == NUMBER_NONE ? refuse(text, unit, error)
+                                : too_large(text, error);
+}
+
 static rawhal_status_t parse_number(const char *text, rawhal_limit_unit_t unit, uint64_t whole,
                                     uint64_t *value, rawhal_error_t *error)
 {
-  decimal_t number;
+  number_decimal_t number;
   const char *rest = text;
   uint64_t factor = 0, divisor = 1;
-  if (!read_decimal(&rest, &number))
+  if (!number_decimal(&rest, &number))
     return refuse(text, unit, error);
   bool percent = !strcmp(rest, "%");
   if (percent && unit == RAWHAL_UNIT_BYTES) {
@@ -163,33 +106,18 @@ static rawhal_status_t parse_number(const char *text, rawhal_limit_unit_t unit, 
   } else if (percent && unit == RAWHAL_UNIT_SHARE) {
     factor = 10000; /* parts per million */
   } else if (unit == RAWHAL_UNIT_BYTES) {
-    /* Space only before a suffix: "4 G" but not "4 ". */
-    const char *suffix = skip_space(rest);
-    factor = suffix == rest || *suffix ? bytes_factor(suffix) : 0;
+    return answer(number_bytes(text, value), text, unit, error);
   } else if (unit == RAWHAL_UNIT_DURATION) {
     const unit_name_t *name = find_name(duration_names, COUNT(duration_names), skip_space(rest));
     factor = name ? name->factor : 0;
   }
-  if (!factor)
-    return refuse(text, unit, error);
-  return scale(number, factor, divisor, value) ? RAWHAL_OK : too_large(text, error);
+  return answer(factor ? number_scale(number, factor, divisor, value) : NUMBER_NONE, text, unit,
+                error);
 }
 
 rawhal_status_t limit_parse_count(const char *text, uint64_t *value, rawhal_error_t *error)
 {
-  *value = 0;
-  uint64_t sum = 0;
-  if (!*text)
-    return refuse(text, RAWHAL_UNIT_COUNT, error);
-  for (const char *at = text; *at; ++at) {
-    if (!is_digit(*at))
-      return refuse(text, RAWHAL_UNIT_COUNT, error);
-    if (__builtin_mul_overflow(sum, 10u, &sum) ||
-        __builtin_add_overflow(sum, (uint64_t)(*at - '0'), &sum) || sum == RAWHAL_UNLIMITED)
-      return too_large(text, error);
-  }
-  *value = sum;
-  return RAWHAL_OK;
+  return answer(number_count(text, value), text, RAWHAL_UNIT_COUNT, error);
 }
 
 rawhal_status_t limit_parse(const char *text, rawhal_limit_unit_t unit, uint64_t whole,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 
 extern "C" {
 #include "debug/core/file.h"
@@ -189,6 +190,36 @@ TEST_F(Dump, OfNothingIsNone)
   EXPECT_FALSE(dump_end(&dump, said, sizeof(said)));
   EXPECT_STREQ(said, "");
   EXPECT_FALSE(dump_begin(&dump, &settings, -1)); // none is wanted
+}
+
+// ---- Settings ----
+
+TEST(DumpSettings, AreUnderstoodOrRefused)
+{
+  rawhal_error_t error = {};
+  dump_settings_t settings;
+  for (const auto &[text, bytes] : std::map<std::string, uint64_t>{{"0", 0},
+                                                                   {"65536", 65536},
+                                                                   {"64M", 64 << 20},
+                                                                   {"64MiB", 64 << 20},
+                                                                   {"1.5g", 3ull << 29}}) {
+    setenv("RAWHAL_CORE_BYTES", text.c_str(), 1);
+    EXPECT_EQ(dump_settings_read(&settings, &error), RAWHAL_OK) << error.message;
+    EXPECT_EQ(settings.budget, bytes) << text;
+  }
+  unsetenv("RAWHAL_CORE_BYTES");
+  const char *const wrong[][2] = {
+      {"RAWHAL_CORE", "|cat"},           {"RAWHAL_CORE", "fd:999"},
+      {"RAWHAL_CORE", "core.%q"},        {"RAWHAL_CORE", "core.%"},
+      {"RAWHAL_CORE_BYTES", "-1"},       {"RAWHAL_CORE_BYTES", "64MBB"},
+      {"RAWHAL_CORE_BYTES", "9999999G"}, {"RAWHAL_CORE_CONTENTS", "some"},
+      {"RAWHAL_CORE_PER_HOUR", "many"},  {"RAWHAL_CORE_PER_HOUR", "99999999999"}};
+  for (const auto &[name, value] : wrong) {
+    setenv(name, value, 1);
+    EXPECT_EQ(dump_settings_read(&settings, &error), RAWHAL_INVALID_ARGUMENT) << name << value;
+    EXPECT_NE(std::string(error.message).find(name), std::string::npos) << error.message;
+    unsetenv(name);
+  }
 }
 
 // In a copy of this program that runs as somebody else.
