@@ -24,6 +24,7 @@ void dispatch_failed(const debug_dispatch_t *dispatch, const rawhal_descriptor_t
 {
   if (dispatch->kernel.data)
     snprintf(fault->kernel, sizeof(fault->kernel), "%.*s", RAWHAL_STRING_ARGS(dispatch->kernel));
+  snprintf(fault->label, sizeof(fault->label), "%.*s", RAWHAL_STRING_ARGS(dispatch->label));
   fault->kernel_object = dispatch->kernel_object;
   if (descriptor)
     fault->entry = dispatch->kernel_object + (descriptor->entry - descriptor->address);

@@ -10,6 +10,9 @@
 
 RAWHAL_BEGIN
 
+/* Bytes of a label, of a buffer, a queue or a dispatch, with the NUL that ends it. */
+#define RAWHAL_LABEL_BYTES 32
+
 /* What failed. */
 typedef enum rawhal_fault_kind {
   RAWHAL_FAULT_UNKNOWN = 0,      /* the runtime says that the queue failed, and no more */
@@ -127,8 +130,10 @@ typedef struct rawhal_fault {
   uint32_t cause_count;    /* the most likely first */
   uint32_t reserved;
   rawhal_cause_t causes[RAWHAL_FAULT_CAUSES];
-  char kernel[256];      /* its name, truncated; "" unknown */
-  char device_text[640]; /* the device's own words; "" without */
+  char kernel[256];                     /* its name, truncated; "" unknown */
+  char device_text[640];                /* the device's own words; "" without */
+  char label[RAWHAL_LABEL_BYTES];       /* of the dispatch; "" without, or where it is not known */
+  char queue_label[RAWHAL_LABEL_BYTES]; /* of the queue; "" without */
 } rawhal_fault_t;
 
 RAWHAL_END

@@ -253,11 +253,12 @@ void hang_say(const rawhal_fault_t *fault, uint64_t ns, const char *unit, uint64
               const char *waits, char *text, size_t size)
 {
   const bool barrier = waits && *waits;
+  const char *label = fault->queue_label;
   char since[48] = "";
   if (ns)
     snprintf(since, sizeof(since), " has not got on for %.3g s", (double)ns / 1e9);
-  snprintf(text, size, "queue %" PRIu64 "%s: %s %" PRIu64 ", %s%s%s%s", fault->queue_id, since,
-           unit, number,
+  snprintf(text, size, "queue %" PRIu64 "%s%s%s%s: %s %" PRIu64 ", %s%s%s%s", fault->queue_id,
+           *label ? " '" : "", label, *label ? "'" : "", since, unit, number,
            barrier          ? waits
            : *fault->kernel ? "kernel "
                             : "a packet that is no kernel's",

@@ -161,12 +161,27 @@ static void put_dispatch(const report_to_t *to, const rawhal_fault_t *fault)
     report_say(to, "queue %llu", (unsigned long long)fault->queue_id);
 }
 
+static void put_labels(const report_to_t *to, const rawhal_fault_t *fault)
+{
+  const rawhal_string_t own = report_field(fault->label, sizeof(fault->label)),
+                        queue = report_field(fault->queue_label, sizeof(fault->queue_label));
+  if (!own.size && !queue.size)
+    return;
+  report_say(to, "\n  labels       %s", own.size ? "dispatch '" : "");
+  report_name(to, own);
+  report_say(to, "%s%s", own.size ? "'" : "", own.size && queue.size ? ", " : "");
+  report_say(to, "%s", queue.size ? "queue '" : "");
+  report_name(to, queue);
+  report_say(to, "%s", queue.size ? "'" : "");
+}
+
 static void put_text(const report_to_t *to, const rawhal_fault_t *fault)
 {
   report_say(to, "%s", rawhal_fault_kind_name(fault->kind));
   put_kernel(to, fault);
   report_say(to, "\n  dispatch     ");
   put_dispatch(to, fault);
+  put_labels(to, fault);
   if (fault->hsa_status)
     report_say(to, "\n  runtime      status 0x%x", (unsigned)fault->hsa_status);
   if (has_access(fault)) {

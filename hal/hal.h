@@ -222,8 +222,6 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *b
  * it uses the new owner's. Freeing a freed buffer again does nothing. */
 RAWHAL_API void rawhal_buffer_free(rawhal_buffer_t *buffer);
 
-/* Bytes of a label, with the NUL that ends it. */
-#define RAWHAL_LABEL_BYTES 32
 /* Names a buffer in reports of faults, or takes its name away (NULL); longer text is truncated. */
 RAWHAL_API void rawhal_buffer_label(rawhal_buffer_t *buffer, const char *label);
 

@@ -135,8 +135,10 @@ rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch, 
                        "a batch of %zu dispatches can never fit into a ring of %u packets", count,
                        queue->ring.packets);
   if (__builtin_expect(batch->stride != sizeof(rawhal_dispatch_t), 0)) {
-    rawhal_status_t status = sized_array(batch->first, batch->stride, count,
-                                         sizeof(rawhal_dispatch_t), "rawhal_dispatch_t", error);
+    const size_t first = offsetof(rawhal_dispatch_t, label), ours = sizeof(rawhal_dispatch_t);
+    rawhal_status_t status =
+        sized_array(batch->first, batch->stride, count, batch->stride < ours ? first : ours,
+                    "rawhal_dispatch_t", error);
     if (status != RAWHAL_OK)
       return status;
   }

@@ -54,6 +54,7 @@ static void cause_write(rawhal_queue_t *queue, const death_t *death, bool code, 
   fault->size = sizeof(*fault);
   fault->hsa_status = death->hsa_status;
   fault->queue_id = id_of(queue);
+  memcpy(fault->queue_label, queue->label, sizeof(fault->queue_label));
   if (witness && witness->device)
     (void)witness->device(queue->hsa_queue, fault);
   scene_explain(queue, fault, death->waits, !death->known, code, dump);
@@ -215,7 +216,7 @@ rawhal_status_t rawhal_queue_fault(rawhal_queue_t *queue, rawhal_fault_t *fault,
   if (!queue || !fault)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", queue ? "fault" : "queue");
   const bool alive = queue_check(queue, NULL) == RAWHAL_OK;
-  sized_give(fault, sizeof(queue->fault), alive ? &(rawhal_fault_t){0} : &queue->fault,
+  sized_give(fault, offsetof(rawhal_fault_t, label), alive ? &(rawhal_fault_t){0} : &queue->fault,
              sizeof(queue->fault));
   return alive ? rawhal_fail(error, RAWHAL_NOT_FOUND, "the queue is alive") : RAWHAL_OK;
 }

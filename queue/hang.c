@@ -110,6 +110,7 @@ static bool say_why(rawhal_queue_t *queue, search_t *search, rawhal_fault_t *fau
   pthread_mutex_lock(&queue->drain_lock);
   const bool lives = atomic_load(&queue->health) == QUEUE_ALIVE;
   *is = lives ? why(queue, search, barrier) : HANG_MOVES;
+  memcpy(fault->queue_label, queue->label, sizeof(fault->queue_label));
   if (*is == HANG_RUNS) {
     scene_explain(queue, fault, NULL, true, code, NULL);
     if (witness && witness->waves && fault->kernel_object)

@@ -182,9 +182,11 @@ struct rawhal_queue {
   _Atomic bool in_death;    /* a thread uses it to make it die */
   _Atomic uint64_t died_at; /* CLOCK_MONOTONIC ns */
   rawhal_error_t cause;
-  rawhal_fault_t fault; /* of it */
-  bool closing;         /* being destroyed; the list's lock */
-  hang_progress_t hang; /* of hang.c */
+  rawhal_fault_t fault;           /* of it */
+  bool closing;                   /* being destroyed; the list's lock */
+  char label[RAWHAL_LABEL_BYTES]; /* drain_lock */
+  struct queue_label *labels;     /* of each packet's dispatch: label.h */
+  hang_progress_t hang;           /* of hang.c */
   pthread_mutex_t drain_lock;
   pthread_mutex_t sleep_lock;
   pthread_cond_t woken; /* a thread that slept on a slot does so no more */

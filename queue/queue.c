@@ -2,6 +2,7 @@
 #include "queue/charge.h"
 #include "queue/create.h"
 #include "queue/hardware.h"
+#include "queue/label.h"
 #include "queue/list.h"
 #include "queue/shared.h"
 #include "queue/transfer.h"
@@ -180,11 +181,13 @@ static rawhal_status_t allocate_tables(rawhal_queue_t *queue, const queue_sizes_
   queue->slots = allocate_aligned(allocator, bytes, _Alignof(queue_slot_t));
   queue->begins = allocate_zeroed(allocator, sizes->submissions, sizeof(*queue->begins));
   queue->kernels = allocate_zeroed(allocator, sizes->packets, sizeof(*queue->kernels));
+  queue->labels = allocate_zeroed(allocator, sizes->packets, sizeof(*queue->labels));
   queue->transfers.of_slot =
       allocate_zeroed(allocator, sizes->submissions, sizeof(*queue->transfers.of_slot));
   if (queue->slots)
     memset(queue->slots, 0, bytes);
-  if (!queue->slots || !queue->begins || !queue->kernels || !queue->transfers.of_slot)
+  if (!queue->slots || !queue->begins || !queue->kernels || !queue->labels ||
+      !queue->transfers.of_slot)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a queue");
   ring_init(&queue->ring, sizes->submissions, sizes->packets, sizes->blocks);
   return RAWHAL_OK;
@@ -304,6 +307,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   allocate_free(device->allocator, queue->begins);
   allocate_free(device->allocator, queue->times);
   allocate_free(device->allocator, (void *)queue->kernels);
+  allocate_free(device->allocator, queue->labels);
   allocate_free(device->allocator, queue);
   device->unpinned();
   device->release();

@@ -119,6 +119,9 @@ typedef struct rawhal_dispatch {
   size_t argument_count;
   uint32_t flags;            /* RAWHAL_DISPATCH_* */
   uint64_t global_offset[3]; /* what hidden_global_offset_* arguments get, work-items */
+  const char *label; /* names it in reports of faults; NULL: nothing does. Copied during the call;
+                        longer text than RAWHAL_LABEL_BYTES is truncated. A recording has those of
+                        its dispatches */
 } rawhal_dispatch_t;
 
 typedef uint64_t rawhal_ticket_t; /* 0 is never a ticket */
@@ -366,6 +369,10 @@ typedef struct rawhal_queue_options {
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_report(rawhal_queue_t *queue,
                                                               int32_t hsa_status,
                                                               rawhal_error_t *error);
+
+/* Names a queue in reports of faults, or takes its name away (NULL); longer text is truncated. A
+ * dead queue's fault keeps the one that it had. Thread-safety: any thread, any time. */
+RAWHAL_API void rawhal_queue_label(rawhal_queue_t *queue, const char *label);
 
 /* Why the queue is dead: what failed and the likely causes, as far as they are known. It may be
  * called as soon as any call has answered FAULT or DEVICE_LOST for the queue, and from completion

@@ -1,10 +1,11 @@
 /* Recordings: packets and images made once, by the same checks and the same writer as a batch's,
  * and copied into the rings for each replay. */
-#include "queue/submit.h"
+#include "queue/label.h"
 
 #include "base/error.h"
 #include "kernarg/layout.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* `packet` lacks two things a replay knows: its kernarg address counts from the first image, and
@@ -12,6 +13,7 @@
 typedef struct recorded {
   hsa_kernel_dispatch_packet_t packet;
   const rawhal_device_kernel_t *kernel;
+  char label[RAWHAL_LABEL_BYTES];
 } recorded_t;
 
 struct rawhal_recording {
@@ -24,6 +26,7 @@ struct rawhal_recording {
   uint32_t alignment;        /* in blocks: the strictest of the kernels' */
   limit_shape_t shape;       /* what a replay takes */
   uint32_t lane_bytes;       /* of scratch, at most */
+  bool labelled;             /* any of them */
   bool takes_blob;           /* of one dispatch, which had one: */
   size_t blob_size;          /* of that size */
   size_t blob_bytes;         /* of which so many are arguments that the caller gives */
@@ -75,6 +78,10 @@ static rawhal_status_t record(rawhal_recording_t *recording, const batch_t *batc
         image_write(recording->queue, dispatch, recorded_image(recording, i), error);
     if (status != RAWHAL_OK)
       return status;
+    if (label_is_given(batch, dispatch)) {
+      snprintf(recorded->label, sizeof(recorded->label), "%s", dispatch->label);
+      recording->labelled = true;
+    }
     packet_write_dispatch(&recorded->packet, dispatch, recorded->packet.kernarg_address,
                           (hsa_signal_t){0});
     uint32_t header = packet_header(HSA_PACKET_TYPE_KERNEL_DISPATCH, dispatch->flags);
@@ -216,6 +223,8 @@ static inline void replay(rawhal_queue_t *queue, const rawhal_recording_t *recor
   copy_images(images, recording->images, recording->image_bytes);
   if (blob)
     memcpy(images, blob, recording->blob_bytes);
+  for (uint32_t i = 0; __builtin_expect(recording->labelled, 0) && i < count; ++i)
+    label_keep(queue, reserved->packet + i, recording->dispatches[i].label);
   for (uint32_t i = count; i-- > 0;) {
     hsa_signal_t completion = submit_signal(queue, reserved, signal, i, recording->signaller);
     replay_packet(packet_slot(queue, reserved->packet + i), &recording->dispatches[i].packet,

@@ -1,5 +1,6 @@
 #include "queue/scene.h"
 
+#include "queue/label.h"
 #include "queue/packet.h"
 #include "queue/submit.h"
 #include "queue/wait.h"
@@ -12,6 +13,7 @@ typedef struct scene {
   rawhal_queue_t *queue;
   debug_dispatch_t dispatches[SCENE_DISPATCHES];
   const rawhal_device_kernel_t *kernels[SCENE_DISPATCHES];
+  char labels[SCENE_DISPATCHES][RAWHAL_LABEL_BYTES];
   size_t count, running;
   uint64_t taken; /* the device has had the packets before this one, whatever else is told */
 } scene_t;
@@ -54,11 +56,14 @@ static void add_packet(scene_t *scene, const queue_slot_t *slot, uint64_t ticket
       packet.kernel_object != kernel->info.kernel_object)
     return;
   scene->kernels[scene->count] = kernel;
+  char *label = scene->labels[scene->count];
+  label_find(queue, at, label);
   debug_dispatch_t *dispatch = &scene->dispatches[scene->count++];
   *dispatch = dispatch_of_packet(queue->hsa_queue->id, at, &packet);
   dispatch->ticket = ticket;
   dispatch->index = index;
   dispatch->kernel = kernel->info.kernel->name;
+  dispatch->label = rawhal_string(label);
   dispatch->layout = kernel->info.layout;
   dispatch->kernargs = image_of(queue, kernel, packet.kernarg_address);
   dispatch->running = runs;

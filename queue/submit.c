@@ -1,6 +1,6 @@
 /* Submission: check everything, reserve everything at once, write images and packet bodies, publish
  * headers, ring the doorbell. Nothing can fail after the reservation, and no slot stays invalid. */
-#include "queue/submit.h"
+#include "queue/label.h"
 
 #include "base/error.h"
 #include "debug/door/ticket.h"
@@ -122,8 +122,11 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, 
   uint32_t block = reserved->block;
   for (uint32_t i = count; i-- > 0;) {
     hsa_signal_t completion = submit_signal(queue, reserved, signal, i, signaller);
+    const rawhal_dispatch_t *dispatch = batch_at(batch, i);
+    if (__builtin_expect(label_is_given(batch, dispatch), 0))
+      label_keep(queue, reserved->packet + i, dispatch->label);
     rawhal_status_t written =
-        dispatch_write(queue, batch_at(batch, i), reserved->packet + i, &block, completion, error);
+        dispatch_write(queue, dispatch, reserved->packet + i, &block, completion, error);
     if (__builtin_expect(written != RAWHAL_OK, 0)) {
       status = written;
       queue_slot(queue, reserved->ticket)->begins = false; /* a barrier may have no times */

@@ -88,6 +88,8 @@ static const field_t fault_fields[] = {
     FIELD(U64, rawhal_fault_t, lanes),
     ARRAY(rawhal_fault_t, kernel),
     ARRAY(rawhal_fault_t, device_text),
+    ARRAY(rawhal_fault_t, label),
+    ARRAY(rawhal_fault_t, queue_label),
 };
 static const field_t cause_fields[] = {
     FIELD(U32, rawhal_cause_t, kind),

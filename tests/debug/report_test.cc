@@ -58,6 +58,8 @@ rawhal_fault_t Whole()
   fault.lanes = 0xff;
   snprintf(fault.kernel, sizeof(fault.kernel), "vector_add");
   snprintf(fault.device_text, sizeof(fault.device_text), "memory access fault at pc ...");
+  snprintf(fault.label, sizeof(fault.label), "layer 3");
+  snprintf(fault.queue_label, sizeof(fault.queue_label), "decode");
   fault.cause_count = 2;
   rawhal_cause_t &first = fault.causes[0], &second = fault.causes[1];
   first.kind = RAWHAL_CAUSE_OUT_OF_BOUNDS;
@@ -107,6 +109,7 @@ TEST(Report, TextSaysAll)
 {
   EXPECT_EQ("memory access fault in kernel 'vector_add'\n"
             "  dispatch     ticket 41, number 1 in it, packet 40 of queue 3\n"
+            "  labels       dispatch 'layer 3', queue 'decode'\n"
             "  runtime      status 0x2b\n"
             "  access       write of 4 bytes at 0x7f0000001000\n"
             "  work-item    lane 0 of wave 3 of work-group 7,0,0; lanes 0xff, 8 in all\n"
@@ -219,8 +222,8 @@ TEST(Report, BytesFromAFileAreShownAndDoNoHarm)
     for (int number = 0; std::getline(all, line); ++number) {
       bool is_ours = !number;
       for (const char *begin :
-           {"  dispatch", "  runtime", "  access", "  work-item", "  instruction", "  device",
-            "causes", "  1. ", "  2. ", "  3. ", "  4. ", "  5. ", "  6. "})
+           {"  dispatch", "  labels", "  runtime", "  access", "  work-item", "  instruction",
+            "  device", "causes", "  1. ", "  2. ", "  3. ", "  4. ", "  5. ", "  6. "})
         is_ours |= line.rfind(begin, 0) == 0;
       EXPECT_TRUE(is_ours) << line;
     }

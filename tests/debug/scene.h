@@ -229,6 +229,8 @@ public:
     made.group[1] = 3;
     made.lane = 5;
     strcpy(made.kernel, "vector_add");
+    strcpy(made.label, "step 3");
+    strcpy(made.queue_label, "decode");
     made.cause_count = 2;
     made.causes[0].kind = RAWHAL_CAUSE_OUT_OF_BOUNDS;
     made.causes[0].confidence = 93;

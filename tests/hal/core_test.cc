@@ -12,7 +12,9 @@
 #include <future>
 
 extern "C" {
+#include "debug/core/core.h"
 #include "debug/core/file.h"
+#include "debug/core/notes.h"
 #include "debug/core/walk.h"
 }
 
@@ -112,7 +114,9 @@ protected:
     Blob blob;
     blob.add(rawhal_buffer_address(out)).add(0x5eed5eedu);
     const rawhal_device_kernel_t *fill = kernel(name, "fill");
-    EXPECT_EQ(run(queue(), dispatch_of(fill, 2048, 256, blob)), RAWHAL_FAULT);
+    rawhal_dispatch_t dispatch = dispatch_of(fill, 2048, 256, blob);
+    dispatch.label = "step 7";
+    EXPECT_EQ(run(queue(), dispatch), RAWHAL_FAULT);
   }
 
   char folder[64];
@@ -154,6 +158,19 @@ TEST_P(CoreFile, HasNoContentsUnlessTheyAreAskedFor)
   core_file_t file = {};
   ASSERT_EQ(core_file_open(&file, {without.data(), without.size()}, &error), RAWHAL_OK);
   EXPECT_FALSE(core_view_read(&file.view, rawhal_buffer_address(out), &byte, 1));
+  core_file_note_t note;
+  core_record_t record;
+  rawhal_fault_t fault;
+  std::vector<std::string> labels; // of the fault's dispatch, and of the first that is listed
+  for (core_note_cursor_t cursor = {}; core_file_note(&file, &cursor, &note);)
+    if (core_note_is_of(&note, "RAWHAL")) {
+      uint64_t at = 0;
+      if (note.type == CORE_NOTE_CAUSE && core_notes_fault(note.bytes, &fault))
+        labels.push_back(fault.label);
+      if (note.type == CORE_NOTE_DISPATCHES && core_notes_next(note.bytes, &at, &record))
+        labels.push_back({record.as.dispatch.label.data, record.as.dispatch.label.size});
+    }
+  EXPECT_EQ(labels, (std::vector<std::string>{"step 7", "step 7"}));
   core_file_close(&file);
   unlink((std::string(folder) + "/" + files()[0]).c_str());
   set("RAWHAL_CORE_CONTENTS", "all");

@@ -76,6 +76,73 @@ TEST_F(Faults, NameKernelPcAndAddress)
   EXPECT_NE(error.hsa_status, 0);
 }
 
+// Of a batch whose second fails; of a recording; of dispatches as older headers have them; of what is unlabelled, none,
+// though others have been where its packet is.
+TEST_F(Faults, HaveTheLabelsOfQueueAndDispatch)
+{
+  rawhal_fault_t fault = {};
+  const auto failed = [&](rawhal_queue_t *on, const char *label, const char *queue_label) {
+    EXPECT_EQ(rawhal_queue_wait(on, 1, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
+    fault.size = sizeof(fault);
+    ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+    EXPECT_STREQ(fault.label, label);
+    EXPECT_STREQ(fault.queue_label, queue_label);
+  };
+  Blob blob, good;
+  rawhal_dispatch_t all[3] = {good_store(1, good), wild_store(blob), good_store(1, good)};
+  all[0].label = "before";
+  all[1].label = "layer 3, attention, and more than fits";
+  all[2].label = "behind";
+  rawhal_queue_t *on = queue();
+  rawhal_queue_label(on, "prefill");
+  rawhal_queue_label(on, "decode");
+  ASSERT_OK(rawhal_queue_submit(on, all, 3, RAWHAL_FOREVER, nullptr, &error));
+  failed(on, "layer 3, attention, and more th", "decode");
+
+  on = queue();
+  rawhal_recording_t *recording = nullptr;
+  all[1].label = "replayed";
+  ASSERT_OK(rawhal_recording_create(on, all, 2, &recording, &error));
+  all[1].label = nullptr;
+  ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, nullptr, &error));
+  failed(on, "replayed", "");
+  rawhal_recording_destroy(recording);
+
+  constexpr size_t old = offsetof(rawhal_dispatch_t, label);
+  struct alignas(8) {
+    unsigned char bytes[2][old];
+  } older;
+  memcpy(older.bytes[0], &all[0], old);
+  memcpy(older.bytes[1], &all[1], old);
+  on = queue();
+  ASSERT_OK(rawhal_queue_submit_sized(on, reinterpret_cast<rawhal_dispatch_t *>(&older), old, 2,
+                                      RAWHAL_FOREVER, nullptr, &error));
+  failed(on, "", "");
+  EXPECT_EQ(fault.packet, 1u);
+
+  rawhal_queue_options_t options = {};
+  options.packets = 64;
+  ASSERT_OK(rawhal_queue_create(device, &options, &on, &error));
+  queues.push_back(on);
+  rawhal_ticket_t ticket = 0;
+  for (int i = 0; i < 64; ++i) {
+    ASSERT_OK(rawhal_queue_submit(on, &all[0], 1, RAWHAL_FOREVER, &ticket, &error));
+  }
+  ASSERT_OK(rawhal_queue_submit(on, &all[1], 1, RAWHAL_FOREVER, &ticket, &error));
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
+  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  EXPECT_EQ(fault.packet, 64u);
+  EXPECT_STREQ(fault.label, "");
+
+  char small[offsetof(rawhal_fault_t, label) +
+             sizeof(void *)]; // of a program that does not know of labels
+  memset(small, 0x5a, sizeof(small));
+  auto *const first = reinterpret_cast<rawhal_fault_t *>(small);
+  first->size = 0;
+  ASSERT_OK(rawhal_queue_fault(on, first, &error));
+  EXPECT_EQ(small[offsetof(rawhal_fault_t, label)], 0x5a);
+}
+
 TEST_F(Faults, EachKindIsReported)
 {
   const rawhal_device_kernel_t *illegal = kernel("illegal-gfx90a-v5.co", "illegal");

@@ -1,0 +1,42 @@
+#include "queue/label.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static queue_label_t *place_of(const rawhal_queue_t *queue, uint64_t packet)
+{
+  return &queue->labels[packet & (queue->ring.packets - 1)];
+}
+
+/* Whoever reads it meanwhile finds another packet than it looks for. */
+void label_keep(rawhal_queue_t *queue, uint64_t packet, const char *text)
+{
+  uint64_t words[LABEL_WORDS] = {0};
+  queue_label_t *place = place_of(queue, packet);
+  snprintf((char *)words, sizeof(words), "%s", text);
+  atomic_store(&place->packet, UINT64_MAX);
+  for (int i = 0; i < LABEL_WORDS; ++i)
+    atomic_store(&place->words[i], words[i]);
+  atomic_store(&place->packet, packet);
+}
+
+void label_find(const rawhal_queue_t *queue, uint64_t packet, char text[RAWHAL_LABEL_BYTES])
+{
+  uint64_t words[LABEL_WORDS];
+  queue_label_t *place = place_of(queue, packet);
+  const bool before = atomic_load(&place->packet) == packet;
+  for (int i = 0; i < LABEL_WORDS; ++i)
+    words[i] = atomic_load(&place->words[i]);
+  *text = '\0';
+  if (before && atomic_load(&place->packet) == packet)
+    memcpy(text, words, RAWHAL_LABEL_BYTES);
+}
+
+void rawhal_queue_label(rawhal_queue_t *queue, const char *label)
+{
+  if (!queue || atomic_load(&queue->health) == QUEUE_FORKED)
+    return;
+  pthread_mutex_lock(&queue->drain_lock);
+  snprintf(queue->label, sizeof(queue->label), "%s", label ? label : "");
+  pthread_mutex_unlock(&queue->drain_lock);
+}
