@@ -43,9 +43,8 @@ static void entry_write(door_memory_t *memory, uint32_t entry, const uint64_t *w
   door_entry_t *to = &memory->entries[entry - 1];
   versions += 2;
   __atomic_store_n(&to->version, versions - 1, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
   for (uint32_t i = 0; i < DOOR_ENTRY_WORDS; ++i)
-    __atomic_store_n(&to->words[i], i < count ? words[i] : 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&to->words[i], i < count ? words[i] : 0, __ATOMIC_RELEASE);
   __atomic_store_n(&to->version, versions, __ATOMIC_RELEASE);
 }
 
@@ -122,8 +121,7 @@ rawhal_status_t door_memory_make(door_kind_t kind, int socket, bool watched, raw
       .types = watched ? RAWHAL_EVENTS_ALL : 0,
       .until = opened.ticks + 4 * DOOR_WANTED_NS, /* seconds, whatever the counter's rate */
   };
-  __atomic_thread_fence(__ATOMIC_RELEASE);
-  memory->head.magic = DOOR_MAGIC;
+  __atomic_store_n(&memory->head.magic, DOOR_MAGIC, __ATOMIC_RELEASE);
   __atomic_store_n(&memory_made, memory, __ATOMIC_SEQ_CST);
   tell_aim();
   return RAWHAL_OK;

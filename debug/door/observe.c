@@ -183,8 +183,7 @@ static bool entry_read(const door_entry_t *entry, uint64_t words[DOOR_ENTRY_WORD
   for (int look = 0; look < PATIENCE; ++look) {
     const uint64_t version = __atomic_load_n(&entry->version, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < DOOR_ENTRY_WORDS; ++i)
-      words[i] = __atomic_load_n(&entry->words[i], __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+      words[i] = __atomic_load_n(&entry->words[i], __ATOMIC_ACQUIRE);
     if (version % 2 == 0 && version == __atomic_load_n(&entry->version, __ATOMIC_RELAXED))
       return version != 0;
   }
@@ -228,8 +227,7 @@ static slot_state_t slot_read(const observer_t *observer, uint64_t number,
   const door_slot_t *slot = &observer->memory->slots[number % DOOR_SLOTS];
   const uint64_t before = __atomic_load_n(&slot->number, __ATOMIC_ACQUIRE);
   for (uint32_t i = 0; i < DOOR_SLOT_WORDS; ++i)
-    words[i] = __atomic_load_n(&slot->words[i], __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    words[i] = __atomic_load_n(&slot->words[i], __ATOMIC_ACQUIRE);
   if (before == number + 1 && before == __atomic_load_n(&slot->number, __ATOMIC_RELAXED))
     return SLOT_READ;
   return before > number + 1 ? SLOT_LOST : SLOT_COMING;

@@ -28,15 +28,15 @@ static inline void slot_give(uint64_t number)
 
 static inline void word_put(door_slot_t *slot, uint32_t index, uint64_t word)
 {
-  __atomic_store_n(&slot->words[index], word, __ATOMIC_RELAXED);
+  __atomic_store_n(&slot->words[index], word, __ATOMIC_RELEASE);
 }
 
-/* The slot holds nothing, until slot_end(). */
+/* The slot holds nothing, until slot_end(): who reads a word that is written in between finds that
+ * its number has changed. */
 static inline door_slot_t *slot_begin(door_memory_t *memory, uint64_t number)
 {
   door_slot_t *slot = &memory->slots[number % DOOR_SLOTS];
   __atomic_store_n(&slot->number, 0, __ATOMIC_RELAXED);
-  __atomic_thread_fence(__ATOMIC_RELEASE);
   return slot;
 }
 

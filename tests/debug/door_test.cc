@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -35,6 +36,7 @@ std::string Text(const rawhal_event_t &event)
 // ---- What answers ----
 
 unsigned char host_memory[4096];
+std::mutex host_lock;
 constexpr uint64_t kPlace = 0x10000;
 
 bool InMemory(uint64_t address, size_t size)
@@ -48,12 +50,14 @@ const door_host_t kHost = {
     [](uint64_t address, void *to, size_t size) {
       if (!InMemory(address, size))
         return false;
+      std::lock_guard<std::mutex> guard(host_lock);
       memcpy(to, host_memory + (address - kPlace), size);
       return true;
     },
     [](uint64_t address, const void *from, size_t size) {
       if (!InMemory(address, size))
         return false;
+      std::lock_guard<std::mutex> guard(host_lock);
       memcpy(host_memory + (address - kPlace), from, size);
       return true;
     },
@@ -512,13 +516,19 @@ TEST_F(Door, ThereIsOneForThisProcessAlone)
 
 TEST_F(Door, RequestsAreAnswered)
 {
-  memset(host_memory, 0x5a, sizeof(host_memory));
+  {
+    std::lock_guard<std::mutex> guard(host_lock);
+    memset(host_memory, 0x5a, sizeof(host_memory));
+  }
   EXPECT_EQ(Ask(DOOR_WHY), RAWHAL_OK);
   EXPECT_EQ(said_, "nothing hangs");
   EXPECT_EQ(Ask(DOOR_PEEK, kPlace + 8, 16), RAWHAL_OK);
   EXPECT_EQ(got_, std::string(16, 0x5a));
   EXPECT_EQ(Ask(DOOR_POKE, kPlace, 3, "abc"), RAWHAL_OK);
-  EXPECT_EQ(memcmp(host_memory, "abcZ", 4), 0);
+  {
+    std::lock_guard<std::mutex> guard(host_lock);
+    EXPECT_EQ(memcmp(host_memory, "abcZ", 4), 0);
+  }
   EXPECT_EQ(Ask(DOOR_CORE), RAWHAL_OK);
   EXPECT_EQ(got_, "a core");
 }
