@@ -160,13 +160,13 @@ TEST_P(CoreFile, HasNoContentsUnlessTheyAreAskedFor)
   EXPECT_FALSE(core_view_read(&file.view, rawhal_buffer_address(out), &byte, 1));
   core_file_note_t note;
   core_record_t record;
-  rawhal_fault_t fault;
+  rawhal_fault_t told;
   std::vector<std::string> labels; // of the fault's dispatch, and of the first that is listed
   for (core_note_cursor_t cursor = {}; core_file_note(&file, &cursor, &note);)
     if (core_note_is_of(&note, "RAWHAL")) {
       uint64_t at = 0;
-      if (note.type == CORE_NOTE_CAUSE && core_notes_fault(note.bytes, &fault))
-        labels.push_back(fault.label);
+      if (note.type == CORE_NOTE_CAUSE && core_notes_fault(note.bytes, &told))
+        labels.push_back(told.label);
       if (note.type == CORE_NOTE_DISPATCHES && core_notes_next(note.bytes, &at, &record))
         labels.push_back({record.as.dispatch.label.data, record.as.dispatch.label.size});
     }
