@@ -42,6 +42,12 @@ typedef struct debug_stand {
   uint32_t groups;      /* that stand like this */
 } debug_stand_t;
 
+/* Where a walk over allocations is; zeros: before the first. */
+typedef struct debug_cursor {
+  size_t index;
+  const void *at; /* whose walk it is decides what */
+} debug_cursor_t;
+
 /* What surrounds a fault. */
 typedef struct debug_scene {
   uint64_t now;                       /* CLOCK_MONOTONIC ns */
@@ -53,9 +59,9 @@ typedef struct debug_scene {
   const debug_stand_t *stand; /* where waves wait for others of their work-group; NULL: that is not
                                  known, or none do */
   void *context;
-  /* The index-th allocation, the live ones and the freed ones in any order; false: there are no
-   * more. */
-  bool (*allocation)(void *context, size_t index, debug_allocation_t *allocation);
+  /* The next allocation, the live ones and the freed ones in any order; false: there are no more.
+   * NULL: none is known. */
+  bool (*allocation)(void *context, debug_cursor_t *cursor, debug_allocation_t *allocation);
   /* Copies bytes of device memory, all or none; false: they cannot be had. NULL: never. It is
    * asked for 4096 bytes or fewer, 64 KiB of an argument and 1 MiB in all, and only when no
    * argument leads to the address by itself. */

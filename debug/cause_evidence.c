@@ -74,7 +74,8 @@ static void place_find(cause_evidence_t *evidence)
   debug_allocation_t allocation;
   for (int i = 0; i < CAUSE_PLACES; ++i)
     evidence->has_place[i] = false;
-  for (size_t i = 0; scene->allocation && scene->allocation(scene->context, i, &allocation); ++i) {
+  debug_cursor_t cursor = {0};
+  while (scene->allocation && scene->allocation(scene->context, &cursor, &allocation)) {
     const cause_place_t place = cause_holds(&allocation, evidence->address) ? CAUSE_HOLDS
                                 : evidence->address < allocation.base       ? CAUSE_ABOVE
                                                                             : CAUSE_BELOW;

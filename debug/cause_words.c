@@ -147,7 +147,8 @@ static void words_resolve(cause_evidence_t *evidence)
   debug_allocation_t allocation;
   if (!evidence->word_count)
     return;
-  for (size_t i = 0; scene->allocation && scene->allocation(scene->context, i, &allocation); ++i)
+  debug_cursor_t cursor = {0};
+  while (scene->allocation && scene->allocation(scene->context, &cursor, &allocation))
     for (cause_word_t *word = evidence->words; word < evidence->words + evidence->word_count;
          ++word)
       word_meets(word, &allocation);

@@ -111,9 +111,9 @@ static void add_allocations(dump_store_t *store)
   found_t *found = arena_take(&store->arena, MOST * sizeof(*found));
   size_t count = 0;
   debug_allocation_t allocation;
-  for (size_t i = 0; found && count < MOST && around->allocation &&
-                     around->allocation(around->context, i, &allocation);
-       ++i)
+  debug_cursor_t cursor = {0};
+  while (found && count < MOST && around->allocation &&
+         around->allocation(around->context, &cursor, &allocation))
     if (!allocation.freed_at)
       found[count++] =
           (found_t){allocation.base, allocation.size, rank_of(store->scene, &allocation)};

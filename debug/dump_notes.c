@@ -103,7 +103,8 @@ static void add_allocations(dump_store_t *store)
   const debug_scene_t *around = store->scene->around;
   core_notes_t notes = begin(store, large(store));
   debug_allocation_t from;
-  for (size_t i = 0; around->allocation && around->allocation(around->context, i, &from); ++i) {
+  debug_cursor_t cursor = {0};
+  while (around->allocation && around->allocation(around->context, &cursor, &from)) {
     const core_note_allocation_t allocation = {
         .base = from.base,
         .size = from.size,

@@ -44,12 +44,12 @@ void gathered_words(const debug_gathered_t *gathered, void (*visit)(void *contex
 
 /* ---- Why ---- */
 
-static bool allocation(void *context, size_t index, debug_allocation_t *told)
+static bool allocation(void *context, debug_cursor_t *cursor, debug_allocation_t *told)
 {
   const debug_gathered_t *gathered = context;
-  if (index >= gathered->memory_count)
+  if (cursor->index >= gathered->memory_count)
     return false;
-  *told = gathered->memory[index];
+  *told = gathered->memory[cursor->index++];
   return true;
 }
 

@@ -112,12 +112,13 @@ static void take_dispatch(input_t *input, world_t *world, debug_dispatch_t *disp
   };
 }
 
-static bool allocation(void *context, size_t index, debug_allocation_t *told)
+static bool allocation(void *context, debug_cursor_t *cursor, debug_allocation_t *told)
 {
   const world_t *world = context;
-  if (index < world->buffer_count)
-    *told = world->buffers[index];
-  return index < world->buffer_count;
+  if (cursor->index >= world->buffer_count)
+    return false;
+  *told = world->buffers[cursor->index++];
+  return true;
 }
 
 static bool read_memory(void *context, uint64_t address, void *to, size_t size)

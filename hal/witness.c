@@ -15,8 +15,6 @@ enum { FREED_BUFFERS = 1024 }; /* remembered, the latest; a power of two */
 
 static debug_allocation_t freed[FREED_BUFFERS];
 static uint64_t freed_count;
-static const rawhal_buffer_t *next; /* live buffer: of the walk of allocation(); registry's lock */
-static size_t next_index;
 
 static debug_allocation_t describe(const rawhal_buffer_t *buffer)
 {
@@ -38,32 +36,20 @@ void witness_freed(const rawhal_buffer_t *buffer)
   slot->freed_at = clock_now();
 }
 
-/* The walk comes in the order of the index, and so takes a step at a time. */
-static const rawhal_buffer_t *live_at(size_t index)
-{
-  if (index == 0 || index != next_index) {
-    next = registry_first();
-    for (next_index = 0; next && next_index < index; ++next_index)
-      next = next->hh.next;
-  }
-  const rawhal_buffer_t *found = next;
-  if (found)
-    next = found->hh.next, next_index = index + 1;
-  return found;
-}
-
-static bool allocation(void *context, size_t index, debug_allocation_t *told)
+static bool allocation(void *context, debug_cursor_t *cursor, debug_allocation_t *told)
 {
   const rawhal_device_t *device =
       (const void *)((const char *)context - offsetof(rawhal_device_t, queue));
   const uint64_t kept = freed_count < FREED_BUFFERS ? freed_count : FREED_BUFFERS;
+  const size_t index = cursor->index++;
   if (index < kept) {
     *told = freed[(freed_count - 1 - index) & (FREED_BUFFERS - 1)];
     return true;
   }
-  const rawhal_buffer_t *buffer = live_at(index - (size_t)kept);
+  const rawhal_buffer_t *buffer = index == kept ? registry_first() : cursor->at;
   if (!buffer)
     return false;
+  cursor->at = buffer->hh.next;
   *told = describe(buffer);
   told->reachable = peer_reaches(device, buffer);
   return true;

@@ -49,7 +49,7 @@ typedef struct queue_witness {
   void (*memory_hold)(void);
   void (*memory_let)(void);
   /* Of cause.h; the context is the device. */
-  bool (*allocation)(void *context, size_t index, debug_allocation_t *allocation);
+  bool (*allocation)(void *context, debug_cursor_t *cursor, debug_allocation_t *allocation);
   bool (*read)(void *context, uint64_t address, void *to, size_t size);
   /* Core files of what dies; NULL: there are none. gather() hands all that is known to the dump,
    * which is kept as above; code only where `code` says so. */

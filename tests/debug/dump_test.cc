@@ -32,9 +32,10 @@ struct Memory {
   std::vector<uint64_t> read; // buffers, in the order in which they were
   uint64_t bytes = 0;
 
-  static bool allocation(void *context, size_t index, debug_allocation_t *told)
+  static bool allocation(void *context, debug_cursor_t *cursor, debug_allocation_t *told)
   {
     const Memory &memory = *static_cast<Memory *>(context);
+    const size_t index = cursor->index++;
     if (index >= memory.buffers.size())
       return false;
     *told = {};

@@ -131,12 +131,13 @@ struct World {
     cause_find(&scene, &fault);
   }
 
-  static bool Allocation(void *context, size_t index, debug_allocation_t *allocation)
+  static bool Allocation(void *context, debug_cursor_t *cursor, debug_allocation_t *allocation)
   {
     const World &world = *static_cast<World *>(context);
-    if (index < world.allocations.size())
-      *allocation = world.allocations[index];
-    return index < world.allocations.size();
+    if (cursor->index >= world.allocations.size())
+      return false;
+    *allocation = world.allocations[cursor->index++];
+    return true;
   }
   static bool Read(void *context, uint64_t address, void *to, size_t size)
   {
