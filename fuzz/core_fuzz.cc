@@ -1,9 +1,12 @@
-// Any bytes as a core file, or as two: what a debugger would find in them, rawhal's notes, another abi, and both as one,
-// at a cost that the bytes account for.
+// Any bytes as a core file, or as two: what a debugger would find in them, rawhal's notes, another abi, what would be
+// launched again, and both as one, at a cost that the bytes account for.
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string>
 #include <vector>
+
+#include <rawhal/rawhal.h>
 
 #include "budget.h"
 
@@ -12,6 +15,7 @@ extern "C" {
 #include "debug/core/notes.h"
 #include "debug/core/walk.h"
 #include "debug/report.h"
+#include "tools/replay/core.h"
 }
 
 namespace {
@@ -99,6 +103,66 @@ bool open_file(core_file_t *file, const std::string &bytes)
   return status == RAWHAL_OK;
 }
 
+// ---- What would be launched again ----
+
+struct Pieces {
+  uint64_t end = 0, sum = 0;
+};
+
+rawhal_status_t take_piece(void *context, uint64_t offset, const void *bytes, size_t size,
+                           rawhal_error_t *)
+{
+  Pieces *pieces = static_cast<Pieces *>(context);
+  check(size && size <= RECORD_PIECE && offset >= pieces->end);
+  pieces->end = offset + size;
+  pieces->sum += size;
+  touch(bytes, size);
+  return RAWHAL_OK;
+}
+
+// Each address is of one buffer; all of them have no more contents than the file.
+void read_buffers(const replay_source_t &source, uint64_t file_bytes)
+{
+  std::map<uint64_t, uint64_t> ends;
+  uint64_t sum_of_all = 0;
+  for (size_t i = 0; i < source.before.count; ++i) {
+    const record_buffer_t &buffer = source.before.buffers[i];
+    const uint64_t end = buffer.address + buffer.content.size;
+    check(end > buffer.address && !buffer.left_out && source.states[i] <= REPLAY_NOTHING);
+    check(ends.emplace(buffer.address, end).second);
+    Pieces pieces;
+    check(source.content(source.file, &buffer.content, take_piece, &pieces, nullptr) == RAWHAL_OK);
+    check(pieces.end <= buffer.content.size);
+    sum_of_all += pieces.sum;
+  }
+  check(sum_of_all <= file_bytes);
+  uint64_t last = 0;
+  for (const auto &range : ends) {
+    check(range.first >= last);
+    last = range.second;
+  }
+}
+
+void launch_again(const core_file_t &file, const char *wanted)
+{
+  static replay_core_t core; // large
+  rawhal_error_t error = {};
+  if (replay_core_read(&file, wanted, &core, &error)) {
+    const replay_source_t &source = core.source;
+    check(source.object_size && source.dispatch.kernel.size && source.number);
+    check(source.dispatch.kernargs.size <= RECORD_MOST_KERNARGS);
+    touch(source.object, source.object_size);
+    touch(source.dispatch.kernel);
+    touch(source.dispatch.kernargs.data, source.dispatch.kernargs.size);
+    for (size_t i = 0; i < source.said_count; ++i)
+      check(*source.said[i]);
+    read_buffers(source, file.view.bytes);
+  } else {
+    check(error.status != RAWHAL_OK && *error.message);
+  }
+  replay_core_free(&core);
+}
+
 void read_file(const std::string &bytes)
 {
   core_file_t file;
@@ -110,6 +174,8 @@ void read_file(const std::string &bytes)
     check(whole == (finding.mistake == MISTAKE_NONE) && core_mistake_name(finding.mistake));
     check(found.waves <= bytes.size() && found.objects <= bytes.size());
     read_notes(file);
+    launch_again(file, nullptr);
+    launch_again(file, "vector_add");
   }
   core_file_close(&file);
 }

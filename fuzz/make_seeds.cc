@@ -229,7 +229,7 @@ static void save_recordings(const std::string &folder)
   save(folder, "failed", forge::File().end(0, 0, RECORD_FAILED, 28).bytes);
 }
 
-// Of each layout of save areas, as small as a file of waves can be, and one to be merged.
+// Of each layout of save areas, as small as a file of waves can be that can be launched again, and one to be merged.
 static void save_cores(const std::string &folder)
 {
   std::string bytes;
@@ -239,15 +239,18 @@ static void save_cores(const std::string &folder)
     scene::Scene made(chip);
     core_written_t written;
     rawhal_error_t error;
-    made.options.classes = CORE_CLASS_BIT(CORE_OWN);
+    made.options.classes =
+        CORE_CLASS_BIT(CORE_OWN) | CORE_CLASS_BIT(CORE_KERNARG) | CORE_CLASS_BIT(CORE_BUFFER);
+    made.add(scene::BUFFER, std::string(64, 'B'), CORE_BUFFER);
     for (core_wave_t &wave : made.waves) {
       wave.vgpr_count = 4;
       wave.agpr_count = 0;
     }
     for (core_memory_t &memory : made.memory)
-      memory.size = memory.kind == CORE_QUEUE  ? 256
-                    : memory.kind == CORE_CODE ? 0x1a00
-                                               : memory.size;
+      memory.size = memory.kind == CORE_QUEUE     ? 256
+                    : memory.kind == CORE_CODE    ? 0x1a00
+                    : memory.kind == CORE_KERNARG ? 288
+                                                  : memory.size;
     if (scene::write(made, &bytes, &written, &error) == RAWHAL_OK)
       save(folder, chip.name, bytes);
   }

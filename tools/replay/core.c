@@ -59,13 +59,15 @@ static bool walk(replay_core_t *core, rawhal_error_t *error)
 
 /* ---- Which dispatch ---- */
 
-/* The number-th; false: there are no more. */
-static bool dispatch_at(const replay_core_t *core, uint64_t number, core_note_dispatch_t *dispatch)
+/* The number-th; false: there are no more. Goes on from the one before, if that was asked for. */
+static bool dispatch_at(replay_core_t *core, uint64_t number, core_note_dispatch_t *dispatch)
 {
   core_record_t record;
   const rawhal_bytes_t note = core_own_note(core->file, CORE_NOTE_DISPATCHES);
-  for (uint64_t cursor = 0; core_notes_next(note, &cursor, &record);)
-    if (record.type == CORE_RECORD_DISPATCH && --number == 0) {
+  if (number <= core->passed)
+    core->passed = core->cursor = 0;
+  while (core_notes_next(note, &core->cursor, &record))
+    if (record.type == CORE_RECORD_DISPATCH && ++core->passed == number) {
       *dispatch = record.as.dispatch;
       return true;
     }
@@ -194,7 +196,7 @@ static const rawhal_kernel_t *kernel_at(const rawhal_hsaco_t *hsaco, uint64_t de
   const size_t count = rawhal_hsaco_info(hsaco)->kernel_count;
   for (size_t i = 0; i < count; ++i) {
     const rawhal_kernel_t *kernel = rawhal_hsaco_kernel(hsaco, i);
-    if (kernel->descriptor && kernel->descriptor->address == descriptor)
+    if (kernel->descriptor && kernel->descriptor->address == descriptor && kernel->name.size)
       return kernel;
   }
   return NULL;

@@ -19,7 +19,8 @@ typedef struct replay_core {
   replay_expected_t expected;
   /* What the debugger's lists have: walk_agent_t, walk_object_t, walk_queue_t. */
   list_t agents, objects, queues;
-  bool starved; /* there was no memory for all of it */
+  bool starved;            /* there was no memory for all of it */
+  uint64_t passed, cursor; /* dispatches of their note, and where the next one is */
   core_note_dispatch_t dispatch;
   const rawhal_kernel_t *kernel; /* of: */
   rawhal_hsaco_t *hsaco;

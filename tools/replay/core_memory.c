@@ -178,21 +178,27 @@ static rawhal_status_t count_piece(void *context, uint64_t offset, const void *b
   return RAWHAL_OK;
 }
 
-static void measure(replay_core_t *core)
+/* False: parts of the file stand for more than one part of memory, so that there is no telling how
+ * much that is. */
+static bool measure(replay_core_t *core)
 {
   const record_buffer_t *buffers = core->buffers.items;
   const unsigned char *states = core->states.items;
-  uint64_t all = 0, there = 0;
+  uint64_t all = 0, there = 0, variables = 0;
   size_t count = 0, nothing = 0;
   for (size_t i = 0; i < core->buffers.count; ++i) {
     if (states[i] == REPLAY_NOTHING)
       ++nothing;
+    if (buffers[i].segment)
+      variables += buffers[i].content.size;
     if (states[i] == REPLAY_NOTHING || buffers[i].segment)
       continue;
     ++count;
     all = all + buffers[i].content.size < all ? UINT64_MAX : all + buffers[i].content.size;
     (void)content_of(core, &buffers[i].content, count_piece, &there, NULL);
     core->expected.has_foreign |= states[i] == REPLAY_FOREIGN;
+    if (there > core->file->view.bytes || variables > core->file->view.bytes - there)
+      return false;
   }
   core->expected.memory_bytes = all;
   if (there < all)
@@ -206,6 +212,7 @@ static void measure(replay_core_t *core)
                           "was launched");
   if (nothing)
     replay_core_say(core, "at %zu ranges of memory that was freed there is nothing", nothing);
+  return true;
 }
 
 static rawhal_bytes_t allocations_of(const replay_core_t *core)
@@ -230,7 +237,8 @@ bool replay_core_buffers(replay_core_t *core, rawhal_error_t *error)
   list_free(&spans.freed);
   if (!done)
     return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for what the file lists");
-  measure(core);
+  if (!measure(core))
+    return tool_refuse(error, RAWHAL_MALFORMED, "its segments share the file's bytes");
   core->source.before = (record_buffers_t){core->buffers.items, core->buffers.count, true};
   core->source.states = core->states.items;
   core->source.file = core;

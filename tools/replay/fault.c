@@ -74,6 +74,18 @@ static bool is_moved_alike(const replay_t *replay, uint64_t then, uint64_t now)
   return false;
 }
 
+/* How far the accesses of two work-items may be from each other, of a kernel that has an element,
+ * of a cache line at most, for each. */
+static uint64_t spread_of(const replay_t *replay)
+{
+  enum { LINE = 128 };
+  const uint32_t *grid = replay->source->dispatch.work_items;
+  uint64_t spread = (uint64_t)grid[0] * grid[1];
+  if (__builtin_mul_overflow(spread, (uint64_t)grid[2] * LINE, &spread))
+    spread = UINT64_MAX;
+  return spread;
+}
+
 /* -1: before a buffer; 0: in it; 1: behind it. */
 static int side_of(uint64_t base, uint64_t size, uint64_t address)
 {
@@ -83,10 +95,11 @@ static int side_of(uint64_t base, uint64_t size, uint64_t address)
 static bool is_same_side(const replay_t *replay, uint64_t then, uint64_t now)
 {
   const replay_buffer_t *there = replay->there;
-  if (!there)
-    return true;
-  const uint64_t size = there->before->content.size;
-  return side_of(there->before->address, size, then) == side_of(there->now, size, now);
+  const uint64_t base = there ? there->before->address : 0, here = there ? there->now : 0;
+  const uint64_t size = there ? there->before->content.size : 0;
+  const int64_t apart = (int64_t)((now - here) - (then - base));
+  const uint64_t distance = apart < 0 ? -(uint64_t)apart : (uint64_t)apart;
+  return distance <= spread_of(replay) && side_of(base, size, then) == side_of(here, size, now);
 }
 
 static bool is_same_address(const replay_t *replay)

@@ -156,9 +156,9 @@ static void print_difference(const replay_t *replay)
 /* ", 4 bytes past the end of the 4096 bytes at 0x7f..."; nothing where it is not known. */
 static void print_place(const replay_buffer_t *there, uint64_t base, uint64_t address)
 {
-  if (!there)
+  const uint64_t far = UINT64_C(1) << 40, size = there ? there->before->content.size : 0;
+  if (!there || (address - base >= size + far && base - address >= far))
     return;
-  const uint64_t size = there->before->content.size;
   if (address < base)
     printf(", %" PRIu64 " bytes before", base - address);
   else if (address - base < size)
