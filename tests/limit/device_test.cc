@@ -205,8 +205,21 @@ TEST_F(Limited, InFlightIsCappedAndAllOfItRuns)
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t addition = Addition(64);
   rawhal_ticket_t last = 0;
+  std::vector<rawhal_event_t> held;
+  rawhal_subscription_t *subscription = nullptr;
+  ASSERT_OK(rawhal_events_subscribe(
+      RAWHAL_EVENT_BIT(RAWHAL_EVENT_THROTTLE),
+      [](void *context, const rawhal_event_t *event) {
+        static_cast<std::vector<rawhal_event_t> *>(context)->push_back(*event);
+      },
+      &held, &subscription, &error));
   for (int i = 0; i < 200; ++i)
     ASSERT_OK(rawhal_queue_submit(on, &addition, 1, RAWHAL_FOREVER, &last, &error));
+  rawhal_events_unsubscribe(subscription);
+  ASSERT_FALSE(held.empty());
+  const auto *hsa_queue = static_cast<const hsa_queue_t *>(queue_info(on).hsa_queue);
+  EXPECT_EQ(held[0].queue_id, hsa_queue->id);
+  EXPECT_GT(held[0].nanoseconds, 0u);
   ASSERT_OK(rawhal_queue_wait(on, last, RAWHAL_FOREVER, &error));
   EXPECT_EQ(200u, Row(2).launches);
   std::vector<rawhal_dispatch_t> five(5, addition);
