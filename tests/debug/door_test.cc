@@ -655,21 +655,32 @@ TEST_F(Door, OfWhatIsNotThere)
   unsetenv("RAWHAL_DOOR");
 }
 
-// A file of that name that another could cut, or of another size or version.
+// A file of that name that another could cut, or of another size or version; the last one is a door.
 TEST_F(Door, FilesThatAreNoDoors)
 {
+  struct Row {
+    size_t size;
+    int seals;
+    uint32_t version;
+    rawhal_status_t status;
+  };
   rawhal_error_t error;
-  for (const auto &[size, seals] :
-       std::vector<std::pair<off_t, int>>{{0, F_SEAL_SHRINK},
-                                          {4096, F_SEAL_SHRINK},
-                                          {sizeof(door_memory_t), 0},
-                                          {sizeof(door_memory_t), F_SEAL_SHRINK}}) {
+  for (const Row &row : std::vector<Row>{
+           {0, F_SEAL_SHRINK, 0, RAWHAL_UNSUPPORTED},
+           {4096, F_SEAL_SHRINK, DOOR_VERSION, RAWHAL_UNSUPPORTED},
+           {sizeof(door_memory_t), 0, DOOR_VERSION, RAWHAL_UNSUPPORTED},
+           {sizeof(door_memory_t), F_SEAL_SHRINK, DOOR_VERSION + 1, RAWHAL_UNSUPPORTED},
+           {sizeof(door_memory_t), F_SEAL_SHRINK, DOOR_VERSION, RAWHAL_OK}}) {
     const int fd = memfd_create(DOOR_NAME, MFD_ALLOW_SEALING | MFD_CLOEXEC);
-    ASSERT_EQ(ftruncate(fd, size), 0);
-    ASSERT_EQ(fcntl(fd, F_ADD_SEALS, seals), 0);
+    door_head_t head = observer_->head;
+    head.version = row.version;
+    ASSERT_EQ(pwrite(fd, &head, row.size ? sizeof(head) : 0, 0),
+              static_cast<ssize_t>(row.size ? sizeof(head) : 0));
+    ASSERT_EQ(ftruncate(fd, static_cast<off_t>(row.size)), 0);
+    ASSERT_EQ(fcntl(fd, F_ADD_SEALS, row.seals), 0);
     observer_t *other = nullptr;
-    EXPECT_EQ(observer_open(getpid(), 1, &other, &error), RAWHAL_UNSUPPORTED) << size;
-    EXPECT_EQ(other, nullptr);
+    EXPECT_EQ(observer_open(getpid(), 1, &other, &error), row.status) << row.size;
+    observer_close(other);
     close(fd);
   }
 }
