@@ -19,9 +19,12 @@ static const struct value {
     {NULL, "guard", COMPLETION_WORDS, "off warn report refuse"},
     {NULL, "blob", COMPLETION_FILE, NULL},
     {"unpack", "output", COMPLETION_FOLDER, NULL},
+    {NULL, "of", COMPLETION_WORDS, "library front"},
     {NULL, "output", COMPLETION_FILE, NULL},
     {NULL, "policy", COMPLETION_FILE, NULL},
+    {"events", "read", COMPLETION_FILE, NULL},
     {NULL, "record", COMPLETION_FILE, NULL},
+    {"events", "save", COMPLETION_FILE, NULL},
     {NULL, "substitute-cache", COMPLETION_FOLDER, NULL},
     {NULL, "trace", COMPLETION_FILE, NULL},
 };

@@ -42,7 +42,7 @@ static bool find_object(const core_file_t *file, core_request_t *request, rawhal
 }
 
 static bool put_memory(const core_file_t *file, const core_request_t *request,
-                       core_target_t *target, rawhal_error_t *error)
+                       tool_target_t *target, rawhal_error_t *error)
 {
   unsigned char bytes[1 << 16];
   const uint64_t there = core_view_has(&file->view, request->address, request->size, NULL);
@@ -54,7 +54,7 @@ static bool put_memory(const core_file_t *file, const core_request_t *request,
     const uint64_t left = request->size - done;
     const size_t part = left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
     if (!core_view_read(&file->view, request->address + done, bytes, part) ||
-        !core_target_put(target, bytes, part))
+        !tool_target_put(target, bytes, part))
       return tool_refuse(error, RAWHAL_RUNTIME, "'%.200s' could not be written", target->path);
     done += part;
   }
@@ -65,33 +65,33 @@ static bool extract(char **paths, const core_request_t *asked, rawhal_error_t *e
 {
   core_request_t request = *asked;
   core_input_t input;
-  core_target_t target;
+  tool_target_t target;
   bool done = core_input_open(&input, paths[0], error) &&
               (!request.object || find_object(&input.file, &request, error)) &&
-              core_target_open(&target, paths[1], request.force, error);
+              tool_target_open(&target, paths[1], request.force, error);
   if (done)
-    done = core_target_close(&target, put_memory(&input.file, &request, &target, error), error);
+    done = tool_target_close(&target, put_memory(&input.file, &request, &target, error), error);
   core_input_close(&input);
   return done;
 }
 
 /* ---- merge ---- */
 
-static bool put_merged(const core_input_t *host, const core_input_t *gpus, core_target_t *target,
+static bool put_merged(const core_input_t *host, const core_input_t *gpus, tool_target_t *target,
                        rawhal_error_t *error)
 {
   core_merged_t merged;
-  return core_merge(&host->file, &gpus->file, core_target_put, target, &merged, error) == RAWHAL_OK;
+  return core_merge(&host->file, &gpus->file, tool_target_put, target, &merged, error) == RAWHAL_OK;
 }
 
 static bool merge(char **paths, const core_request_t *request, rawhal_error_t *error)
 {
   core_input_t host = {0}, gpus = {0};
-  core_target_t target;
+  tool_target_t target;
   bool done = core_input_open(&host, paths[0], error) && core_input_open(&gpus, paths[1], error) &&
-              core_target_open(&target, paths[2], request->force, error);
+              tool_target_open(&target, paths[2], request->force, error);
   if (done)
-    done = core_target_close(&target, put_merged(&host, &gpus, &target, error), error);
+    done = tool_target_close(&target, put_merged(&host, &gpus, &target, error), error);
   core_input_close(&gpus);
   core_input_close(&host);
   return done;
@@ -99,23 +99,23 @@ static bool merge(char **paths, const core_request_t *request, rawhal_error_t *e
 
 /* ---- --abi ---- */
 
-static bool put_changed(const core_input_t *input, core_target_t *target, rawhal_error_t *error)
+static bool put_changed(const core_input_t *input, tool_target_t *target, rawhal_error_t *error)
 {
-  return core_target_put(target, input->bytes, input->size) ||
+  return tool_target_put(target, input->bytes, input->size) ||
          tool_refuse(error, RAWHAL_RUNTIME, "'%.200s' could not be written", target->path);
 }
 
 static bool change(char **paths, const core_request_t *request, rawhal_error_t *error)
 {
   core_input_t input;
-  core_target_t target;
+  tool_target_t target;
   core_abi_change_t changed;
   bool done =
       core_input_open(&input, paths[0], error) &&
       core_change_abi(input.bytes, input.size, request->abi, &changed, error) == RAWHAL_OK &&
-      core_target_open(&target, paths[1], request->force, error);
+      tool_target_open(&target, paths[1], request->force, error);
   if (done)
-    done = core_target_close(&target, put_changed(&input, &target, error), error);
+    done = tool_target_close(&target, put_changed(&input, &target, error), error);
   if (done && changed.unsure)
     fprintf(stderr,
             "rawhal core: of %zu waves at a trap the code is not in the file: their PCs stay\n",

@@ -5,11 +5,11 @@
 #include <rawhal/hsaco.h>
 
 #include "base/list.h"
-#include "base/new_file.h"
 #include "debug/core/core.h"
 #include "debug/core/notes.h"
 #include "debug/core/walk.h"
 #include "tools/shared/core_file.h"
+#include "tools/shared/target.h"
 #include "tools/shared/tool.h"
 
 /* The command line. */
@@ -19,20 +19,6 @@ typedef struct core_request {
   uint32_t object;        /* its number, from 1; 0: none */
   uint64_t address, size; /* size 0: none */
 } core_request_t;
-
-/* ---- Files (open.c) ---- */
-
-/* A file that is made, "-" being standard output. It is there only once it is whole. */
-typedef struct core_target {
-  const char *path;
-  int descriptor;
-  bool force;
-  new_file_t file;
-} core_target_t;
-bool core_target_open(core_target_t *target, const char *path, bool force, rawhal_error_t *error);
-core_put_fn core_target_put; /* its context is the target */
-/* Gives it its name if `whole`, else removes it. False, with `error`: it could not. */
-bool core_target_close(core_target_t *target, bool whole, rawhal_error_t *error);
 
 /* ---- What a file has (contents.c) ---- */
 

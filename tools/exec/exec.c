@@ -17,8 +17,6 @@
 
 static const char register_name[] = "librawhal-front-register.so";
 
-enum { NOT_STARTED = 126, NOT_THERE = 127 }; /* as shells have it */
-
 /* ---- The environment ---- */
 
 static bool set_variable(const char *name, const char *value, rawhal_error_t *error)
@@ -353,16 +351,6 @@ static bool on_softgpu(int argc, char **argv, rawhal_error_t *error)
   return tool_refuse(error, RAWHAL_UNSUPPORTED, "'%.300s': %s", runner, strerror(why));
 }
 
-static int fail_start(const char *command, const char *program, int why)
-{
-  rawhal_error_t error;
-  const bool is_there = why != ENOENT || access(program, F_OK) == 0;
-  (void)tool_refuse(&error, is_there ? RAWHAL_INVALID_ARGUMENT : RAWHAL_NOT_FOUND, "'%.300s': %s%s",
-                    program, strerror(why), why == ENOENT && is_there ? " (its interpreter)" : "");
-  (void)tool_fail(command, &error);
-  return is_there ? NOT_STARTED : NOT_THERE;
-}
-
 /* What would leave the program without a device is said before it runs without one. */
 static int check_and_start(const char *command, char **argv, check_mode_t guard)
 {
@@ -373,7 +361,7 @@ static int check_and_start(const char *command, char **argv, check_mode_t guard)
   if (!front_find(path, &error) || !set_tools(path, &error) ||
       !front_load(path, &preflight, &error)) {
     (void)tool_fail(command, &error);
-    return NOT_STARTED;
+    return PROGRAM_NOT_STARTED;
   }
   if (preflight(file_of(*argv, program), &enforces, &error) != RAWHAL_OK) {
     (void)tool_fail(command, &error);
@@ -381,7 +369,7 @@ static int check_and_start(const char *command, char **argv, check_mode_t guard)
   }
   int why = 0;
   if (enforces && guard != CHECK_OFF) {
-    const int status = guard_run(argv, guard, NOT_STARTED, &why, &error);
+    const int status = guard_run(argv, guard, PROGRAM_NOT_STARTED, &why, &error);
     if (status >= 0)
       return status;
   } else {
@@ -389,9 +377,9 @@ static int check_and_start(const char *command, char **argv, check_mode_t guard)
     why = errno;
   }
   if (why)
-    return fail_start(command, *argv, why);
+    return program_refuse(command, *argv, why);
   (void)tool_fail(command, &error);
-  return NOT_STARTED;
+  return PROGRAM_NOT_STARTED;
 }
 
 static int start(const char *command, int argc, char **argv, const tool_option_t *options)
@@ -400,7 +388,7 @@ static int start(const char *command, int argc, char **argv, const tool_option_t
   exec_request_t request = {.guard = CHECK_REFUSE};
   if (!on_softgpu(argc, argv, &error)) {
     (void)tool_fail(command, &error);
-    return error.status == RAWHAL_INVALID_ARGUMENT ? TOOL_USAGE : NOT_STARTED;
+    return error.status == RAWHAL_INVALID_ARGUMENT ? TOOL_USAGE : PROGRAM_NOT_STARTED;
   }
   if (!option_read_all(command, options, true, &argc, &argv, &request))
     return TOOL_USAGE;

@@ -13,6 +13,7 @@
 
 #include "tools/exec/guard_tree.h"
 #include "tools/shared/escape.h"
+#include "tools/shared/program.h"
 #include "tools/shared/tool.h"
 
 /* Between looks: a part of the time since something new was seen, within bounds, and many times
@@ -228,20 +229,6 @@ static void stay_behind(guard_t *guard)
   _exit(EXIT_SUCCESS);
 }
 
-/* By the same signal, of which the program has left a core already. */
-static int end_like(int status)
-{
-  if (!WIFSIGNALED(status))
-    return WEXITSTATUS(status);
-  sigset_t unblocked;
-  (void)prctl(PR_SET_DUMPABLE, 0);
-  (void)signal(WTERMSIG(status), SIG_DFL);
-  (void)sigemptyset(&unblocked);
-  (void)sigprocmask(SIG_SETMASK, &unblocked, NULL);
-  (void)raise(WTERMSIG(status));
-  return 128 + WTERMSIG(status);
-}
-
 int guard_run(char **argv, check_mode_t mode, int escaped, int *why, rawhal_error_t *error)
 {
   guard_t guard = {.mode = mode, .pause_us = LEAST_US};
@@ -267,5 +254,5 @@ int guard_run(char **argv, check_mode_t mode, int escaped, int *why, rawhal_erro
   const int status = stand_by(&guard, &all);
   stay_behind(&guard);
   tree_free(&guard.tree);
-  return guard.escaped ? escaped : end_like(status);
+  return guard.escaped ? escaped : program_end_like(status);
 }

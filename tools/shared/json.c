@@ -10,7 +10,10 @@
 
 static void new_line(const json_writer_t *writer)
 {
-  fprintf(writer->out, "\n%*s", (int)writer->depth, "");
+  if (writer->line)
+    fputs(writer->filled ? " " : "", writer->out);
+  else
+    fprintf(writer->out, "\n%*s", (int)writer->depth, "");
 }
 
 static void open_item(json_writer_t *writer)
@@ -55,7 +58,7 @@ void json_end(json_writer_t *writer)
 {
   assert(writer->depth);
   bool object = writer->object[--writer->depth];
-  if (writer->filled)
+  if (writer->filled && !writer->line)
     new_line(writer);
   putc(object ? '}' : ']', writer->out);
   writer->filled = true; /* with the one that ends here */

@@ -15,6 +15,7 @@ typedef struct json_writer {
   unsigned depth;
   bool object[JSON_MOST_NESTING]; /* this container is one; else an array */
   bool filled;                    /* the innermost container has something in it */
+  bool line;                      /* all of it is one line */
 } json_writer_t;
 
 void json_begin_object(json_writer_t *writer, const char *key);

@@ -1,10 +1,14 @@
 /* Programs of others that the command uses. */
 #include "tools/shared/program.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/shared/tool.h"
@@ -56,4 +60,27 @@ bool program_find_objdump(char path[PATH_MAX], rawhal_error_t *error)
       error, RAWHAL_NOT_FOUND,
       "there is no llvm-objdump: install it (Debian's package llvm-19), or set %s to its path",
       variable);
+}
+
+int program_refuse(const char *command, const char *program, int why)
+{
+  rawhal_error_t error;
+  const bool is_there = why != ENOENT || access(program, F_OK) == 0;
+  (void)tool_refuse(&error, is_there ? RAWHAL_INVALID_ARGUMENT : RAWHAL_NOT_FOUND, "'%.300s': %s%s",
+                    program, strerror(why), why == ENOENT && is_there ? " (its interpreter)" : "");
+  (void)tool_fail(command, &error);
+  return is_there ? PROGRAM_NOT_STARTED : PROGRAM_NOT_THERE;
+}
+
+int program_end_like(int status)
+{
+  if (!WIFSIGNALED(status))
+    return WEXITSTATUS(status);
+  sigset_t unblocked;
+  (void)prctl(PR_SET_DUMPABLE, 0);
+  (void)signal(WTERMSIG(status), SIG_DFL);
+  (void)sigemptyset(&unblocked);
+  (void)sigprocmask(SIG_SETMASK, &unblocked, NULL);
+  (void)raise(WTERMSIG(status));
+  return 128 + WTERMSIG(status);
 }

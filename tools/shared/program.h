@@ -15,4 +15,13 @@ bool program_in_path(const char *name, char path[PATH_MAX]);
 /* llvm-objdump, which disassembles: RAWHAL_OBJDUMP, or the newest that is in PATH. */
 bool program_find_objdump(char path[PATH_MAX], rawhal_error_t *error);
 
+enum { PROGRAM_NOT_STARTED = 126, PROGRAM_NOT_THERE = 127 }; /* as shells have it */
+/* Says why the program could not be started: `why` is execvp(3)'s errno. Returns the exit status.
+ */
+int program_refuse(const char *command, const char *program, int why);
+
+/* Ends as the program did, whose status is waitpid(2)'s: by the same signal, of which it has left a
+ * core already, or by returning its exit status. */
+int program_end_like(int status);
+
 #endif

@@ -44,6 +44,7 @@ extern const tool_command_t find_command;
 extern const tool_command_t limits_command;
 extern const tool_command_t top_command;
 extern const tool_command_t unpack_command;
+extern const tool_command_t events_command;
 extern const tool_command_t exec_command;
 extern const tool_command_t record_command;
 extern const tool_command_t replay_command;

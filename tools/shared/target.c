@@ -1,22 +1,21 @@
-/* rawhal core: files that are made. */
+#include "tools/shared/target.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/whole.h"
-#include "tools/core/core.h"
+#include "tools/shared/tool.h"
 
-static bool refuse_target(const core_target_t *target, int problem, rawhal_error_t *error)
+static bool refuse_target(const tool_target_t *target, int problem, rawhal_error_t *error)
 {
   return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s%s", target->path,
                      strerror(problem), problem == EEXIST ? " (--force replaces it)" : "");
 }
 
-bool core_target_open(core_target_t *target, const char *path, bool force, rawhal_error_t *error)
+bool tool_target_open(tool_target_t *target, const char *path, bool force, rawhal_error_t *error)
 {
-  *target = (core_target_t){.path = path, .descriptor = STDOUT_FILENO, .force = force};
+  *target = (tool_target_t){.path = path, .descriptor = STDOUT_FILENO, .force = force};
   if (!strcmp(path, "-"))
     return true;
   target->descriptor = -1;
@@ -28,12 +27,12 @@ bool core_target_open(core_target_t *target, const char *path, bool force, rawha
   return true;
 }
 
-bool core_target_put(void *context, const void *bytes, size_t size)
+bool tool_target_put(void *context, const void *bytes, size_t size)
 {
-  return write_whole(((const core_target_t *)context)->descriptor, bytes, size);
+  return write_whole(((const tool_target_t *)context)->descriptor, bytes, size);
 }
 
-bool core_target_close(core_target_t *target, bool whole, rawhal_error_t *error)
+bool tool_target_close(tool_target_t *target, bool whole, rawhal_error_t *error)
 {
   if (target->descriptor < 0 || target->descriptor == STDOUT_FILENO)
     return whole;
