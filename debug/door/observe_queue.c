@@ -10,16 +10,18 @@ static bool copy(const void *context, void *to, uint64_t from, size_t size)
   return observer_read(context, from, to, size);
 }
 
-static bool is_power_of_two(uint32_t value)
+enum { MOST_PACKETS = 1 << 20 }; /* of a ring, whatever the process says */
+
+static bool is_ring(uint32_t size)
 {
-  return value && !(value & (value - 1));
+  return size && size <= MOST_PACKETS && !(size & (size - 1));
 }
 
 bool observer_queue(const observer_t *observer, uint64_t address, observer_queue_t *queue,
                     observer_packet_fn *visit, void *context)
 {
   amd_queue_t amd;
-  if (!observer_read(observer, address, &amd, sizeof(amd)) || !is_power_of_two(amd.hsa_queue.size))
+  if (!observer_read(observer, address, &amd, sizeof(amd)) || !is_ring(amd.hsa_queue.size))
     return false;
   *queue = (observer_queue_t){.id = amd.hsa_queue.id,
                               .size = amd.hsa_queue.size,

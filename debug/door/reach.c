@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +181,9 @@ rawhal_status_t reach_memory(pid_t process, int pidfd, size_t index, int *fd, ra
   (void)closedir(folder);
   if (number < 0 && refused)
     return forbidden(process, refused, error);
+  struct pollfd end = {.fd = pidfd, .events = POLLIN};
+  if (number < 0 && poll(&end, 1, 0) > 0)
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "process %d has ended", process);
   if (number < 0)
     return rawhal_fail(error, RAWHAL_NOT_FOUND,
                        "process %d shows nothing: it uses no rawhal now, is not run by `rawhal "

@@ -19,6 +19,7 @@ static const struct value {
     {NULL, "guard", COMPLETION_WORDS, "off warn report refuse"},
     {NULL, "blob", COMPLETION_FILE, NULL},
     {"unpack", "output", COMPLETION_FOLDER, NULL},
+    {"attach", "core", COMPLETION_FILE, NULL},
     {NULL, "of", COMPLETION_WORDS, "library front"},
     {NULL, "output", COMPLETION_FILE, NULL},
     {NULL, "policy", COMPLETION_FILE, NULL},

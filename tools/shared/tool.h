@@ -30,6 +30,7 @@ typedef struct tool_command {
 extern const tool_command_t *const tool_commands[];
 extern const size_t tool_command_count;
 
+extern const tool_command_t attach_command;
 extern const tool_command_t completion_command;
 extern const tool_command_t inspect_command;
 extern const tool_command_t run_command;
