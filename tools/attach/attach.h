@@ -66,7 +66,7 @@ void attach_status_free(attach_status_t *status);
 
 /* ---- What does not end (why.c) ---- */
 
-enum { ATTACH_LOOKS = 20, ATTACH_LOOK_MS = 25 };
+enum { ATTACH_LOOKS = 10, ATTACH_LOOK_MS = 20 };
 
 /* What a door says, or what can be seen from outside of it. */
 typedef struct attach_why {
