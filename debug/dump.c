@@ -119,6 +119,12 @@ void dump_gather(dump_t *dump, const dump_scene_t *scene)
     (void)!rawhal_fail(&dump->error, RAWHAL_OUT_OF_MEMORY, "no address space for lists");
 }
 
+void dump_gather_queue(dump_t *dump, const dump_queue_t *queue)
+{
+  if (dump->store && dump->store->scene)
+    dump_gather_other(dump->store, queue);
+}
+
 /* ---- End ---- */
 
 static rawhal_status_t write_all(dump_t *dump, uint64_t deadline, core_written_t *written,
@@ -127,6 +133,7 @@ static rawhal_status_t write_all(dump_t *dump, uint64_t deadline, core_written_t
   ucontext_t here;
   (void)getcontext(&here);
   dump_store_t *store = dump->store;
+  dump_end_notes(store);
   dump_add_thread(store, &here);
   store->all.process = this_process();
   store->all.process.threads = &store->thread;

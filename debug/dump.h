@@ -16,6 +16,7 @@
  *
  *     if (dump_begin(&dump, settings, -1)) {
  *       lock; dump_gather(&dump, &scene); unlock;
+ *       lock; dump_gather_queue(&dump, &other); unlock;
  *       dump_end(&dump, said, sizeof(said));
  *     }
  *
@@ -49,12 +50,23 @@ typedef struct dump_code {
   rawhal_bytes_t object;  /* as it was given to be loaded */
 } dump_code_t;
 
-typedef struct dump_scene {
-  const rawhal_fault_t *fault;
-  const debug_scene_t *around;
-  const debug_softgpu_t *softgpu; /* NULL: no waves */
-  const core_agent_t *agent;
+enum { DUMP_AGENTS = 64 }; /* in a file */
+
+/* A queue, and what is known of it. */
+typedef struct dump_queue {
+  uint32_t agent;        /* index in the scene's */
   const void *hsa_queue; /* hsa_queue_t, the beginning of an amd_queue_t; NULL: not known */
+  const debug_softgpu_t *softgpu;     /* NULL: no waves */
+  const rawhal_fault_t *fault;        /* what it died of; NULL: it lives */
+  const debug_dispatch_t *dispatches; /* as in debug_scene_t */
+  size_t dispatch_count;
+} dump_queue_t;
+
+typedef struct dump_scene {
+  const debug_scene_t *around;
+  dump_queue_t queue; /* that has died, of a fault; its dispatches are those around */
+  const core_agent_t *agents;
+  size_t agent_count;
   void *context;
   /* The index-th; false: there are no more. */
   bool (*code)(void *context, size_t index, dump_code_t *code);
@@ -77,6 +89,9 @@ bool dump_begin(dump_t *dump, const dump_settings_t *settings, int descriptor);
 /* Copies all of the scene that is to be in it, by priority; nothing of the scene is looked at
  * later. */
 void dump_gather(dump_t *dump, const dump_scene_t *scene);
+/* Then each other queue of the process, under what locks it needs: what is in flight on it, and its
+ * waves where they have been noted, are copied. */
+void dump_gather_queue(dump_t *dump, const dump_queue_t *queue);
 /* Checks and writes what was gathered, and gives the memory back: without locks. True: there is one
  * now, and `said` has where and what is in it; else why there is none, or "" where nothing was
  * gathered. */

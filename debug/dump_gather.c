@@ -92,7 +92,7 @@ typedef enum rank {
 
 static rank_t rank_of(const dump_scene_t *scene, const debug_allocation_t *allocation)
 {
-  const rawhal_fault_t *fault = scene->fault;
+  const rawhal_fault_t *fault = scene->queue.fault;
   if (fault->known & RAWHAL_FAULT_KNOWS_ADDRESS &&
       fault->address - (allocation->base - 4096) < allocation->size + 8192)
     return RANK_FAULT;
@@ -154,32 +154,46 @@ static void add_code(dump_store_t *store)
         (core_object_t){{copy_object(store, code.object), code.object.size}, code.delta};
 }
 
-static void add_queue(dump_store_t *store)
+/* The packets in flight, of a ring that may begin anew between them. */
+static void add_packets(dump_store_t *store, const core_queue_t *queue)
 {
-  const hsa_queue_t *hsa_queue = store->scene->hsa_queue;
-  const amd_queue_t *amd = store->scene->hsa_queue;
-  store->queue = (core_queue_t){
-      .id = (uint32_t)hsa_queue->id,
-      .address = (uint64_t)(uintptr_t)amd,
-      .bytes = arena_take(&store->arena, CORE_QUEUE_BYTES),
-      .ring = (uint64_t)(uintptr_t)hsa_queue->base_address,
-      .ring_bytes = hsa_queue->size * 64,
-      .scratch = amd->scratch_backing_memory_location,
-  };
-  if (!store->queue.bytes || !own_memory_copy((void *)(uintptr_t)store->queue.bytes,
-                                              store->queue.address, CORE_QUEUE_BYTES))
-    return;
-  store->all.queues = &store->queue;
-  store->all.queue_count = 1;
-  add_range(store, store->queue.ring, store->queue.ring_bytes, CORE_QUEUE, read_own);
+  enum { PACKET = 64 };
+  const amd_queue_t *amd = queue->bytes;
+  const uint64_t packets = queue->ring_bytes / PACKET, first = amd->read_dispatch_id;
+  const uint64_t all = amd->write_dispatch_id - first, flight = all < packets ? all : packets;
+  const uint64_t at = packets ? first % packets : 0,
+                 before = flight < packets - at ? flight : packets - at;
+  add_range(store, queue->ring + at * PACKET, before * PACKET, CORE_QUEUE, read_own);
+  add_range(store, queue->ring, (flight - before) * PACKET, CORE_QUEUE, read_own);
 }
 
-static void add_kernargs(dump_store_t *store)
+/* False: it cannot be read, or there is no room. */
+static bool describe_queue(dump_store_t *store, const dump_queue_t *queue, core_queue_t *to)
 {
-  const debug_scene_t *around = store->scene->around;
-  for (size_t i = 0; i < around->dispatch_count; ++i) {
-    const rawhal_bytes_t kernargs = around->dispatches[i].kernargs;
-    if (around->dispatches[i].running)
+  const hsa_queue_t *hsa_queue = queue->hsa_queue;
+  void *bytes = store->all.queue_count < DUMP_QUEUES && hsa_queue
+                    ? arena_take(&store->arena, CORE_QUEUE_BYTES)
+                    : NULL;
+  if (!bytes || !own_memory_copy(bytes, (uint64_t)(uintptr_t)hsa_queue, CORE_QUEUE_BYTES))
+    return false;
+  const amd_queue_t *amd = bytes;
+  *to = (core_queue_t){
+      .agent = queue->agent,
+      .id = (uint32_t)amd->hsa_queue.id,
+      .address = (uint64_t)(uintptr_t)hsa_queue,
+      .bytes = bytes,
+      .ring = (uint64_t)(uintptr_t)amd->hsa_queue.base_address,
+      .ring_bytes = amd->hsa_queue.size * 64,
+      .scratch = amd->scratch_backing_memory_location,
+  };
+  return true;
+}
+
+static void add_kernargs(dump_store_t *store, const dump_queue_t *queue)
+{
+  for (size_t i = 0; i < queue->dispatch_count; ++i) {
+    const rawhal_bytes_t kernargs = queue->dispatches[i].kernargs;
+    if (queue->dispatches[i].running)
       add_range(store, (uint64_t)(uintptr_t)kernargs.data, kernargs.size, CORE_KERNARG, read_own);
   }
 }
@@ -195,21 +209,20 @@ static const core_stop_t stops[] = {
 
 static core_stop_t stop_of(const rawhal_fault_t *fault, const softgpu_wave_t *wave)
 {
-  if (wave->state != SOFTGPU_WAVE_FAULTED)
+  if (wave->state != SOFTGPU_WAVE_FAULTED || !fault)
     return CORE_STOP_NONE;
   return (size_t)fault->kind < sizeof(stops) / sizeof(*stops) ? stops[fault->kind]
                                                               : CORE_STOP_OTHER;
 }
 
 /* Waves that were noted for a report may be those of a dispatch that has ended since. */
-static bool is_in_flight(const dump_store_t *store, uint64_t packet)
+static bool is_in_flight(const dump_queue_t *queue, uint64_t packet)
 {
-  const debug_scene_t *around = store->scene->around;
-  const rawhal_fault_t *fault = store->scene->fault;
-  for (size_t i = 0; i < around->dispatch_count; ++i)
-    if (around->dispatches[i].running && around->dispatches[i].packet == packet)
+  const rawhal_fault_t *fault = queue->fault;
+  for (size_t i = 0; i < queue->dispatch_count; ++i)
+    if (queue->dispatches[i].running && queue->dispatches[i].packet == packet)
       return true;
-  return fault->known & (RAWHAL_FAULT_KNOWS_DISPATCH | RAWHAL_FAULT_KNOWS_PC) &&
+  return fault && fault->known & (RAWHAL_FAULT_KNOWS_DISPATCH | RAWHAL_FAULT_KNOWS_PC) &&
          fault->packet == packet;
 }
 
@@ -235,18 +248,27 @@ static bool copy_wave(dump_store_t *store, core_wave_t *to, const softgpu_wave_t
          (to->lds || !to->lds_bytes);
 }
 
+/* Waves of the queue that was described last. */
+typedef struct waves {
+  dump_store_t *store;
+  const dump_queue_t *queue;
+} waves_t;
+
 static bool add_wave(void *context, const softgpu_wave_t *wave, size_t size)
 {
-  dump_store_t *store = context;
+  const waves_t *waves = context;
+  dump_store_t *store = waves->store;
   if (size < sizeof(*wave) || store->all.wave_count == DUMP_WAVES)
     return false;
-  if (wave->state == SOFTGPU_WAVE_ENDED || !is_in_flight(store, wave->packet_index))
+  if (wave->state == SOFTGPU_WAVE_ENDED || !is_in_flight(waves->queue, wave->packet_index))
     return true;
+  const uint32_t number = (uint32_t)store->all.queue_count - 1;
   core_wave_t *to = &store->waves[store->all.wave_count];
   *to = (core_wave_t){
+      .queue = number,
       .packet = wave->packet_index,
       .index = wave->index,
-      .stop = stop_of(store->scene->fault, wave),
+      .stop = stop_of(waves->queue->fault, wave),
       .pc = wave->pc,
       .exec = wave->exec,
       .scc = wave->scc,
@@ -259,13 +281,49 @@ static bool add_wave(void *context, const softgpu_wave_t *wave, size_t size)
   };
   memcpy(to->group, wave->workgroup, sizeof(to->group));
   if (to->stop == CORE_STOP_TRAP)
-    to->trap = (uint32_t)store->scene->fault->address;
+    to->trap = (uint32_t)waves->queue->fault->address;
   if (!copy_wave(store, to, wave))
     return false;
   ++store->all.wave_count;
   if (wave->scratch)
-    store->queue.slice_bytes = wave->scratch_bytes;
+    store->queues[number].slice_bytes = wave->scratch_bytes;
   return true;
+}
+
+/* Its packets, all or those in flight, and its waves. False: it cannot be told. */
+static bool add_queue(dump_store_t *store, const dump_queue_t *queue, bool all)
+{
+  waves_t waves = {store, queue};
+  core_queue_t *to = &store->queues[store->all.queue_count];
+  if (!describe_queue(store, queue, to))
+    return false;
+  ++store->all.queue_count;
+  if (all)
+    add_range(store, to->ring, to->ring_bytes, CORE_QUEUE, read_own);
+  else
+    add_packets(store, to);
+  if (queue->softgpu && queue->softgpu->waves)
+    (void)queue->softgpu->waves(queue->hsa_queue, add_wave, &waves);
+  return true;
+}
+
+/* Arguments, and the waves' private memory, of the queue that was added last. */
+static void add_contents(dump_store_t *store, const dump_queue_t *queue)
+{
+  const uint32_t number = (uint32_t)store->all.queue_count - 1;
+  add_kernargs(store, queue);
+  for (size_t i = 0; i < store->all.wave_count; ++i)
+    if (store->waves[i].queue == number && store->waves[i].scratch)
+      add_range(store, store->waves[i].scratch, store->queues[number].slice_bytes, CORE_SCRATCH,
+                read_own);
+}
+
+void dump_gather_other(dump_store_t *store, const dump_queue_t *queue)
+{
+  if (!add_queue(store, queue, false))
+    return;
+  add_contents(store, queue);
+  dump_add_dispatches(store, queue);
 }
 
 /* struct user_regs_struct's order. */
@@ -297,22 +355,25 @@ bool dump_gather_scene(dump_store_t *store, const dump_scene_t *scene)
   store->ranges = arena_take(&store->arena, DUMP_RANGES * sizeof(*store->ranges));
   if (!store->waves || !store->ranges)
     return false;
+  core_agent_t *agents = arena_take(&store->arena, scene->agent_count * sizeof(*agents));
+  if (!agents)
+    return false;
+  memcpy(agents, scene->agents, scene->agent_count * sizeof(*agents));
   store->scene = scene;
-  store->agent = *scene->agent;
-  store->all = (core_description_t){.agents = &store->agent,
-                                    .agent_count = 1,
+  store->all = (core_description_t){.agents = agents,
+                                    .agent_count = scene->agent_count,
+                                    .queues = store->queues,
                                     .waves = store->waves,
                                     .memory = store->ranges,
                                     .objects = store->objects,
+                                    .notes = store->notes,
                                     .own_base = store->all.own_base,
                                     .own_size = store->all.own_size};
-  if (scene->hsa_queue) /* in the order in which they have room in the file, too */
-    add_queue(store);
+  const bool told =
+      add_queue(store, &scene->queue, true); /* what has room first in the file, too */
   add_code(store);
-  if (store->all.queue_count && scene->softgpu && scene->softgpu->waves)
-    (void)scene->softgpu->waves(scene->hsa_queue, add_wave, store);
-  if (store->all.queue_count)
-    add_kernargs(store);
+  if (told)
+    add_contents(store, &scene->queue);
   add_allocations(store);
   dump_add_notes(store);
   return true;

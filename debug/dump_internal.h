@@ -2,6 +2,7 @@
 #ifndef RAWHAL_DEBUG_DUMP_INTERNAL_H
 #define RAWHAL_DEBUG_DUMP_INTERNAL_H
 
+#include "debug/core/notes.h"
 #include "debug/dump.h"
 
 #include <ucontext.h>
@@ -10,6 +11,7 @@ enum {
   DUMP_WAVES = 8192,
   DUMP_OBJECTS = 256,
   DUMP_RANGES = 8192,
+  DUMP_QUEUES = 256,
   DUMP_NOTES = 5,
   DUMP_STACK = 64 << 10, /* bytes above the stack pointer */
 };
@@ -28,13 +30,13 @@ typedef struct dump_store {
   const dump_scene_t *scene; /* while it is gathered; NULL: nothing was */
   arena_t arena;             /* this stands in it, too */
   uint64_t left;             /* bytes of memory and objects that may still be copied */
-  core_agent_t agent;
-  core_queue_t queue;
+  core_queue_t queues[DUMP_QUEUES];
   core_thread_t thread;
   core_wave_t *waves;
   core_object_t objects[DUMP_OBJECTS];
   core_memory_t *ranges;
   core_note_t notes[DUMP_NOTES];
+  core_notes_t dispatches; /* of all queues */
   core_description_t all;
 } dump_store_t;
 
@@ -57,11 +59,16 @@ static inline bool dump_wants(const dump_store_t *store, core_class_t kind)
 
 /* False: there is no room even for the lists. */
 bool dump_gather_scene(dump_store_t *store, const dump_scene_t *scene);
+void dump_gather_other(dump_store_t *store, const dump_queue_t *queue);
 /* The calling thread, with as much of its stack as there is room for. */
 void dump_add_thread(dump_store_t *store, const ucontext_t *here);
 
 /* Adds the notes of rawhal's own: process, modules, dispatches, allocations, cause. What finds no
  * room in the arena is missing, or counted in its note. */
 void dump_add_notes(dump_store_t *store);
+/* The dispatches of a queue. */
+void dump_add_dispatches(dump_store_t *store, const dump_queue_t *queue);
+/* No queue comes any more. */
+void dump_end_notes(dump_store_t *store);
 
 #endif

@@ -69,14 +69,12 @@ static void add_modules(dump_store_t *store)
   add_note(store, CORE_NOTE_MODULES, &notes);
 }
 
-static void add_dispatches(dump_store_t *store)
+void dump_add_dispatches(dump_store_t *store, const dump_queue_t *queue)
 {
-  const debug_scene_t *around = store->scene->around;
-  const rawhal_fault_t *fault = store->scene->fault;
-  core_notes_t notes = begin(store, large(store));
-  for (size_t i = 0; i < around->dispatch_count; ++i) {
-    const debug_dispatch_t *from = &around->dispatches[i];
-    const bool failed = i == 0 && fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
+  const rawhal_fault_t *fault = queue->fault;
+  for (size_t i = 0; i < queue->dispatch_count; ++i) {
+    const debug_dispatch_t *from = &queue->dispatches[i];
+    const bool failed = i == 0 && fault && fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
     const core_note_dispatch_t dispatch = {
         .queue = from->queue_id,
         .ticket = from->ticket,
@@ -93,9 +91,13 @@ static void add_dispatches(dump_store_t *store)
         .kernarg_bytes =
             dump_wants(store, CORE_KERNARG) ? from->kernargs : (rawhal_bytes_t){NULL, 0},
     };
-    (void)core_notes_put(&notes, CORE_RECORD_DISPATCH, &dispatch);
+    (void)core_notes_put(&store->dispatches, CORE_RECORD_DISPATCH, &dispatch);
   }
-  add_note(store, CORE_NOTE_DISPATCHES, &notes);
+}
+
+void dump_end_notes(dump_store_t *store)
+{
+  add_note(store, CORE_NOTE_DISPATCHES, &store->dispatches);
 }
 
 static void add_allocations(dump_store_t *store)
@@ -125,11 +127,11 @@ static void add_allocations(dump_store_t *store)
 void dump_add_notes(dump_store_t *store)
 {
   core_notes_t cause = begin(store, NOTE_SMALL);
-  (void)core_notes_put_fault(&cause, store->scene->fault);
+  (void)core_notes_put_fault(&cause, store->scene->queue.fault);
   add_note(store, CORE_NOTE_CAUSE, &cause);
   add_process(store);
   add_modules(store);
-  add_dispatches(store);
+  store->dispatches = begin(store, large(store));
+  dump_add_dispatches(store, &store->scene->queue);
   add_allocations(store);
-  store->all.notes = store->notes;
 }

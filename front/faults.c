@@ -172,11 +172,14 @@ static void gather(dump_t *dump, scene_t *scene, const rawhal_fault_t *fault)
   const core_agent_t agent = debug_agent(front.hsa.agent_get_info, handle,
                                          (uint32_t)(scene->device - front.devices), name);
   const debug_scene_t around = gathered_scene(&scene->found, read_memory);
-  const dump_scene_t all = {.fault = fault,
-                            .around = &around,
-                            .softgpu = &softgpu,
-                            .agent = &agent,
-                            .hsa_queue = scene->queue,
+  const dump_scene_t all = {.around = &around,
+                            .queue = {.hsa_queue = scene->queue,
+                                      .softgpu = &softgpu,
+                                      .fault = fault,
+                                      .dispatches = around.dispatches,
+                                      .dispatch_count = around.dispatch_count},
+                            .agents = &agent,
+                            .agent_count = 1,
                             .context = scene,
                             .code = code_at};
   dump_gather(dump, &all);

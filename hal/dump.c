@@ -14,9 +14,10 @@ rawhal_status_t dump_open(rawhal_error_t *error)
 
 /* ---- Code ---- */
 
-/* The walk over a device's executables, of which some are passed. The table is held. */
+/* The walk over executables, of which some are passed. The table is held. */
 typedef struct walk {
   const rawhal_device_t *device;
+  bool others; /* those of other devices */
   size_t to_pass;
   const rawhal_device_kernel_info_t *kernel; /* the first of the executable it stands at */
 } walk_t;
@@ -24,18 +25,24 @@ typedef struct walk {
 static bool is_next(rawhal_executable_t *executable, void *data)
 {
   walk_t *walk = data;
-  if (executable->device != walk->device || pthread_mutex_trylock(&executable->lock) != 0)
-    return false; /* of another device; or the runtime is being asked for a kernel of it */
+  if ((executable->device != walk->device) != walk->others ||
+      pthread_mutex_trylock(&executable->lock) != 0)
+    return false; /* or the runtime is being asked for a kernel of it */
   walk->kernel = executable->kernels ? &executable->kernels->kernel.info : NULL;
   pthread_mutex_unlock(&executable->lock);
   return walk->kernel && walk->to_pass-- == 0;
 }
 
-/* Where it was loaded is told by any kernel that was asked for; what has none cannot run. */
+/* Those of the device that failed come first. Where it was loaded is told by any kernel that was
+ * asked for; what has none cannot run. */
 static bool code_at(void *context, size_t index, dump_code_t *code)
 {
   walk_t walk = {.device = context, .to_pass = index};
   const rawhal_executable_t *executable = sources_find(is_next, &walk);
+  if (!executable) {
+    walk.others = true;
+    executable = sources_find(is_next, &walk);
+  }
   if (!executable)
     return false;
   const rawhal_device_kernel_info_t *kernel = walk.kernel;
@@ -51,22 +58,48 @@ static bool code_at(void *context, size_t index, dump_code_t *code)
 
 /* ---- Gathering ---- */
 
+static const rawhal_device_t *device_of(const queue_device_t *device)
+{
+  return (const void *)((const char *)device - offsetof(rawhal_device_t, queue));
+}
+
+static dump_queue_t describe(const queue_device_t *queue_device, const void *hsa_queue,
+                             const rawhal_fault_t *fault, const debug_dispatch_t *dispatches,
+                             size_t count)
+{
+  const rawhal_device_t *device = device_of(queue_device);
+  return (dump_queue_t){.agent = (uint32_t)(device - device->runtime->devices),
+                        .hsa_queue = hsa_queue,
+                        .softgpu = runtime_softgpu(),
+                        .fault = fault,
+                        .dispatches = dispatches,
+                        .dispatch_count = count};
+}
+
 void dump_death(const queue_device_t *queue_device, const void *hsa_queue,
                 const rawhal_fault_t *fault, const debug_scene_t *around, bool code, dump_t *dump)
 {
-  const rawhal_device_t *device =
-      (const void *)((const char *)queue_device - offsetof(rawhal_device_t, queue));
-  const core_agent_t agent =
-      debug_agent(device->runtime->hsa.hsa_agent_get_info, device->queue.agent,
-                  (uint32_t)(device - device->runtime->devices), device->info.target.processor);
+  const rawhal_device_t *device = device_of(queue_device);
+  const hal_runtime_t *runtime = device->runtime;
+  core_agent_t agents[DUMP_AGENTS];
+  const size_t count = runtime->device_count < DUMP_AGENTS ? runtime->device_count : DUMP_AGENTS;
+  for (size_t i = 0; i < count; ++i)
+    agents[i] = debug_agent(runtime->hsa.hsa_agent_get_info, runtime->devices[i].queue.agent,
+                            (uint32_t)i, runtime->devices[i].info.target.processor);
   const dump_scene_t scene = {
-      .fault = fault,
       .around = around,
-      .softgpu = runtime_softgpu(),
-      .agent = &agent,
-      .hsa_queue = hsa_queue,
+      .queue = describe(queue_device, hsa_queue, fault, around->dispatches, around->dispatch_count),
+      .agents = agents,
+      .agent_count = count,
       .context = (void *)(uintptr_t)device,
       .code = code ? code_at : NULL,
   };
   dump_gather(dump, &scene);
+}
+
+void dump_other(const queue_device_t *device, const void *hsa_queue, const rawhal_fault_t *fault,
+                const debug_dispatch_t *dispatches, size_t count, dump_t *dump)
+{
+  const dump_queue_t queue = describe(device, hsa_queue, fault, dispatches, count);
+  dump_gather_queue(dump, &queue);
 }

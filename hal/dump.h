@@ -10,5 +10,7 @@ extern dump_settings_t hal_cores; /* as they were read */
 /* Of the witness. */
 void dump_death(const queue_device_t *device, const void *hsa_queue, const rawhal_fault_t *fault,
                 const debug_scene_t *around, bool code, dump_t *dump);
+void dump_other(const queue_device_t *device, const void *hsa_queue, const rawhal_fault_t *fault,
+                const debug_dispatch_t *dispatches, size_t count, dump_t *dump);
 
 #endif

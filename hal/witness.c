@@ -91,4 +91,5 @@ const queue_witness_t hal_witness = {
     .read = read_memory,
     .cores = &hal_cores,
     .gather = dump_death,
+    .gather_other = dump_other,
 };

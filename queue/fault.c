@@ -126,8 +126,10 @@ static void queue_die(rawhal_queue_t *queue, const death_t *death)
   pthread_mutex_unlock(&queue->drain_lock);
   if (code)
     witness->code_let();
-  if (dumps)
+  if (dumps) {
+    scene_gather_others(queue, &dump, false);
     (void)dump_end(&dump, said, sizeof(said));
+  }
   tell(queue, said);
   death_end(queue);
   queue_settle(queue, atomic_load(&queue->died_at)); /* whichever thread looks next */

@@ -56,6 +56,10 @@ typedef struct queue_witness {
   const dump_settings_t *cores;
   void (*gather)(const struct queue_device *device, const void *hsa_queue,
                  const rawhal_fault_t *fault, const debug_scene_t *around, bool code, dump_t *dump);
+  /* Then another queue, which lives (`fault` NULL) or has died, and what runs on it. */
+  void (*gather_other)(const struct queue_device *device, const void *hsa_queue,
+                       const rawhal_fault_t *fault, const debug_dispatch_t *dispatches,
+                       size_t count, dump_t *dump);
 } queue_witness_t;
 
 /* What a queue needs of its device; lives as long as the queue. */

@@ -1,6 +1,7 @@
 #include "queue/scene.h"
 
 #include "queue/label.h"
+#include "queue/list.h"
 #include "queue/packet.h"
 #include "queue/submit.h"
 #include "queue/wait.h"
@@ -192,4 +193,38 @@ void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, const char *wai
   if (dump)
     witness->gather(queue->device, queue->hsa_queue, fault, &around, code, dump);
   witness->memory_let();
+}
+
+/* ---- The others ---- */
+
+typedef struct others {
+  const rawhal_queue_t *but;
+  dump_t *dump;
+} others_t;
+
+/* A lock is not waited for: then what runs is told by the packets alone. */
+static bool gather_other(rawhal_queue_t *queue, void *data)
+{
+  const others_t *others = data;
+  const queue_witness_t *witness = queue->device->witness;
+  if (queue == others->but || queue->closing || !queue->hsa_queue || !witness ||
+      !witness->gather_other)
+    return false;
+  scene_t scene = {.queue = queue};
+  const bool held = pthread_mutex_trylock(&queue->drain_lock) == 0;
+  const int health = atomic_load(&queue->health);
+  if (held && health == QUEUE_ALIVE)
+    list_running(&scene, packet_guess(queue));
+  witness->gather_other(queue->device, queue->hsa_queue,
+                        health == QUEUE_DEAD ? &queue->fault : NULL, scene.dispatches,
+                        scene.running, others->dump);
+  if (held)
+    pthread_mutex_unlock(&queue->drain_lock);
+  return false;
+}
+
+void scene_gather_others(const rawhal_queue_t *but, dump_t *dump, bool listed)
+{
+  others_t others = {but, dump};
+  (void)(listed ? queue_list_visit : queue_list_find)(gather_other, &others);
 }

@@ -13,6 +13,10 @@
 void scene_explain(rawhal_queue_t *queue, rawhal_fault_t *fault, const char *waits, bool own,
                    bool code, dump_t *dump);
 
+/* Adds all queues but one to its dump. `listed`: the caller holds the list; it has no queue's lock.
+ */
+void scene_gather_others(const rawhal_queue_t *but, dump_t *dump, bool listed);
+
 /* Copies a packet in flight, PACKET_BYTES. False: it is being written. A ticket is published before
  * its packets and images are, which the header, or the device's reading, then tells; `taken`: it is
  * known that the device had it. */

@@ -47,6 +47,7 @@ static bool take(rawhal_queue_t *queue, void *data)
   pthread_mutex_unlock(&queue->drain_lock);
   if (code)
     witness->code_let();
+  scene_gather_others(queue, &snapshot->dump, true);
   return true;
 }
 

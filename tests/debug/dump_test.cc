@@ -83,9 +83,12 @@ protected:
     around.allocation = Memory::allocation;
     around.read = Memory::copy;
     dump_scene_t scene = {};
-    scene.fault = &fault;
     scene.around = &around;
-    scene.agent = &made.agents[0];
+    scene.queue.fault = &fault;
+    scene.queue.dispatches = &dispatch;
+    scene.queue.dispatch_count = 1;
+    scene.agents = made.agents.data();
+    scene.agent_count = 1;
     dump_t dump;
     EXPECT_TRUE(dump_begin(&dump, &settings, file));
     dump_gather(&dump, &scene);

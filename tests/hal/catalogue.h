@@ -7,6 +7,7 @@
 #include "tests/debug/listing.h"
 #include "tests/debug/scene.h"
 
+#include <hsa/hsa.h>
 #include <rawhal/fault.h>
 
 #include <algorithm>
@@ -17,6 +18,16 @@ extern "C" {
 
 struct CatalogueChip {
   const char *name, *options;
+  static std::string of(const testing::TestParamInfo<CatalogueChip> &info)
+  {
+    return info.param.name;
+  }
+};
+#define CATALOGUE_COMMON "gpus=3,vram_mib=64,check_lds=refuse"
+constexpr CatalogueChip catalogue_chips[] = {
+    {"gfx90a", CATALOGUE_COMMON},
+    {"gfx942", CATALOGUE_COMMON ",chip=gfx942,listed=gfx90a"},
+    {"gfx950", CATALOGUE_COMMON ",chip=gfx950,listed=gfx90a"},
 };
 
 class CatalogueTest : public DeviceTest, public testing::WithParamInterface<CatalogueChip> {
@@ -40,11 +51,23 @@ protected:
     unlink(core.c_str());
     EXPECT_EQ(rmdir(folder), 0);
   }
+#ifdef __SANITIZE_THREAD__
+  virtual const char *limit()
+  {
+    return "2000";
+  }
+#else
+  virtual const char *limit()
+  {
+    return "300";
+  }
+#endif
   void start(const rawhal_limit_config_t *limits = nullptr)
   {
     rawhal_instance_options_t options = {};
     options.backend = RAWHAL_BACKEND_SOFTGPU;
-    options.softgpu_options = GetParam().options;
+    const std::string all = std::string(GetParam().options) + ",timeout_ms=" + limit();
+    options.softgpu_options = all.c_str();
     options.limits = limits;
     options.log = [](void *context, rawhal_severity_t severity, const char *message) {
       if (severity == RAWHAL_SEVERITY_ERROR)
@@ -74,7 +97,10 @@ protected:
       EXPECT_OK(rawhal_executable_kernel(executable, {name, strlen(name)}, 0, &found, &error));
     return found;
   }
-  const rawhal_device_kernel_t *mistake(const char *name) { return kernel_of("mistakes", name); }
+  const rawhal_device_kernel_t *mistake(const char *name)
+  {
+    return kernel_of("mistakes", name);
+  }
 
   // Why the queue has failed. Its core is looked at.
   rawhal_fault_t why(rawhal_queue_t *on)
@@ -116,7 +142,10 @@ protected:
               rawhal_cause_kind_name(fault.causes[i].kind) + ": " + fault.causes[i].text;
     return text;
   }
-  static uint64_t at(rawhal_buffer_t *buffer) { return rawhal_buffer_address(buffer); }
+  static uint64_t at(rawhal_buffer_t *buffer)
+  {
+    return rawhal_buffer_address(buffer);
+  }
 
   // The waves, by the rules of ROCm's debugger library, are softgpu's: where they are, and all of their registers and LDS.
   // Where RAWHAL_DBGAPI_CLIENT names a program, that library itself shows the same.
@@ -128,13 +157,14 @@ protected:
     ASSERT_EQ(core_file_open(&opened, {bytes.data(), bytes.size()}, &error), RAWHAL_OK)
         << error.message << "\n"
         << lines;
-    Waves waves = {&opened.view, {}, {}, 0, fault.packet};
-    walk(&waves);
-    auto softgpu_waves = reinterpret_cast<softgpu_waves_fn *>(dlsym(RTLD_DEFAULT, "softgpu_waves"));
-    (void)softgpu_waves(queue_info(on).hsa_queue, compare, &waves);
-    EXPECT_EQ(waves.compared, waves.found.size()) << lines;
+    seen = {};
+    seen.view = &opened.view;
+    walk();
+    EXPECT_EQ(seen.agents, 3u);
+    EXPECT_EQ(seen.queues.size(), queues.size());
+    check_waves(on, fault);
     check_memory(opened.view);
-    check_objects(waves);
+    check_objects();
     if (getenv("RAWHAL_DBGAPI_CLIENT")) {
       std::string text;
       const std::string copy = core + ".seen"; // another queue may die, and write its own
@@ -144,50 +174,77 @@ protected:
       EXPECT_EQ(text, "");
       EXPECT_EQ(listing::difference(listing::of(opened.view), theirs), "");
     }
+    more_checks(opened);
     core_file_close(&opened);
+  }
+  virtual void more_checks(const core_file_t &) {}
+  // Those of one queue.
+  void check_waves(rawhal_queue_t *on, const rawhal_fault_t &fault)
+  {
+    const auto *hsa_queue = static_cast<const hsa_queue_t *>(queue_info(on).hsa_queue);
+    auto softgpu_waves = reinterpret_cast<softgpu_waves_fn *>(dlsym(RTLD_DEFAULT, "softgpu_waves"));
+    const auto at = std::find_if(seen.queues.begin(), seen.queues.end(),
+                                 [&](const auto &it) { return it.entry.id == hsa_queue->id; });
+    ASSERT_NE(at, seen.queues.end());
+    seen.queue = at->index;
+    seen.packet = fault.packet;
+    seen.compared = 0;
+    (void)softgpu_waves(hsa_queue, compare, &seen);
+    EXPECT_EQ(seen.compared, std::count_if(seen.waves.begin(), seen.waves.end(),
+                                           [&](const auto &it) { return it.queue == at->index; }))
+        << lines;
   }
 
   char folder[64];
   bool writes = false;
   std::string core, lines, bytes; // the file's
 
-private:
-  struct Waves {
+  struct Seen {
     const core_view_t *view;
-    std::vector<walk_wave_t> found;
+    size_t agents;
+    std::vector<walk_queue_t> queues;
     std::vector<walk_object_t> objects;
-    size_t compared;
-    uint64_t packet; // that failed
-  };
+    std::vector<walk_wave_t> waves;
+    size_t queue;    // whose waves are compared
+    uint64_t packet; // that failed on it
+    long compared;
+  } seen;
 
-  static void walk(Waves *waves)
+private:
+  void walk()
   {
     walk_visitor_t visitor = {};
-    visitor.context = waves;
+    visitor.context = &seen;
+    visitor.agent = [](void *to, const walk_agent_t *) {
+      return ++static_cast<Seen *>(to)->agents, true;
+    };
+    visitor.queue = [](void *to, const walk_queue_t *queue) {
+      return static_cast<Seen *>(to)->queues.push_back(*queue), true;
+    };
     visitor.wave = [](void *to, const walk_wave_t *wave) {
-      return static_cast<Waves *>(to)->found.push_back(*wave), true;
+      return static_cast<Seen *>(to)->waves.push_back(*wave), true;
     };
     visitor.object = [](void *to, const walk_object_t *object) {
-      return static_cast<Waves *>(to)->objects.push_back(*object), true;
+      return static_cast<Seen *>(to)->objects.push_back(*object), true;
     };
     walk_finding_t finding = {};
-    EXPECT_TRUE(core_walk(waves->view, &visitor, &finding)) << core_mistake_text(finding.mistake);
+    EXPECT_TRUE(core_walk(seen.view, &visitor, &finding)) << core_mistake_text(finding.mistake);
     EXPECT_EQ(finding.seen, 0u);
   }
 
   static bool compare(void *context, const softgpu_wave_t *wave, size_t)
   {
-    auto *waves = static_cast<Waves *>(context);
-    if (wave->state == SOFTGPU_WAVE_ENDED || wave->packet_index != waves->packet)
+    auto *seen = static_cast<Seen *>(context);
+    if (wave->state == SOFTGPU_WAVE_ENDED || wave->packet_index != seen->packet)
       return true;
-    const auto found = std::find_if(waves->found.begin(), waves->found.end(), [&](const auto &it) {
-      return it.placed && it.packet == wave->packet_index && it.index == wave->index &&
-             !memcmp(it.group, wave->workgroup, sizeof(it.group));
+    const auto found = std::find_if(seen->waves.begin(), seen->waves.end(), [&](const auto &it) {
+      return it.queue == seen->queue && it.placed && it.packet == wave->packet_index &&
+             it.index == wave->index && !memcmp(it.group, wave->workgroup, sizeof(it.group));
     });
-    EXPECT_NE(found, waves->found.end()) << wave->workgroup[0] << " " << wave->index;
-    if (found == waves->found.end())
+    EXPECT_NE(found, seen->waves.end()) << wave->workgroup[0] << " " << wave->index;
+    if (found == seen->waves.end())
       return true;
-    ++waves->compared;
+    ++seen->compared;
     const bool stopped = wave->state == SOFTGPU_WAVE_FAULTED;
     EXPECT_EQ(found->reason != 0, stopped);
     // Behind its s_trap, as the version of the file's lists has it.
@@ -200,12 +257,12 @@ private:
     EXPECT_EQ(memcmp(&found->sgprs[106], &wave->sgprs[106], 8), 0); // VCC
     EXPECT_EQ(found->kernel, wave->kernel_object);
     EXPECT_GE(found->vgprs, wave->vgpr_count);
-    expect_rows(*waves->view, found->vgprs_at, wave->vgprs, wave->vgpr_count);
-    expect_rows(*waves->view, found->agprs_at, wave->agprs, wave->agpr_count);
+    expect_rows(*seen->view, found->vgprs_at, wave->vgprs, wave->vgpr_count);
+    expect_rows(*seen->view, found->agprs_at, wave->agprs, wave->agpr_count);
     EXPECT_GE(found->lds_bytes, wave->lds_bytes);
-    std::vector<char> lds(wave->lds_bytes);
-    EXPECT_TRUE(core_view_read(waves->view, found->lds_at, lds.data(), lds.size()));
-    EXPECT_TRUE(lds.empty() || !memcmp(lds.data(), wave->lds, lds.size()));
+    std::vector<char> lds(wave->lds_bytes + 1);
+    EXPECT_TRUE(core_view_read(seen->view, found->lds_at, lds.data(), wave->lds_bytes));
+    EXPECT_EQ(memcmp(lds.data(), wave->lds ? wave->lds : "", wave->lds_bytes), 0);
     return true;
   }
   static void expect_rows(const core_view_t &view, uint64_t at, const uint32_t (*rows)[64],
@@ -229,20 +286,21 @@ private:
     }
   }
   // Those of the files, whatever the runtime was given.
-  void check_objects(const Waves &waves)
+  void check_objects()
   {
     std::vector<std::string> saved, given;
-    for (const walk_object_t &object : waves.objects) {
+    for (const walk_object_t &object : seen.objects) {
       saved.emplace_back(object.size, 0);
-      EXPECT_TRUE(core_view_read(waves.view, object.address, &saved.back()[0], object.size));
+      EXPECT_TRUE(core_view_read(seen.view, object.address, &saved.back()[0], object.size));
     }
     for (const rawhal_executable_t *executable : executables) {
       const rawhal_bytes_t file = rawhal_hsaco_info(rawhal_executable_hsaco(executable))->bytes;
       given.emplace_back(static_cast<const char *>(file.data), file.size);
     }
-    std::sort(saved.begin(), saved.end());
-    std::sort(given.begin(), given.end());
-    given.erase(std::unique(given.begin(), given.end()), given.end()); // loaded once
+    for (std::vector<std::string> *all : {&saved, &given}) { // of a device it is loaded once
+      std::sort(all->begin(), all->end());
+      all->erase(std::unique(all->begin(), all->end()), all->end());
+    }
     EXPECT_TRUE(saved == given) << saved.size();
   }
 };
