@@ -6,12 +6,16 @@
 #include <sys/mman.h>
 
 #include <map>
+#include <random>
 #include <set>
+
+#include "tests/child.h"
+#include "tests/extended.h"
 
 extern "C" {
 #include "debug/core/file.h"
 #include "debug/core/walk.h"
-#include "debug/door/observe.h"
+#include "debug/door/observe_internal.h"
 }
 
 namespace {
@@ -256,6 +260,69 @@ TEST_F(HalDoor, ACoreFileOfWhatRuns)
   EXPECT_NE(said.find("ticket 1, kernel wait_for; "), std::string::npos) << said;
   __atomic_store_n(word, 1, __ATOMIC_SEQ_CST);
   EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error)); // nothing has happened to it
+}
+
+// Whoever watches, lists and asks may be killed at any moment of it.
+[[noreturn]] void observe_until_killed(std::atomic<uint64_t> *steps)
+{
+  rawhal_error_t error;
+  observer_t *observer;
+  char text[DOOR_TEXT_BYTES];
+  rawhal_event_t event;
+  uint64_t lost = 0, unlisted, bytes;
+  int memory;
+  const door_request_t request = {0, DOOR_WHY, 0, 0};
+  const auto pass = [](void *, const rawhal_event_t *) { return true; };
+  if (observer_open(getppid(), 0, &observer, &error) != RAWHAL_OK)
+    steps->store(UINT64_MAX), _exit(1);
+  for (;; ++*steps) {
+    observer_want(observer, RAWHAL_EVENTS_ALL);
+    for (int i = 0; i < 100 && observer_next(observer, &event, &lost); ++i)
+      ++*steps;
+    observer_list(observer, pass, nullptr, &unlisted);
+    ++*steps;
+    if (observer_ask(observer, &request, nullptr, 1000000, text, &memory, &bytes, &error) ==
+        RAWHAL_MALFORMED)
+      steps->store(UINT64_MAX), _exit(1);
+  }
+}
+
+TEST_F(HalDoor, AnObserverMayDieAtAnyMoment)
+{
+  const int deaths = by_length(60, 1000, 1000);
+  auto *steps = static_cast<std::atomic<uint64_t> *>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  std::mt19937 random(36);
+  Blob blob;
+  const rawhal_dispatch_t dispatch = fill(blob, 256);
+  rawhal_queue_t *on = queue();
+  uint64_t runs = 0;
+  for (int i = 0; i < deaths; ++i) {
+    *steps = 0;
+    const uint64_t moment = random() % (1u << random() % 9);
+    const pid_t child = fork_child();
+    if (child == 0)
+      observe_until_killed(steps);
+    do {
+      ASSERT_OK(run(on, dispatch));
+      ++runs;
+    } while (*steps < moment);
+    EXPECT_TRUE(WIFSIGNALED(end_child(child))) << i;
+  }
+  munmap(steps, 4096);
+  // All that was submitted has run, each once.
+  uint64_t ticket = 0;
+  ASSERT_OK(run(on, dispatch));
+  for (const Event &event : read())
+    if (event.of.type == RAWHAL_EVENT_SUBMIT)
+      ticket = event.of.ticket;
+  EXPECT_EQ(ticket, runs + 1);
+  EXPECT_OK(ask(DOOR_WHY)); // the thread that answers is as it was
+  // What the dead wanted is forgotten when its time is over.
+  door_head_t *head = &observer->memory->head;
+  head->until = 1;
+  ASSERT_OK(run(on, dispatch));
+  EXPECT_EQ(head->types, 0u);
 }
 
 } // namespace
