@@ -276,10 +276,10 @@ void faults_tell_hang(const front_device_t *device, const hsa_queue_t *queue,
       explain_again(scene, &fault);
   }
   hang_say(&fault, hang->ns, "packet", hang->packet, hang->waits, line, size);
-  if (front.faults && (hang->fails || form == REPORT_JSON))
+  if (front.faults && (hang->dumps || form == REPORT_JSON))
     put_text(&fault);
   if (scene)
-    finish(scene, &fault, front.faults && hang->fails);
+    finish(scene, &fault, front.faults && hang->dumps);
 }
 
 /* ---- Queues without a proxy ---- */

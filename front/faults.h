@@ -29,7 +29,7 @@ typedef struct faults_hang {
   uint64_t packet;   /* at which it stands */
   const char *waits; /* for what, if that is a barrier; NULL: it is none */
   uint64_t ns;       /* for how long */
-  bool fails;        /* it is going to fail: all is told, and written to a core file */
+  bool dumps;        /* all is told, and written to a core file */
 } faults_hang_t;
 /* Says so: `line` gets it in a line, and with front.faults there is a report. */
 void faults_tell_hang(const front_device_t *device, const hsa_queue_t *queue,

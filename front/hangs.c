@@ -13,6 +13,7 @@
 #include "base/error.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static watchdog_settings_t settings;
 static watchdog_t watchdog = WATCHDOG_NONE;
@@ -25,7 +26,10 @@ static struct {
   const proxy_t *proxies[HANG_STANDS]; /* of each stand */
   hang_stand_t stands[HANG_STANDS];
   size_t count;
-  bool told; /* one of them: what was seen may be over */
+  bool told;                /* one of them: what was seen may be over */
+  watchdog_action_t action; /* of that one */
+  const front_device_t *device;
+  char line[1536];
 } seen;
 
 /* The device's ring's index of the packet that has the signal. It is among the latest. */
@@ -108,7 +112,7 @@ static void tell(proxy_t *proxy, proxy_notice_t *notice)
 {
   if (seen.told)
     return;
-  char waits[512] = "", line[1536];
+  char waits[512] = "";
   print_t to = print_into(waits, sizeof(waits));
   size_t at = 0;
   while (at < seen.count && seen.proxies[at] != proxy)
@@ -121,15 +125,31 @@ static void tell(proxy_t *proxy, proxy_notice_t *notice)
   if (why == HANG_MOVES)
     return;
   proxy->hang.told = seen.told = true;
+  seen.action = why == HANG_WAITS ? settings.waits : settings.kernels;
+  seen.device = proxy->device;
   const faults_hang_t hang = {.packet = seen.stands[at].at,
                               .waits = why == HANG_WAITS ? waits : NULL,
                               .ns = seen.now - proxy->hang.since,
-                              .fails = settings.fails};
-  faults_tell_hang(proxy->device, proxy->real, &hang, line, sizeof(line));
-  if (settings.fails)
-    stop(proxy, notice, line);
+                              .dumps = seen.action >= WATCHDOG_DUMP};
+  faults_tell_hang(proxy->device, proxy->real, &hang, seen.line, sizeof(seen.line));
+  if (seen.action >= WATCHDOG_FAIL)
+    stop(proxy, notice, seen.line);
   else
-    front_report("%s", line);
+    front_report("%s", seen.line);
+}
+
+static void stop_with_device(proxy_t *proxy, proxy_notice_t *notice)
+{
+  if (proxy->device == seen.device && !atomic_load(&proxy->died_at))
+    stop(proxy, notice, seen.line);
+}
+
+static void act_further(void)
+{
+  if (seen.action >= WATCHDOG_DEVICE)
+    proxies_each(stop_with_device);
+  if (seen.action == WATCHDOG_ABORT)
+    abort(); /* as RAWHAL_WATCHDOG asks for */
 }
 
 static void look(const watchdog_settings_t *unused, uint64_t now)
@@ -141,6 +161,8 @@ static void look(const watchdog_settings_t *unused, uint64_t now)
     seen.told = false;
     proxies_each(look_at);
     proxies_each(tell);
+    if (seen.told)
+      act_further();
   } while (seen.told);
 }
 

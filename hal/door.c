@@ -35,5 +35,11 @@ static bool write_memory(uint64_t address, const void *from, size_t size)
   return written;
 }
 
+static rawhal_status_t write_core(int descriptor, rawhal_error_t *error)
+{
+  char said[QUEUES_DUMP_SAID];
+  return queues_dump(NULL, descriptor, said, error);
+}
+
 const door_host_t hal_door_host = {
-    .why = queues_say, .read = read_memory, .write = write_memory, .core = queues_dump};
+    .why = queues_say, .read = read_memory, .write = write_memory, .core = write_core};

@@ -2,20 +2,41 @@
 #include "hal/watchdog.h"
 
 #include "hal/log.h"
+#include "queue/fault.h"
 #include "queue/hang.h"
-#include "queue/watchdog.h"
+#include "queue/snapshot.h"
+
+#include <stdlib.h>
 
 static watchdog_t watchdog = WATCHDOG_NONE;
 
-static void tell(void *context, const char *message)
+static void dump(const rawhal_queue_t *queue)
 {
-  (void)context;
-  hal_log(RAWHAL_SEVERITY_ERROR, "%s", message);
+  char said[QUEUES_DUMP_SAID];
+  rawhal_error_t error = {0};
+  if (queues_dump(queue, -1, said, &error) == RAWHAL_OK)
+    hal_log(RAWHAL_SEVERITY_ERROR, "%s", said);
+  else if (*said)
+    hal_log(RAWHAL_SEVERITY_ERROR, "%s", error.message);
+}
+
+/* A queue that is to fail has, and has told why. */
+static void act(const queue_hang_t *hang)
+{
+  static const rawhal_fault_t fault = {.kind = RAWHAL_FAULT_TIME_LIMIT};
+  if (hang->action < WATCHDOG_FAIL)
+    hal_log(RAWHAL_SEVERITY_ERROR, "%s", hang->message);
+  if (hang->action == WATCHDOG_DUMP)
+    dump(hang->queue);
+  if (hang->action >= WATCHDOG_DEVICE)
+    queue_fail_agent(hang->agent, RAWHAL_FAULT, &fault, hang->message);
+  if (hang->action == WATCHDOG_ABORT)
+    abort(); /* as RAWHAL_WATCHDOG asks for */
 }
 
 static void look(const watchdog_settings_t *settings, uint64_t now)
 {
-  queues_find_hangs(now, settings->limit, settings->fails ? NULL : tell, NULL);
+  queues_find_hangs(settings, now, act);
 }
 
 static bool has_front(const hal_runtime_t *runtime)

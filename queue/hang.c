@@ -13,13 +13,15 @@
 #include <stdio.h>
 
 typedef struct search {
-  uint64_t now, limit; /* 0: whatever stands may stand for ever */
-  bool fails;
+  watchdog_settings_t settings; /* limit 0: whatever stands may stand for ever */
+  uint64_t now;
+  watchdog_action_t action; /* of what was found */
   const rawhal_queue_t *queues[HANG_STANDS];
   hang_stand_t stands[HANG_STANDS];
   size_t count;
-  rawhal_queue_t *doomed; /* by the message, if it fails */
-  char barrier[512];      /* what it waits for; "": a kernel runs */
+  rawhal_queue_t *found; /* may be gone, unless it is doomed */
+  hsa_agent_t agent;     /* its device's */
+  char barrier[512];     /* what it waits for; "": a kernel runs */
   char message[2048];
 } search_t;
 
@@ -62,7 +64,8 @@ static bool add_stand(rawhal_queue_t *queue, void *data)
       .size = queue->ring.packets,
       .read = hsa->hsa_queue_load_read_index_scacquire(queue->hsa_queue),
       .end = hsa->hsa_queue_load_write_index_scacquire(queue->hsa_queue),
-      .moves = search->limit && !hang_stands(&queue->hang, search->now, search->limit),
+      .moves =
+          search->settings.limit && !hang_stands(&queue->hang, search->now, search->settings.limit),
       .dead = atomic_load(&queue->health) != QUEUE_ALIVE,
   };
   stand->at = oldest ? stands_at(queue, oldest) : stand->end;
@@ -134,8 +137,10 @@ static bool explain(rawhal_queue_t *queue, search_t *search, uint64_t ticket)
   fault.queue_id = queue->hsa_queue->id;
   hang_say(&fault, search->now - queue->hang.since, "ticket", ticket, search->barrier,
            search->message, sizeof(search->message));
-  search->doomed = queue;
-  return !search->fails || queue_doom(queue);
+  search->found = queue;
+  search->agent = queue->device->agent;
+  search->action = is == HANG_WAITS ? search->settings.waits : search->settings.kernels;
+  return search->action < WATCHDOG_FAIL || queue_doom(queue);
 }
 
 /* True: there is something to tell. */
@@ -147,18 +152,22 @@ static bool look(rawhal_queue_t *queue, void *data)
   queue_drain(queue);
   const uint64_t oldest = oldest_of(queue);
   hang_note(&queue->hang, oldest != 0, oldest, oldest ? stands_at(queue, oldest) : 0, search->now);
-  return hang_stands(&queue->hang, search->now, search->limit) && !queue->hang.told &&
+  return hang_stands(&queue->hang, search->now, search->settings.limit) && !queue->hang.told &&
          explain(queue, search, oldest);
 }
 
-void queues_find_hangs(uint64_t now, uint64_t limit, queue_hang_fn *hangs, void *context)
+void queues_find_hangs(const watchdog_settings_t *settings, uint64_t now, queue_hang_fn *hangs)
 {
-  search_t search = {.now = now, .limit = limit, .fails = !hangs};
-  while (queue_list_find(look, &search))
-    if (hangs)
-      hangs(context, search.message);
-    else
-      queue_fail_hang(search.doomed, *search.barrier ? search.barrier : NULL, search.message);
+  search_t search = {.settings = *settings, .now = now};
+  while (queue_list_find(look, &search)) {
+    const queue_hang_t hang = {.message = search.message,
+                               .action = search.action,
+                               .agent = search.agent,
+                               .queue = search.found};
+    if (search.action >= WATCHDOG_FAIL)
+      queue_fail_hang(search.found, *search.barrier ? search.barrier : NULL, search.message);
+    hangs(&hang);
+  }
 }
 
 /* ---- Where all are ---- */

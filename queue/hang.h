@@ -3,15 +3,22 @@
 #define RAWHAL_QUEUE_HANG_H
 
 #include "queue/internal.h"
+#include "queue/watchdog.h"
 
-/* `message` says which dispatch runs, or what the queue waits for. Called without locks. */
-typedef void queue_hang_fn(void *context, const char *message);
+typedef struct queue_hang {
+  const char *message; /* which dispatch runs, or what the queue waits for */
+  watchdog_action_t action;
+  hsa_agent_t agent;
+  const rawhal_queue_t *queue; /* it may be gone by now */
+} queue_hang_t;
+/* Called without locks. */
+typedef void queue_hang_fn(const queue_hang_t *hang);
 
 /* Looks at all queues, by one thread, for those whose oldest submission has been so, and has stood
- * at the same packet, since `limit` ns before `now`, in ns of the caller's clock. One that waits
- * for a queue that gets on is none of them. `hangs` is called for each, once; where it is NULL the
- * queue fails, and its cause has the message. */
-void queues_find_hangs(uint64_t now, uint64_t limit, queue_hang_fn *hangs, void *context);
+ * at the same packet, since the settings' limit before `now`, in ns of the caller's clock. One that
+ * waits for a queue that gets on is none of them. `hangs` is called for each, once; a queue that is
+ * to fail has failed by then, and its cause has the message. */
+void queues_find_hangs(const watchdog_settings_t *settings, uint64_t now, queue_hang_fn *hangs);
 
 /* Where each queue stands now, a line for each, however long it has. By any thread. */
 void queues_say(char *text, size_t size);

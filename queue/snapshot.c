@@ -7,16 +7,21 @@
 
 #include <stdio.h>
 
+typedef enum wanted { THIS_QUEUE, ONE_AT_WORK, ANY_QUEUE, WANTED } wanted_t;
+
 typedef struct snapshot {
+  const rawhal_queue_t *queue;
   int descriptor;
-  bool idle; /* a queue that has nothing to do serves, too */
+  wanted_t wanted;
   bool begun;
   dump_t dump;
 } snapshot_t;
 
-static bool is_at_work(rawhal_queue_t *queue)
+static bool is_wanted(rawhal_queue_t *queue, const snapshot_t *snapshot)
 {
-  return ring_finished(&queue->ring) < ring_last_ticket(&queue->ring);
+  return snapshot->wanted == ANY_QUEUE || queue == snapshot->queue ||
+         (snapshot->wanted == ONE_AT_WORK &&
+          ring_finished(&queue->ring) < ring_last_ticket(&queue->ring));
 }
 
 /* The caller holds drain_lock and, where `code` says so, the code. */
@@ -35,7 +40,7 @@ static bool take(rawhal_queue_t *queue, void *data)
 {
   snapshot_t *snapshot = data;
   const queue_witness_t *witness = queue->device->witness;
-  if (queue->closing || !witness || !witness->cores || (!snapshot->idle && !is_at_work(queue)))
+  if (queue->closing || !witness || !witness->cores || !is_wanted(queue, snapshot))
     return false;
   snapshot->begun = dump_begin(&snapshot->dump, witness->cores, snapshot->descriptor);
   if (!snapshot->begun)
@@ -51,17 +56,16 @@ static bool take(rawhal_queue_t *queue, void *data)
   return true;
 }
 
-rawhal_status_t queues_dump(int descriptor, rawhal_error_t *error)
+rawhal_status_t queues_dump(const rawhal_queue_t *queue, int descriptor,
+                            char said[QUEUES_DUMP_SAID], rawhal_error_t *error)
 {
-  char said[1200] = "";
-  snapshot_t snapshot = {.descriptor = descriptor};
-  bool found = queue_list_find(take, &snapshot);
-  snapshot.idle = true;
-  if (!found)
-    found = queue_list_find(take, &snapshot);
-  if (!found || !snapshot.begun)
+  snapshot_t snapshot = {.queue = queue, .descriptor = descriptor};
+  *said = '\0';
+  while (snapshot.wanted < WANTED && !queue_list_find(take, &snapshot))
+    ++snapshot.wanted;
+  if (!snapshot.begun)
     return rawhal_fail(error, RAWHAL_NOT_FOUND, "there is no queue whose state could be written");
-  if (dump_end(&snapshot.dump, said, sizeof(said)))
+  if (dump_end(&snapshot.dump, said, QUEUES_DUMP_SAID))
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_RUNTIME, "%s", *said ? said : "the queue has just died");
 }

@@ -4,9 +4,12 @@
 
 #include "queue/internal.h"
 
-/* Writes one to a descriptor, which stays open: with what the first queue that is at work has in
- * flight, else with any queue. Queues are not made, destroyed or drained while it copies: see
- * debug/dump.h. NOT_FOUND: there is no queue. */
-RAWHAL_CHECKED rawhal_status_t queues_dump(int descriptor, rawhal_error_t *error);
+/* Writes one to a descriptor, which stays open; or with -1 as RAWHAL_CORE says, `said` gets what
+ * dump_end() says. It has what that queue has in flight, if it is there, else the first that is at
+ * work, else any. Queues are not made, destroyed or drained while it copies: see debug/dump.h.
+ * NOT_FOUND: there is no queue, or no core file is wanted. */
+enum { QUEUES_DUMP_SAID = 1200 };
+RAWHAL_CHECKED rawhal_status_t queues_dump(const rawhal_queue_t *queue, int descriptor,
+                                           char said[QUEUES_DUMP_SAID], rawhal_error_t *error);
 
 #endif

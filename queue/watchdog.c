@@ -10,25 +10,65 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Whether the word is the name of one. */
+static bool read_action(const char *word, size_t size, watchdog_action_t *action)
+{
+  static const char *const names[WATCHDOG_ACTIONS] = {"report", "dump", "fail", "device", "abort"};
+  for (int i = 0; i < WATCHDOG_ACTIONS; ++i)
+    if (strlen(names[i]) == size && !memcmp(names[i], word, size)) {
+      *action = (watchdog_action_t)i;
+      return true;
+    }
+  return false;
+}
+
+static bool begins(const char *word, const char *with)
+{
+  return !strncmp(word, with, strlen(with));
+}
+
+/* "fail", "kernel:fail" or "wait:fail". */
+static bool read_word(const char *word, size_t size, watchdog_settings_t *settings)
+{
+  const bool kernel = begins(word, "kernel:"), wait = begins(word, "wait:");
+  const size_t named = kernel ? strlen("kernel:") : wait ? strlen("wait:") : 0;
+  watchdog_action_t action;
+  if (size < named || !read_action(word + named, size - named, &action))
+    return false;
+  if (!wait)
+    settings->kernels = action;
+  if (!kernel)
+    settings->waits = action;
+  return true;
+}
+
+static bool read_settings(const char *text, watchdog_settings_t *settings)
+{
+  char duration[32];
+  size_t size = strcspn(text, ",");
+  snprintf(duration, sizeof(duration), "%.*s", (int)size, text);
+  bool understood =
+      size < sizeof(duration) &&
+      limit_parse(duration, RAWHAL_UNIT_DURATION, 0, &settings->limit, NULL) == RAWHAL_OK &&
+      settings->limit;
+  for (const char *word = text + size; understood && *word == ','; word += size) {
+    size = strcspn(++word, ",");
+    understood = read_word(word, size, settings);
+  }
+  return understood;
+}
+
 rawhal_status_t watchdog_read(watchdog_settings_t *settings, rawhal_error_t *error)
 {
   const char *text = secure_getenv("RAWHAL_WATCHDOG");
   *settings = (watchdog_settings_t){0};
-  if (!text || !*text || !strcmp(text, "off"))
+  if (!text || !*text || !strcmp(text, "off") || read_settings(text, settings))
     return RAWHAL_OK;
-  char duration[32];
-  const char *comma = strchr(text, ',');
-  const size_t size = comma ? (size_t)(comma - text) : strlen(text);
-  snprintf(duration, sizeof(duration), "%.*s", (int)size, text);
-  settings->fails = comma && !strcmp(comma, ",fail");
-  if (size < sizeof(duration) && (!comma || settings->fails || !strcmp(comma, ",report")) &&
-      limit_parse(duration, RAWHAL_UNIT_DURATION, 0, &settings->limit, NULL) == RAWHAL_OK &&
-      settings->limit)
-    return RAWHAL_OK;
-  settings->limit = 0;
+  *settings = (watchdog_settings_t){0};
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "RAWHAL_WATCHDOG: expected off, or a duration such as 10s, 10s,report or "
-                     "10s,fail, got '%.40s'",
+                     "RAWHAL_WATCHDOG: expected off, or a duration such as 10s, and behind commas "
+                     "report, dump, fail, device or abort, each also as kernel:fail or wait:fail, "
+                     "got '%.40s'",
                      text);
 }
 

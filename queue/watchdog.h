@@ -1,7 +1,11 @@
 /* RAWHAL_WATCHDOG: a thread that looks now and then whether queues get on. Internal.
  *
- *     RAWHAL_WATCHDOG  off, as without; 10s or 10s,report: what does not get on for so long is told
- *                      once; 10s,fail: its queue fails, too */
+ *     RAWHAL_WATCHDOG  off, as without; 10s: what does not get on for so long is told once. Behind a
+ *                      comma, what is done then: report, as without; dump: a core file is written,
+ *                      too, where RAWHAL_CORE wants one; fail: the queue fails, which writes one;
+ *                      device: all queues of its device fail; abort: the process ends by abort(),
+ *                      when the queue has failed. With kernel: or wait: before it, it is for kernels
+ *                      that do not end, or for waits that can have no end: 10s,kernel:fail,wait:dump */
 #ifndef RAWHAL_QUEUE_WATCHDOG_H
 #define RAWHAL_QUEUE_WATCHDOG_H
 
@@ -14,9 +18,19 @@
 /* As LIMIT_AGENT_INFO_FRONT of hsa_table.h: 1 where a front looks, which sees all queues. */
 enum { WATCHDOG_AGENT_INFO_FRONT = 0x52415757 };
 
+/* Each does what those before it do. */
+typedef enum watchdog_action {
+  WATCHDOG_REPORT,
+  WATCHDOG_DUMP,
+  WATCHDOG_FAIL,
+  WATCHDOG_DEVICE,
+  WATCHDOG_ABORT,
+  WATCHDOG_ACTIONS,
+} watchdog_action_t;
+
 typedef struct watchdog_settings {
   uint64_t limit; /* ns; 0: nobody looks */
-  bool fails;
+  watchdog_action_t kernels, waits;
 } watchdog_settings_t;
 
 /* INVALID_ARGUMENT. */

@@ -211,6 +211,55 @@ TEST_F(WatchdogFails, AQueueWhoseKernelHasNotBegunAndBlamesNone)
   (void)HSA(hsa_signal_destroy)(signal);
 }
 
+class WatchdogDumps : public Watchdog {
+protected:
+  const char *setting() override
+  {
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+    setenv("RAWHAL_CORE", ("fd:" + std::to_string(ends[1])).c_str(), 1);
+    (void)fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
+    return "20ms,kernel:dump";
+  }
+  void TearDown() override
+  {
+    Watchdog::TearDown();
+    unsetenv("RAWHAL_CORE");
+    close(ends[0]), close(ends[1]);
+  }
+  int ends[2] = {-1, -1};
+};
+
+TEST_F(WatchdogDumps, AndTheQueueLives)
+{
+  Blob blob;
+  rawhal_queue_t *on = queue();
+  const rawhal_dispatch_t dispatch = waiting(blob);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error));
+  EXPECT_IN("ticket 1, kernel wait_for", next());
+  EXPECT_IN("core file ", next());
+  char magic[4] = {};
+  EXPECT_EQ(read(ends[0], magic, 4), 4);
+  EXPECT_EQ(memcmp(magic, "\177ELF", 4), 0);
+  set_flag(1);
+  EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+}
+
+class WatchdogFailsDevices : public Watchdog {
+protected:
+  const char *setting() override { return "20ms,device"; }
+};
+
+TEST_F(WatchdogFailsDevices, AllQueuesOfThem)
+{
+  Blob blob;
+  rawhal_queue_t *idle = queue(), *on = queue();
+  EXPECT_EQ(run(on, waiting(blob), RAWHAL_FOREVER), RAWHAL_FAULT);
+  EXPECT_IN("kernel wait_for failed: ", next());
+  EXPECT_IN("the queue failed: ", next());
+  EXPECT_EQ(queue_info(idle).status, RAWHAL_FAULT);
+}
+
 // Of a process that was stopped for an hour, or had no processor, no more counts than of one that slept too long.
 TEST(WatchdogClock, GoesOnOnlyWhileItLooks)
 {
@@ -228,7 +277,8 @@ TEST(WatchdogSetting, IsUnderstoodOrRefused)
   rawhal_error_t error = {};
   rawhal_instance_options_t options = {};
   options.backend = RAWHAL_BACKEND_SOFTGPU;
-  for (const char *wrong : {"10", "0s", "10s,", "10s,abort", "soon", "1s,fail,fail"}) {
+  for (const char *wrong : {"10", "0s", "10s,", "10s,die", "soon", "1s,fail,",
+                            "1s,kernel:", "1s,wait:10s", "1s,fai", "1s,kernels:fail"}) {
     rawhal_instance_t *instance = nullptr;
     setenv("RAWHAL_WATCHDOG", wrong, 1);
     EXPECT_EQ(rawhal_instance_create(&options, &instance, &error), RAWHAL_INVALID_ARGUMENT)
@@ -236,11 +286,24 @@ TEST(WatchdogSetting, IsUnderstoodOrRefused)
     EXPECT_IN("RAWHAL_WATCHDOG", std::string(error.message));
     rawhal_instance_destroy(instance);
   }
-  for (const char *right : {"", "off", "10s", "10s,report", "500ms,fail"}) {
-    rawhal_instance_t *instance = nullptr;
-    setenv("RAWHAL_WATCHDOG", right, 1);
-    EXPECT_OK(rawhal_instance_create(&options, &instance, &error));
-    rawhal_instance_destroy(instance);
+  const struct {
+    const char *text;
+    watchdog_settings_t means;
+  } right[] = {
+      {"", {0, WATCHDOG_REPORT, WATCHDOG_REPORT}},
+      {"off", {0, WATCHDOG_REPORT, WATCHDOG_REPORT}},
+      {"10s", {10'000'000'000, WATCHDOG_REPORT, WATCHDOG_REPORT}},
+      {"500ms,fail", {500'000'000, WATCHDOG_FAIL, WATCHDOG_FAIL}},
+      {"1s,kernel:device,wait:dump", {1'000'000'000, WATCHDOG_DEVICE, WATCHDOG_DUMP}},
+      {"1s,abort,wait:report", {1'000'000'000, WATCHDOG_ABORT, WATCHDOG_REPORT}},
+  };
+  for (const auto &row : right) {
+    watchdog_settings_t settings;
+    setenv("RAWHAL_WATCHDOG", row.text, 1);
+    EXPECT_OK(watchdog_read(&settings, &error));
+    EXPECT_EQ(settings.limit, row.means.limit) << row.text;
+    EXPECT_EQ(settings.kernels, row.means.kernels) << row.text;
+    EXPECT_EQ(settings.waits, row.means.waits) << row.text;
   }
   unsetenv("RAWHAL_WATCHDOG");
 }
