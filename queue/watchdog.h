@@ -1,11 +1,11 @@
 /* RAWHAL_WATCHDOG: a thread that looks now and then whether queues get on. Internal.
  *
- *     RAWHAL_WATCHDOG  off, as without; 10s: what does not get on for so long is told once. Behind a
- *                      comma, what is done then: report, as without; dump: a core file is written,
- *                      too, where RAWHAL_CORE wants one; fail: the queue fails, which writes one;
- *                      device: all queues of its device fail; abort: the process ends by abort(),
- *                      when the queue has failed. With kernel: or wait: before it, it is for kernels
- *                      that do not end, or for waits that can have no end: 10s,kernel:fail,wait:dump */
+ *     RAWHAL_WATCHDOG  off, as without; 10s: what does not get on for so long is told once. Behind
+ *                      a comma, what is done then: report, as without; dump: a core file is
+ *                      written, too, where RAWHAL_CORE wants one; fail: the queue fails, which
+ *                      writes one; device: all queues of its device fail; abort: the process ends
+ *                      by abort(), when the queue has failed. With kernel: or wait: before it, it
+ *                      is for kernels that do not end, or for waits: 10s,kernel:fail,wait:dump */
 #ifndef RAWHAL_QUEUE_WATCHDOG_H
 #define RAWHAL_QUEUE_WATCHDOG_H
 

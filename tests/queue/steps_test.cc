@@ -420,8 +420,8 @@ TEST_F(Steps, ANewerCallersDispatchesAreTakenAsLongAsTheySayNothingNew)
   EXPECT_EQ(RAWHAL_UNSUPPORTED,
             rawhal_queue_barrier_sized(on, &after->known, sizeof(*after), 2, 0, nullptr, &error));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,
-            rawhal_queue_submit_sized(on, &batch->known, sizeof(batch->known) - 8, 1, 0, &ticket,
-                                      &error));
+            rawhal_queue_submit_sized(on, &batch->known, offsetof(rawhal_dispatch_t, label) - 8, 1,
+                                      0, &ticket, &error));
   EXPECT_EQ(queue_info(on).last_ticket, last) << "none of them left a trace";
   rawhal_queue_destroy(on);
 }
