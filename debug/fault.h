@@ -71,14 +71,15 @@ typedef enum rawhal_cause_kind {
   RAWHAL_CAUSE_READ_ONLY = 12,     /* it writes to what may only be read */
   RAWHAL_CAUSE_MISALIGNED = 13,    /* an argument that is less aligned than the access */
   RAWHAL_CAUSE_ABORT = 14,         /* the kernel ended itself: assert(), abort(), s_trap */
-  RAWHAL_CAUSE_ENDLESS = 15,       /* a loop that does not end, or a barrier never reached */
+  RAWHAL_CAUSE_ENDLESS = 15,       /* a loop that does not end */
   RAWHAL_CAUSE_CODE_UNLOADED = 16, /* code that was unloaded while it ran, or is none */
   RAWHAL_CAUSE_PACKET = 17,        /* a packet that asks for what cannot be */
   RAWHAL_CAUSE_RESOURCES = 18,     /* a work-group that no compute unit has room for */
   RAWHAL_CAUSE_DEVICE_LOST = 19,   /* the device, not the program */
   RAWHAL_CAUSE_DESTROYED = 20,     /* the queue was destroyed */
   RAWHAL_CAUSE_INSTRUCTION = 21,   /* an instruction that the chip does not have */
-  RAWHAL_CAUSE_DEPENDENCY = 22,    /* it waits for what can never happen */
+  RAWHAL_CAUSE_DEPENDENCY = 22,    /* it waits for what does not happen: an s_barrier that other
+                                         waves have not reached, a signal, each other's ends */
 } rawhal_cause_kind_t;
 /* "out of bounds", "freed memory", ...; never NULL; static. */
 RAWHAL_API const char *rawhal_cause_kind_name(rawhal_cause_kind_t kind);
