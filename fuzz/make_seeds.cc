@@ -17,6 +17,8 @@
 #include <xxhash.h>
 
 extern "C" {
+#include "debug/core/records.h"
+#include "debug/door/format.h"
 #include "library/index.h"
 }
 
@@ -260,6 +262,42 @@ static void save_cores(const std::string &folder)
        std::string(reinterpret_cast<const char *>(&first), sizeof first) + host + bytes);
 }
 
+// What a process writes, and when the observer looks: the steps of door_fuzz.c.
+static void save_doors(const std::string &folder)
+{
+  enum { HEAD, SLOT, ENTRY = 3, WANT, LOOK, LIST, QUEUE, ASK };
+  const auto word = [](uint64_t value) {
+    return "\xfe" + std::string(reinterpret_cast<const char *>(&value), sizeof(value));
+  };
+  const std::string start(3, '\0');
+  std::string slots, entries;
+  char ahead = 0;
+  for (const rawhal_event_type_t type : {RAWHAL_EVENT_SUBMIT, RAWHAL_EVENT_DUMP}) {
+    rawhal_event_t event = {};
+    event.type = type;
+    event.text = rawhal_string("a text of several slots, so that more than one of them is read");
+    uint64_t words[DOOR_RECORD_BYTES / 8] = {};
+    const auto record = static_cast<core_record_type_t>(CORE_RECORD_EVENTS + type);
+    const size_t bytes = record_bytes(record, &event);
+    record_put(record, &event, reinterpret_cast<unsigned char *>(words));
+    for (size_t at = 0; at < bytes / 8; at += DOOR_SLOT_WORDS)
+      slots += std::string{SLOT, ahead++} + '\0' +
+               std::string(reinterpret_cast<const char *>(words + at), DOOR_SLOT_WORDS * 8);
+    entries += std::string{ENTRY, ahead, 2, 31} +
+               std::string(reinterpret_cast<const char *>(words), 31 * 8);
+  }
+  save(folder, "events", start + slots + std::string{HEAD, ahead, 0, 0, 0, 0, LOOK});
+  save(folder, "entries", start + entries + static_cast<char>(LIST));
+  save(folder, "lies",
+       start + static_cast<char>(HEAD) + word(UINT64_MAX / 2) + std::string(4, '\0') +
+           std::string{LOOK, WANT, 12, HEAD, 0, 0, 0, 0, 0, LOOK});
+  save(folder, "queue",
+       start + static_cast<char>(QUEUE) + std::string(512, '\2') + std::string{64, 5, 9, 0, 3});
+  for (const char first : {0, 1, 2, 3})
+    save(folder, "answer" + std::to_string(first),
+         start + std::string{ASK, 4, 0, 0, 100, 3, 'y', 'e', 's', 0, first, 1});
+}
+
 int main(int count, char **words)
 {
   if (count != 2)
@@ -347,6 +385,7 @@ int main(int count, char **words)
   save(root + "/library_index", "two", library_index());
   save_tensile(root + "/tensile");
   save_recordings(root + "/record");
+  save_doors(root + "/door");
   save_cores(root + "/core");
   save(root + "/target", "id", "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
   save(root + "/target", "generic", "gfx9-4-generic:xnack+");
