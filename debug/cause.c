@@ -234,7 +234,7 @@ void cause_find(const debug_scene_t *scene, rawhal_fault_t *fault)
   if (!any)
     ask_dispatch(&evidence, &found, scene->dispatch_count ? &scene->dispatches[0] : NULL, certain,
                  0);
-  else if (!ask_those(&evidence, &found, true))
+  else if (!ask_those(&evidence, &found, true) || best_score(&found) < SURE)
     (void)ask_those(&evidence, &found, false);
   cause_look_at(&evidence, NULL, false);
   ask_lost(&evidence, &found);

@@ -29,9 +29,10 @@ static bool has_ended(const debug_packets_t *packets, uint64_t index)
 
 uint64_t packets_first(const debug_packets_t *packets)
 {
-  uint64_t at = packets->failed ? *packets->failed : packets->read;
-  while (!packets->failed && at && packets->read - at < TAKEN &&
-         packets->write - at < packets->queue->size && !has_ended(packets, at - 1))
+  const uint64_t *known = packets->failed ? packets->failed : packets->oldest;
+  uint64_t at = known ? *known : packets->read;
+  while (!known && at && packets->read - at < TAKEN && packets->write - at < packets->queue->size &&
+         !has_ended(packets, at - 1))
     --at;
   const uint64_t held =
       packets->write < packets->queue->size ? packets->write : packets->queue->size;

@@ -18,7 +18,8 @@ typedef struct debug_packets {
   uint64_t read, write;     /* its indices */
   const uint64_t *failed;   /* of the packet that failed; NULL: not known */
   debug_copy_fn *copy;
-  const void *context; /* for it */
+  const void *context;    /* for it */
+  const uint64_t *oldest; /* that may not have ended; NULL: signals tell */
 } debug_packets_t;
 
 /* The next one from `*index` on, which is where the next search begins: a dispatch, or whatever
@@ -26,8 +27,8 @@ typedef struct debug_packets {
  * kernel_object tells. False: there are no more. At first `*index` is what packets_first() says. */
 bool packets_next(const debug_packets_t *packets, uint64_t *index,
                   hsa_kernel_dispatch_packet_t *packet);
-/* Of what the ring holds: the one that failed; else the oldest that has been taken and of which no
- * signal says that it has ended, of a few; else the first that has not been taken. */
+/* Of what the ring holds: the one that failed, or `oldest`; else the oldest that has been taken and
+ * of which no signal says that it has ended, of a few; else the first that has not been taken. */
 uint64_t packets_first(const debug_packets_t *packets);
 
 #ifdef __cplusplus

@@ -2,11 +2,13 @@
 
 #include "front/check.h"
 #include "front/devices.h"
+#include "front/flight.h"
 #include "front/host_view.h"
 #include "front/kernargs.h"
 #include "front/proxies.h"
 #include "front/report.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/own_memory.h"
 #include "debug/agent.h"
@@ -47,14 +49,19 @@ typedef struct scene {
 } scene_t;
 
 static void add_dispatch(scene_t *scene, const hsa_queue_t *queue, uint64_t index,
-                         const hsa_kernel_dispatch_packet_t *packet, front_kernel_t *kernel)
+                         const hsa_kernel_dispatch_packet_t *packet, front_kernel_t *kernel,
+                         const lately_entry_t *ended)
 {
   const size_t at = scene->found.count;
   debug_dispatch_t *dispatch = gathered_packet(&scene->found, queue, index, packet);
   scene->kernels[at] = kernel;
   if (!kernel)
     return;
-  kernargs_take(&scene->kernargs[at], kernel, packet);
+  dispatch->running = !ended;
+  if (ended)
+    kernargs_keep(&scene->kernargs[at], kernel, (rawhal_bytes_t){ended->words, ended->size});
+  else
+    kernargs_take(&scene->kernargs[at], kernel, packet);
   dispatch->kernel = kernel->facts->name;
   dispatch->layout = kernel->layout;
   dispatch->kernargs = scene->kernargs[at].bytes;
@@ -68,21 +75,82 @@ static bool copy_own(const void *unused, void *to, uint64_t from, size_t size)
 }
 
 /* What has ended is left out: the program may have written other kernargs over its own. */
-static void add_queue(scene_t *scene, const hsa_queue_t *queue, const uint64_t *failed)
+static void add_queue(scene_t *scene, const hsa_queue_t *queue, const uint64_t *failed,
+                      const uint64_t *oldest)
 {
-  const debug_packets_t packets = {queue,
-                                   front.hsa.load_read_relaxed(queue),
-                                   front.hsa.load_write_relaxed(queue),
-                                   failed,
-                                   copy_own,
-                                   NULL};
+  const debug_packets_t packets = {.queue = queue,
+                                   .read = front.hsa.load_read_relaxed(queue),
+                                   .write = front.hsa.load_write_relaxed(queue),
+                                   .failed = failed,
+                                   .copy = copy_own,
+                                   .oldest = oldest};
   hsa_kernel_dispatch_packet_t packet;
   uint64_t next = packets_first(&packets);
   while (scene->found.count < GATHERED_DISPATCHES && packets_next(&packets, &next, &packet)) {
     front_kernel_t *kernel = objects_kernel(packet.kernel_object, NULL);
     if (kernel || (failed && next - 1 == *failed))
-      add_dispatch(scene, queue, next - 1, &packet, kernel);
+      add_dispatch(scene, queue, next - 1, &packet, kernel, NULL);
   }
+}
+
+/* ---- What has ended, of queues that have proxies ---- */
+
+/* Of the oldest dispatch that has not ended, or had not when the queue died. False: all have, or it
+ * is not known. */
+static bool oldest_packet(proxy_t *proxy, uint64_t *packet)
+{
+  uint64_t ticket = 0;
+  bool ours;
+  pthread_mutex_lock(&proxy->harvest);
+  const bool dead = atomic_load(&proxy->died_at) != 0;
+  const bool any = dead ? proxy->loses : flight_oldest(proxy, &ticket, &ours);
+  const lately_entry_t *entry =
+      any && proxy->lately ? lately_entry(proxy->lately, dead ? proxy->lost : ticket) : NULL;
+  if (entry)
+    *packet = entry->packet;
+  pthread_mutex_unlock(&proxy->harvest);
+  return entry;
+}
+
+/* From what was kept when it went. Its packet is in the ring unless others are in its place. */
+static void add_entry(scene_t *scene, const proxy_t *proxy, const lately_entry_t *entry)
+{
+  const uint64_t size = proxy->real->size;
+  const hsa_kernel_dispatch_packet_t *ring = proxy->real->base_address,
+                                     *packet = &ring[entry->packet & (size - 1)];
+  front_kernel_t *kernel = proxy->real_write - entry->packet <= size
+                               ? objects_kernel(packet->kernel_object, NULL)
+                               : NULL;
+  if (kernel)
+    add_dispatch(scene, proxy->real, entry->packet, packet, kernel, entry);
+}
+
+/* A thread that launches has the lock for a moment, unless it waits for who reads a trace. */
+static bool lock_soon(proxy_t *proxy)
+{
+  enum { TRIES = 100 };
+  static const uint64_t nap = 100000;
+  for (int i = 0; i < TRIES; ++i) {
+    if (!pthread_mutex_trylock(&proxy->lock))
+      return true;
+    clock_nap(nap);
+  }
+  return false;
+}
+
+/* The latest first, of those before a packet. */
+static void add_ended(scene_t *scene, proxy_t *proxy, uint64_t before)
+{
+  if (!proxy->lately || !lock_soon(proxy))
+    return;
+  uint64_t ticket = proxy->tickets;
+  for (int left = LATELY_DISPATCHES; ticket && left && scene->found.count < GATHERED_DISPATCHES;
+       --left) {
+    const lately_entry_t *entry = lately_entry(proxy->lately, --ticket);
+    if (entry && entry->packet < before)
+      add_entry(scene, proxy, entry);
+  }
+  pthread_mutex_unlock(&proxy->lock);
 }
 
 static void add_range(scene_t *scene, const range_t *range)
@@ -242,7 +310,8 @@ static scene_t *scene_of(const front_device_t *device)
   return front.faults && !front_orphaned() ? make_scene(device) : NULL;
 }
 
-void faults_tell(const front_device_t *device, const hsa_queue_t *queue, hsa_status_t status)
+void faults_tell(const front_device_t *device, const hsa_queue_t *queue, proxy_t *proxy,
+                 hsa_status_t status)
 {
   scene_t *scene = scene_of(device);
   if (!scene)
@@ -253,22 +322,27 @@ void faults_tell(const front_device_t *device, const hsa_queue_t *queue, hsa_sta
                           .queue_id = queue->id};
   scene->queue = queue;
   const bool told = debug_softgpu_fault(&softgpu, queue, &fault);
-  add_queue(scene, queue, told ? &fault.packet : NULL);
+  uint64_t oldest = fault.packet;
+  const bool known = told || (proxy && oldest_packet(proxy, &oldest));
+  add_queue(scene, queue, told ? &fault.packet : NULL, known ? &oldest : NULL);
   if (scene->found.count == 1)
     fault.known |= RAWHAL_FAULT_KNOWS_DISPATCH;
+  if (proxy && known)
+    add_ended(scene, proxy, oldest);
   tell(scene, &fault);
 }
 
-void faults_tell_hang(const front_device_t *device, const hsa_queue_t *queue,
-                      const faults_hang_t *hang, char *line, size_t size)
+void faults_tell_hang(proxy_t *proxy, const faults_hang_t *hang, char *line, size_t size)
 {
+  const hsa_queue_t *queue = proxy->real;
   rawhal_fault_t fault = {
       .size = sizeof(fault), .kind = RAWHAL_FAULT_TIME_LIMIT, .queue_id = queue->id};
-  scene_t *scene = make_scene(device);
+  scene_t *scene = make_scene(proxy->device);
   if (scene) {
     scene->queue = queue;
     scene->found.waits = hang->waits;
-    add_queue(scene, queue, hang->waits ? NULL : &hang->packet);
+    add_queue(scene, queue, hang->waits ? NULL : &hang->packet, &hang->packet);
+    add_ended(scene, proxy, hang->packet);
     fault.known = hang->waits ? 0 : RAWHAL_FAULT_KNOWS_DISPATCH;
     explain(scene, &fault);
     if (fault.entry && debug_waves_describe(&softgpu, queue, fault.entry, fault.device_text,
@@ -287,7 +361,7 @@ void faults_tell_hang(const front_device_t *device, const hsa_queue_t *queue,
 static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
 {
   const noted_t own = *(const noted_t *)data; /* the program may destroy the queue */
-  faults_tell(own.device, source, status);
+  faults_tell(own.device, source, NULL, status);
   if (own.callback)
     own.callback(status, source, own.data);
 }
@@ -360,9 +434,23 @@ static scene_t *visited_for; /* with `lock` */
 
 static void visit(proxy_t *proxy, proxy_notice_t *notice)
 {
+  uint64_t oldest;
   (void)notice;
-  if (proxy->device == visited_for->device)
-    add_queue(visited_for, proxy->real, NULL);
+  if (proxy->device != visited_for->device)
+    return;
+  (void)flight_harvest(proxy);
+  const bool known = oldest_packet(proxy, &oldest);
+  add_queue(visited_for, proxy->real, NULL, known ? &oldest : NULL);
+}
+
+static void visit_ended(proxy_t *proxy, proxy_notice_t *notice)
+{
+  uint64_t oldest = UINT64_MAX;
+  (void)notice;
+  if (proxy->device != visited_for->device)
+    return;
+  (void)oldest_packet(proxy, &oldest);
+  add_ended(visited_for, proxy, oldest);
 }
 
 /* Of several handlers the runtime calls each, and goes on as if there were none when none of them
@@ -379,9 +467,10 @@ static hsa_status_t on_event(const hsa_amd_event_t *event, void *data)
   pthread_mutex_lock(&lock);
   for (const noted_t *noted = all_noted; noted; noted = noted->next)
     if (noted->queue && noted->device == scene->device)
-      add_queue(scene, noted->queue, NULL);
+      add_queue(scene, noted->queue, NULL, NULL);
   visited_for = scene;
   proxies_each(visit);
+  proxies_each(visit_ended);
   pthread_mutex_unlock(&lock);
   rawhal_fault_t fault = {.size = sizeof(fault),
                           .kind = debug_kind_of_reasons(told->fault_reason_mask),

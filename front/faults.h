@@ -3,15 +3,15 @@
  *
  *     RAWHAL_FAULTS  off; text: some lines for people; json: one line, docs/fault.schema.json
  *
- * Nothing is noted when something is launched. Rings, kernargs and other memory are read when a
- * queue has failed, by ways that fail where nothing is. The program is told afterwards, of what and
- * as it would be without.
+ * Rings, kernargs and other memory are read when a queue has failed, by ways that fail where
+ * nothing is. Of what has ended by then the kernargs are kept where queues have proxies: lately.h.
+ * The program is told afterwards, of what and as it would be without.
  *
  * Thread-safety: everything may be called from any thread. */
 #ifndef RAWHAL_FRONT_FAULTS_H
 #define RAWHAL_FRONT_FAULTS_H
 
-#include "front/front.h"
+#include "front/proxy.h"
 
 /* Reads the environment and sets front.faults. INVALID_ARGUMENT. */
 RAWHAL_CHECKED rawhal_status_t faults_open(rawhal_error_t *error);
@@ -21,8 +21,9 @@ void faults_begin(void);
 void faults_close(void);
 void faults_abandon(void);
 /* The runtime says that the device's queue has failed. Nothing without front.faults. `device` may
- * be NULL. */
-void faults_tell(const front_device_t *device, const hsa_queue_t *queue, hsa_status_t status);
+ * be NULL; so may `proxy`, of a queue that has none. */
+void faults_tell(const front_device_t *device, const hsa_queue_t *queue, proxy_t *proxy,
+                 hsa_status_t status);
 
 /* A queue that has not got on. */
 typedef struct faults_hang {
@@ -32,7 +33,6 @@ typedef struct faults_hang {
   bool dumps;        /* all is told, and written to a core file */
 } faults_hang_t;
 /* Says so: `line` gets it in a line, and with front.faults there is a report. */
-void faults_tell_hang(const front_device_t *device, const hsa_queue_t *queue,
-                      const faults_hang_t *hang, char *line, size_t size);
+void faults_tell_hang(proxy_t *proxy, const faults_hang_t *hang, char *line, size_t size);
 
 #endif

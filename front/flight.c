@@ -218,10 +218,25 @@ uint64_t flight_left(proxy_t *proxy, uint64_t now)
   return left;
 }
 
+bool flight_oldest(proxy_t *proxy, uint64_t *ticket, bool *ours)
+{
+  if (!proxy_in_flight(proxy))
+    return false;
+  const flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
+  uint32_t i = 0;
+  while (i + 1 < batch->count && direct_value(signal_at(proxy, batch->first + i)) <= 0)
+    ++i;
+  *ticket = batch->first + i;
+  *ours = batch->ours >> i & 1;
+  return true;
+}
+
 void flight_end_all(proxy_t *proxy, uint64_t at)
 {
   pthread_mutex_lock(&proxy->harvest);
   (void)harvest(proxy);
+  bool ours;
+  proxy->loses = flight_oldest(proxy, &proxy->lost, &ours);
   while (proxy_in_flight(proxy)) {
     flight_batch_t *batch = batch_at(proxy, atomic_load(&proxy->finished));
     const bool had_begun = !batch->marked || direct_value(marker_of(proxy, batch)) <= 0;

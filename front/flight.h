@@ -15,6 +15,9 @@ uint64_t flight_left(proxy_t *proxy, uint64_t now);
 bool flight_harvest(proxy_t *proxy);
 /* Charges what has not, up to then: the device has let go of it. */
 void flight_end_all(proxy_t *proxy, uint64_t at);
+/* The oldest dispatch that has not ended, and whether its own signal is ours: else it is that of a
+ * barrier behind it. False: all have. The caller holds `harvest`. */
+bool flight_oldest(proxy_t *proxy, uint64_t *ticket, bool *ours);
 /* By the program's signal, that the last dispatch has ended, and when it ran: a barrier would leave
  * its own times there. False: it is the device that has to judge whether it is a signal at all, or
  * words are not written. */

@@ -118,6 +118,13 @@ static void put_barrier(proxy_t *proxy, bool after, hsa_signal_t signal)
   put(proxy, &packet);
 }
 
+static inline void keep_kernargs(const proxy_t *proxy, uint64_t ticket, const proxy_packet_t *slot)
+{
+  if (__builtin_expect(proxy->lately != NULL, 0))
+    lately_keep(proxy->lately, ticket, proxy->real_write,
+                (uint64_t)(uintptr_t)slot->dispatch.kernarg_address);
+}
+
 /* One that fill() has put there. True: its own signal is ours. */
 static bool put_dispatch(proxy_t *proxy, proxy_packet_t *slot, uint32_t first, hsa_signal_t signal)
 {
@@ -332,6 +339,7 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
   proxy_packet_t *slot = fill(proxy, packet);
   if (!gate_admit_at_once(&proxy->gate, &slot->dispatch, &flight_next(proxy)->grant))
     return false;
+  keep_kernargs(proxy, ticket, slot);
   const bool ours = put_dispatch(proxy, slot, first, signal);
   pass(proxy);
   flight_begin(proxy, ticket, 1, ours, false, false);
@@ -377,8 +385,10 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
   proxy->behind = false;
   uint64_t all_ours = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    bool ours = put_dispatch(proxy, fill(proxy, &packets[i]), packets[i].first,
-                             proxy->signals[(first + i) % PROXY_SIGNALS]);
+    proxy_packet_t *slot = fill(proxy, &packets[i]);
+    keep_kernargs(proxy, first + i, slot);
+    bool ours =
+        put_dispatch(proxy, slot, packets[i].first, proxy->signals[(first + i) % PROXY_SIGNALS]);
     all_ours |= (uint64_t)ours << i;
     if (front.watched)
       fly(proxy, index + i, first + i);

@@ -29,6 +29,7 @@
  *     ending   who does so when the process ends
  *     faults   what a queue that fails was doing, and why it failed
  *     hangs    which queues do not get on, and what they wait for
+ *     lately   kernargs of what has ended, for faults
  *     output   files that are made: none is written over
  *     watch    what is done with dispatches and memory besides, and hooks for it:
  *       objects  code objects and their kernels, by what packets say

@@ -44,18 +44,16 @@ static uint64_t packet_with(const proxy_t *proxy, hsa_signal_t signal)
   return proxy->real_write;
 }
 
-/* The index of the oldest dispatch that has not ended. The caller holds both locks, and something
- * is in flight. */
-static uint64_t oldest_of(const proxy_t *proxy)
+/* The index of the oldest dispatch that has not ended; of what comes next where all have. The
+ * caller holds both locks. */
+static uint64_t oldest_of(proxy_t *proxy)
 {
-  const flight_batch_t *batch = &proxy->batches[atomic_load(&proxy->finished) % PROXY_SIGNALS];
-  uint32_t i = 0;
-  while (i + 1 < batch->count &&
-         direct_value(proxy->signals[(batch->first + i) % PROXY_SIGNALS]) <= 0)
-    ++i;
-  const bool ours = batch->ours >> i & 1;
-  const uint64_t at = packet_with(proxy, proxy->signals[(batch->first + i) % PROXY_SIGNALS]);
-  return ours || !at ? at : at - 1; /* else a barrier behind it has the signal */
+  uint64_t ticket;
+  bool ours;
+  if (!flight_oldest(proxy, &ticket, &ours))
+    return proxy->real_write;
+  const uint64_t at = packet_with(proxy, proxy->signals[ticket % PROXY_SIGNALS]);
+  return ours || !at ? at : at - 1;
 }
 
 static void add_stand(const proxy_t *proxy, const hang_stand_t *stand)
@@ -71,8 +69,7 @@ static void look_at(proxy_t *proxy, proxy_notice_t *notice)
   pthread_mutex_lock(&proxy->lock);
   pthread_mutex_lock(&proxy->harvest);
   const uint64_t read = direct_read_index(proxy->real);
-  const bool flies = proxy_in_flight(proxy) != 0;
-  const uint64_t oldest = flies ? oldest_of(proxy) : proxy->real_write;
+  const uint64_t oldest = oldest_of(proxy);
   hang_note(&proxy->hang, oldest < proxy->real_write || read < proxy->real_write, oldest, read,
             seen.now);
   hang_stand_t stand = {
@@ -131,7 +128,7 @@ static void tell(proxy_t *proxy, proxy_notice_t *notice)
                               .waits = why == HANG_WAITS ? waits : NULL,
                               .ns = seen.now - proxy->hang.since,
                               .dumps = seen.action >= WATCHDOG_DUMP};
-  faults_tell_hang(proxy->device, proxy->real, &hang, seen.line, sizeof(seen.line));
+  faults_tell_hang(proxy, &hang, seen.line, sizeof(seen.line));
   if (seen.action >= WATCHDOG_FAIL)
     stop(proxy, notice, seen.line);
   else

@@ -19,6 +19,8 @@ void kernargs_copy(kernargs_t *kernargs, const hsa_kernel_dispatch_packet_t *pac
 /* All that the kernel takes; empty also where that is not known. */
 void kernargs_take(kernargs_t *kernargs, const front_kernel_t *kernel,
                    const hsa_kernel_dispatch_packet_t *packet);
+/* The same from bytes that were kept. */
+void kernargs_keep(kernargs_t *kernargs, const front_kernel_t *kernel, rawhal_bytes_t kept);
 void kernargs_give_back(kernargs_t *kernargs);
 
 #endif

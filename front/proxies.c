@@ -216,7 +216,7 @@ static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
   (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, clock_now());
   if (proxy->gate.lease)
     flight_end_all(proxy, atomic_load(&proxy->died_at));
-  faults_tell(proxy->device, proxy->real, status);
+  faults_tell(proxy->device, proxy->real, proxy, status);
   if (proxy->callback)
     proxy->callback(status, &proxy->face->hsa_queue, proxy->data);
 }
@@ -245,6 +245,8 @@ static hsa_status_t make_ring(proxy_t *proxy, uint32_t size)
     proxy->waiting = calloc(size, sizeof(*proxy->waiting));
     proxy->flying = calloc(PROXY_SIGNALS, sizeof(*proxy->flying));
   }
+  if (front.faults)
+    proxy->lately = calloc(1, sizeof(*proxy->lately));
   if (!proxy->ring || !proxy->ends || (front.watched && !(proxy->waiting && proxy->flying)))
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   memset(proxy->ring, 0, (size_t)size * sizeof(*proxy->ring));
@@ -308,6 +310,7 @@ static void unmake(proxy_t *proxy)
   if (proxy->ring)
     (void)front.hsa.pool_free(proxy->ring);
   free((void *)proxy->ends);
+  free(proxy->lately);
   if (proxy->waiting)
     forget_waiting(proxy);
   free(proxy->waiting);

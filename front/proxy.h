@@ -19,6 +19,7 @@
 #define RAWHAL_FRONT_PROXY_H
 
 #include "front/held.h"
+#include "front/lately.h"
 #include "front/packet.h"
 #include "front/watch.h"
 
@@ -29,10 +30,10 @@
 #include <pthread.h>
 
 enum {
-  PROXY_PER_PACKET = 2, /* packets for one, at most */
-  PROXY_SIGNALS = 512,  /* dispatches on the device, at most; a power of two */
-  PROXY_BATCH = 64,     /* dispatches that are admitted as one, at most, without a share */
-  PROXY_QUEUES = 1024,  /* of a process */
+  PROXY_PER_PACKET = 2,              /* packets for one, at most */
+  PROXY_SIGNALS = LATELY_DISPATCHES, /* dispatches on the device, at most */
+  PROXY_BATCH = 64,    /* dispatches that are admitted as one, at most, without a share */
+  PROXY_QUEUES = 1024, /* of a process */
 };
 
 /* Dispatches that were admitted together, and whose signals follow each other. */
@@ -95,6 +96,9 @@ typedef struct proxy {
   _Atomic uint64_t begun, finished; /* batches */
   _Atomic uint64_t free_tickets;    /* those below are of finished batches */
   hang_progress_t hang;             /* of hangs.c's thread */
+  bool loses;       /* there were dispatches that had not ended when it died: from */
+  uint64_t lost;    /* on; with `harvest` */
+  lately_t *lately; /* NULL: nobody asks for it, or there was no memory */
 } proxy_t;
 
 /* What the program is to be told when no lock is held and nothing is visited: its handler may use

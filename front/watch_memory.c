@@ -2,6 +2,7 @@
 #include "front/devices.h"
 #include "front/watch.h"
 
+#include "front/lately.h"
 #include "front/ranges.h"
 
 static _Atomic uint64_t bytes[FRONT_DEVICES]; /* of each device's memory */
@@ -62,6 +63,8 @@ static void removing(const void *memory)
   if (front_orphaned() || ranges_find(base, &range) != RANGE_LIVE || range.base != base)
     return;
   ranges_remove(base);
+  if (range.kept)
+    lately_forget();
   count(range.owner, -(int64_t)range.size);
 }
 

@@ -41,9 +41,10 @@ protected:
     packet.completion_signal.handle = reinterpret_cast<uint64_t>(signal);
   }
 
-  std::vector<uint64_t> Found(uint64_t read, uint64_t write, const uint64_t *failed = nullptr)
+  std::vector<uint64_t> Found(uint64_t read, uint64_t write, const uint64_t *failed = nullptr,
+                              const uint64_t *oldest = nullptr)
   {
-    const debug_packets_t packets = {&queue_, read, write, failed, Copy, nullptr};
+    const debug_packets_t packets = {&queue_, read, write, failed, Copy, nullptr, oldest};
     std::vector<uint64_t> found;
     hsa_kernel_dispatch_packet_t packet;
     uint64_t next = packets_first(&packets);
@@ -120,7 +121,8 @@ TEST_F(Packets, NoMoreThanThereAreWhateverTheProgramWrites)
   const uint64_t failed = 1;
   for (const uint64_t *known : {static_cast<const uint64_t *>(nullptr), &failed})
     for (const uint64_t read : {uint64_t{0}, uint64_t{5}, UINT64_MAX}) {
-      const debug_packets_t packets = {&queue_, read, UINT64_MAX - 7, known, Copy, nullptr};
+      const debug_packets_t packets = {&queue_, read,    UINT64_MAX - 7, known,
+                                       Copy,    nullptr, nullptr};
       hsa_kernel_dispatch_packet_t packet;
       uint64_t next = packets_first(&packets), count = 0;
       while (count <= size && packets_next(&packets, &next, &packet))

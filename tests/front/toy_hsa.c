@@ -52,6 +52,11 @@ hsa_agent_t toy_agent(void)
   return (hsa_agent_t){GPU};
 }
 
+hsa_amd_memory_pool_t toy_host_pool(void)
+{
+  return (hsa_amd_memory_pool_t){HOST_POOL};
+}
+
 hsa_amd_memory_pool_t toy_pool(void)
 {
   return (hsa_amd_memory_pool_t){DEVICE_POOL};

@@ -47,6 +47,7 @@ void *toy_image(size_t offset);
 
 hsa_agent_t toy_agent(void);
 hsa_amd_memory_pool_t toy_pool(void); // of the device
+hsa_amd_memory_pool_t toy_host_pool(void);
 // The device keeps what it is told of until it goes on.
 void toy_hold(bool held);
 // Runs one packet, though it is held. False: there was none.
