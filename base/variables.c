@@ -17,6 +17,7 @@ static const struct {
     {"RAWHAL_CORE_BYTES", false},
     {"RAWHAL_CORE_CONTENTS", false},
     {"RAWHAL_CORE_PER_HOUR", false},
+    {"RAWHAL_CORE_THREADS", false},
     {"RAWHAL_DEVICE", false},
     {"RAWHAL_DOOR", false},
     {"RAWHAL_FAULTS", false},

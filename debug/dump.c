@@ -49,6 +49,7 @@ static dump_store_t *store_make(const dump_settings_t *settings)
 static void store_free(dump_store_t *store)
 {
   const arena_t arena = store->arena; /* the store is in it */
+  threads_free(store->threads);
   (void)munmap((void *)(uintptr_t)store->all.own_base, DUMP_OWN);
   (void)munmap(arena.base, arena.size);
 }
@@ -133,13 +134,13 @@ static rawhal_status_t write_all(dump_t *dump, uint64_t deadline, core_written_t
   ucontext_t here;
   (void)getcontext(&here);
   dump_store_t *store = dump->store;
-  dump_end_notes(store);
-  dump_add_thread(store, &here);
   store->all.process = this_process();
-  store->all.process.threads = &store->thread;
-  store->all.process.thread_count = 1;
-  core_options_t options = {
-      .budget = dump->settings->budget, .classes = dump->settings->classes, .deadline = deadline};
+  dump_add_threads(store, &here);
+  dump_end_notes(store);
+  core_options_t options = {.budget = dump->settings->budget,
+                            .bound = "RAWHAL_CORE_BYTES",
+                            .classes = dump->settings->classes,
+                            .deadline = deadline};
   options.scratch_size = core_scratch_size(&store->all, &options);
   options.scratch =
       options.scratch_size ? pages(options.scratch_size, PROT_READ | PROT_WRITE) : NULL;
@@ -156,11 +157,9 @@ static void say(const dump_t *dump, rawhal_status_t status, const core_written_t
                 char *said, size_t size)
 {
   const char *const marks[] = {[CORE_OUTPUT_DESCRIPTOR] = "fd:", [CORE_OUTPUT_PROGRAM] = "|"};
-  char number[16] = "", budget[64] = "";
-  if (status == RAWHAL_QUOTA_EXCEEDED && dump->store && dump->settings->budget)
-    snprintf(budget, sizeof(budget), " (RAWHAL_CORE_BYTES=%" PRIu64 ")", dump->settings->budget);
+  char number[16] = "";
   if (status != RAWHAL_OK) {
-    snprintf(said, size, "no core file: %s%s", dump->error.message, budget);
+    snprintf(said, size, "no core file: %s", dump->error.message);
     return;
   }
   if (dump->output.kind == CORE_OUTPUT_DESCRIPTOR)

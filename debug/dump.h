@@ -7,6 +7,9 @@
  *     RAWHAL_CORE_BYTES      the most that it may have, "64M" without; 0: no bound
  *     RAWHAL_CORE_CONTENTS   none: no bytes of arguments, memory or stacks of the program's, as
  *                            without; kernargs: those of dispatches in flight; all
+ *     RAWHAL_CORE_THREADS    1: with registers of all the host's threads, which are stopped for
+ *                            that by a process made for it: threads.h; 0, as without: of the one
+ *                            that writes it, the others are listed
  *     RAWHAL_CORE_PER_HOUR   how many files a program may write into a folder in an hour: 1
  *                            without; 0: any number. Descriptors and programs get all
  *
@@ -37,6 +40,7 @@ typedef struct dump_settings {
   char where[CORE_PATH_BYTES]; /* "": none */
   uint64_t budget;
   uint32_t classes, per_hour;
+  bool threads;
   uint64_t device, inode; /* of the descriptor: by the time of a dump the number may be another's */
 } dump_settings_t;
 

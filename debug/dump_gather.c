@@ -3,20 +3,15 @@
 
 #include "base/own_memory.h"
 
-#include <errno.h>
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa.h>
 #include <string.h>
-#include <sys/ucontext.h>
-#include <unistd.h>
 
 /* ---- Memory ---- */
 
-typedef bool read_fn(const dump_store_t *store, uint64_t address, void *to, size_t size);
-
 /* False: they cannot be had, or not all of them. */
 static bool copy(const dump_store_t *store, uint64_t address, unsigned char *to, uint64_t size,
-                 read_fn *read)
+                 dump_read_fn *read)
 {
   enum { PIECE = 64 << 20 }; /* a call of the kernel's copies less than 2 GiB */
   for (uint64_t done = 0, piece; done < size; done += piece) {
@@ -27,10 +22,8 @@ static bool copy(const dump_store_t *store, uint64_t address, unsigned char *to,
   return true;
 }
 
-/* Adds a range, with a copy of its bytes where they can be had and as far as there is room; else it
- * is listed as left out. */
-static void add_range(dump_store_t *store, uint64_t address, uint64_t size, core_class_t kind,
-                      read_fn *read)
+void dump_add_range(dump_store_t *store, uint64_t address, uint64_t size, core_class_t kind,
+                    dump_read_fn *read)
 {
   if (!size || store->all.memory_count == DUMP_RANGES)
     return;
@@ -55,7 +48,7 @@ static void add_range(dump_store_t *store, uint64_t address, uint64_t size, core
                       .cut = wanted && readable ? size - have : 0};
 }
 
-static bool read_own(const dump_store_t *store, uint64_t address, void *to, size_t size)
+bool dump_read_own(const dump_store_t *store, uint64_t address, void *to, size_t size)
 {
   (void)store;
   return own_memory_copy(to, address, size);
@@ -120,13 +113,13 @@ static void add_allocations(dump_store_t *store)
   for (rank_t rank = 0; rank < RANKS; ++rank)
     for (size_t i = 0; i < count; ++i)
       if (found[i].rank == rank)
-        add_range(store, found[i].base, found[i].size, rank == RANK_OTHER ? CORE_BUFFER : CORE_NEAR,
-                  read_device);
+        dump_add_range(store, found[i].base, found[i].size,
+                       rank == RANK_OTHER ? CORE_BUFFER : CORE_NEAR, read_device);
   if (store->arena.used == before + MOST * sizeof(*found))
     store->arena.used = before;
 }
 
-/* ---- Code, queue, waves, threads ---- */
+/* ---- Code, queues, waves ---- */
 
 /* NULL: there is no room. */
 static const void *copy_object(dump_store_t *store, rawhal_bytes_t object)
@@ -148,7 +141,7 @@ static void add_code(dump_store_t *store)
 {
   dump_code_t code;
   for (size_t i = 0; next_code(store, i, &code); ++i)
-    add_range(store, code.address, code.size, CORE_CODE, read_own);
+    dump_add_range(store, code.address, code.size, CORE_CODE, dump_read_own);
   for (size_t i = 0; next_code(store, i, &code); ++i)
     store->objects[store->all.object_count++] =
         (core_object_t){{copy_object(store, code.object), code.object.size}, code.delta};
@@ -163,8 +156,8 @@ static void add_packets(dump_store_t *store, const core_queue_t *queue)
   const uint64_t all = amd->write_dispatch_id - first, flight = all < packets ? all : packets;
   const uint64_t at = packets ? first % packets : 0,
                  before = flight < packets - at ? flight : packets - at;
-  add_range(store, queue->ring + at * PACKET, before * PACKET, CORE_QUEUE, read_own);
-  add_range(store, queue->ring, (flight - before) * PACKET, CORE_QUEUE, read_own);
+  dump_add_range(store, queue->ring + at * PACKET, before * PACKET, CORE_QUEUE, dump_read_own);
+  dump_add_range(store, queue->ring, (flight - before) * PACKET, CORE_QUEUE, dump_read_own);
 }
 
 /* False: it cannot be read, or there is no room. */
@@ -194,7 +187,8 @@ static void add_kernargs(dump_store_t *store, const dump_queue_t *queue)
   for (size_t i = 0; i < queue->dispatch_count; ++i) {
     const rawhal_bytes_t kernargs = queue->dispatches[i].kernargs;
     if (queue->dispatches[i].running)
-      add_range(store, (uint64_t)(uintptr_t)kernargs.data, kernargs.size, CORE_KERNARG, read_own);
+      dump_add_range(store, (uint64_t)(uintptr_t)kernargs.data, kernargs.size, CORE_KERNARG,
+                     dump_read_own);
   }
 }
 
@@ -238,7 +232,8 @@ static const void *copy_registers(dump_store_t *store, const void *from, size_t 
 static bool copy_wave(dump_store_t *store, core_wave_t *to, const softgpu_wave_t *wave)
 {
   const core_wave_t *before = to > store->waves ? to - 1 : NULL;
-  const bool again = before && before->packet == to->packet && before->lds_bytes == to->lds_bytes &&
+  const bool again = before && before->queue == to->queue && before->packet == to->packet &&
+                     before->lds_bytes == to->lds_bytes &&
                      !memcmp(before->group, to->group, sizeof(to->group));
   to->sgprs = copy_registers(store, wave->sgprs, CORE_SGPRS * sizeof(*wave->sgprs));
   to->vgprs = copy_registers(store, wave->vgprs, wave->vgpr_count * sizeof(*wave->vgprs));
@@ -299,7 +294,7 @@ static bool add_queue(dump_store_t *store, const dump_queue_t *queue, bool all)
     return false;
   ++store->all.queue_count;
   if (all)
-    add_range(store, to->ring, to->ring_bytes, CORE_QUEUE, read_own);
+    dump_add_range(store, to->ring, to->ring_bytes, CORE_QUEUE, dump_read_own);
   else
     add_packets(store, to);
   if (queue->softgpu && queue->softgpu->waves)
@@ -314,8 +309,8 @@ static void add_contents(dump_store_t *store, const dump_queue_t *queue)
   add_kernargs(store, queue);
   for (size_t i = 0; i < store->all.wave_count; ++i)
     if (store->waves[i].queue == number && store->waves[i].scratch)
-      add_range(store, store->waves[i].scratch, store->queues[number].slice_bytes, CORE_SCRATCH,
-                read_own);
+      dump_add_range(store, store->waves[i].scratch, store->queues[number].slice_bytes,
+                     CORE_SCRATCH, dump_read_own);
 }
 
 void dump_gather_other(dump_store_t *store, const dump_queue_t *queue)
@@ -324,27 +319,6 @@ void dump_gather_other(dump_store_t *store, const dump_queue_t *queue)
     return;
   add_contents(store, queue);
   dump_add_dispatches(store, queue);
-}
-
-/* struct user_regs_struct's order. */
-static const int registers[CORE_REGISTERS] = {
-    REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP, REG_RBX, REG_R11, REG_R10, REG_R9,
-    REG_R8,  REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, -1,      REG_RIP, -1,
-    REG_EFL, REG_RSP, -1,      -1,      -1,      -1,      -1,      -1,      -1,
-};
-
-void dump_add_thread(dump_store_t *store, const ucontext_t *here)
-{
-  store->thread = (core_thread_t){.id = (int32_t)gettid(), .signal = 0};
-  for (int i = 0; i < CORE_REGISTERS; ++i)
-    if (registers[i] >= 0)
-      store->thread.registers[i] = (uint64_t)here->uc_mcontext.gregs[registers[i]];
-  const uint64_t stack = (uint64_t)here->uc_mcontext.gregs[REG_RSP] & ~UINT64_C(4095);
-  uint64_t size = 0;
-  char byte;
-  while (size < DUMP_STACK && own_memory_copy(&byte, stack + size, 1))
-    size += 4096;
-  add_range(store, stack, size, CORE_HOST, read_own);
 }
 
 /* ---- All of it ---- */

@@ -4,6 +4,7 @@
 
 #include "debug/core/notes.h"
 #include "debug/dump.h"
+#include "debug/threads.h"
 
 #include <ucontext.h>
 
@@ -13,7 +14,6 @@ enum {
   DUMP_RANGES = 8192,
   DUMP_QUEUES = 256,
   DUMP_NOTES = 5,
-  DUMP_STACK = 64 << 10, /* bytes above the stack pointer */
 };
 #define DUMP_SPARE     (UINT64_C(128) << 20) /* for all but memory: waves, lists, notes */
 #define DUMP_UNBOUNDED (UINT64_C(256) << 30) /* of copies, with a budget of 0 */
@@ -29,9 +29,10 @@ typedef struct dump_store {
   const dump_settings_t *settings;
   const dump_scene_t *scene; /* while it is gathered; NULL: nothing was */
   arena_t arena;             /* this stands in it, too */
+  uint64_t now;              /* the scene's */
   uint64_t left;             /* bytes of memory and objects that may still be copied */
   core_queue_t queues[DUMP_QUEUES];
-  core_thread_t thread;
+  threads_t *threads; /* of the host, but for the one that writes; NULL: not known */
   core_wave_t *waves;
   core_object_t objects[DUMP_OBJECTS];
   core_memory_t *ranges;
@@ -57,18 +58,26 @@ static inline bool dump_wants(const dump_store_t *store, core_class_t kind)
   return kind < CORE_KERNARG || store->settings->classes & CORE_CLASS_BIT(kind);
 }
 
+typedef bool dump_read_fn(const dump_store_t *store, uint64_t address, void *to, size_t size);
+dump_read_fn dump_read_own;
+/* Adds a range, with a copy of its bytes where they can be had and as far as there is room; else it
+ * is listed as left out. */
+void dump_add_range(dump_store_t *store, uint64_t address, uint64_t size, core_class_t kind,
+                    dump_read_fn *read);
+
 /* False: there is no room even for the lists. */
 bool dump_gather_scene(dump_store_t *store, const dump_scene_t *scene);
 void dump_gather_other(dump_store_t *store, const dump_queue_t *queue);
-/* The calling thread, with as much of its stack as there is room for. */
-void dump_add_thread(dump_store_t *store, const ucontext_t *here);
+/* The host's threads, the calling one, which is `here`, first, with as much of their stacks as
+ * there is room for. */
+void dump_add_threads(dump_store_t *store, const ucontext_t *here);
 
-/* Adds the notes of rawhal's own: process, modules, dispatches, allocations, cause. What finds no
- * room in the arena is missing, or counted in its note. */
+/* Adds the notes of rawhal's own: modules, dispatches, allocations, cause. What finds no room in
+ * the arena is missing, or counted in its note. */
 void dump_add_notes(dump_store_t *store);
 /* The dispatches of a queue. */
 void dump_add_dispatches(dump_store_t *store, const dump_queue_t *queue);
-/* No queue comes any more. */
+/* No queue comes any more, and threads are known. */
 void dump_end_notes(dump_store_t *store);
 
 #endif

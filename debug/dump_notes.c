@@ -1,8 +1,10 @@
 #include "debug/dump_internal.h"
 
+#include "debug/core/errno_text.h"
 #include "debug/core/notes.h"
 
 #include "base/clock.h"
+#include "base/print.h"
 #include "base/version.h"
 
 #include <errno.h>
@@ -35,21 +37,39 @@ static core_notes_t begin(dump_store_t *store, size_t size)
   return notes;
 }
 
+/* In words, what debuggers show as zeros, or not at all. */
+static void say_threads(const dump_store_t *store, char *text, size_t size)
+{
+  const threads_t *threads = store->threads;
+  const int refused = threads ? threads->refused : ENOMEM;
+  size_t unknown = threads ? threads->count : 0;
+  for (size_t i = 0; threads && i < threads->count; ++i)
+    unknown -= threads->seen[i].known;
+  print_t to = print_into(text, size);
+  if (unknown)
+    print(&to, "%zu threads of the host have zeros in place of registers, which are not known%s%s",
+          unknown, refused ? ": " : "", refused ? errno_text(refused) : "");
+  if (!threads || threads->more)
+    print(&to, "%s%zu threads of the host are not listed", unknown ? "; " : "",
+          threads ? threads->more : 0);
+}
+
 static void add_process(dump_store_t *store)
 {
-  char host[256] = "", versions[64];
+  char host[256] = "", versions[64], threads[256];
   core_notes_t notes = begin(store, NOTE_SMALL);
   (void)gethostname(host, sizeof(host) - 1);
   snprintf(versions, sizeof(versions), "rawhal %s", rawhal_version_text());
+  say_threads(store, threads, sizeof(threads));
   const core_note_process_t process = {
       .id = getpid(),
       .written = time(NULL),
-      .now = store->scene->around->now,
+      .now = store->now,
       .program = rawhal_string(program_invocation_short_name),
       .arguments = rawhal_string(program_invocation_name),
       .host = rawhal_string(host),
       .versions = rawhal_string(versions),
-      .omitted = RAWHAL_STRING("of the host's threads only the one that wrote this has registers"),
+      .omitted = rawhal_string(threads),
   };
   (void)core_notes_put(&notes, CORE_RECORD_PROCESS, &process);
   add_note(store, CORE_NOTE_PROCESS, &notes);
@@ -98,6 +118,7 @@ void dump_add_dispatches(dump_store_t *store, const dump_queue_t *queue)
 void dump_end_notes(dump_store_t *store)
 {
   add_note(store, CORE_NOTE_DISPATCHES, &store->dispatches);
+  add_process(store);
 }
 
 static void add_allocations(dump_store_t *store)
@@ -129,7 +150,7 @@ void dump_add_notes(dump_store_t *store)
   core_notes_t cause = begin(store, NOTE_SMALL);
   (void)core_notes_put_fault(&cause, store->scene->queue.fault);
   add_note(store, CORE_NOTE_CAUSE, &cause);
-  add_process(store);
+  store->now = store->scene->around->now;
   add_modules(store);
   store->dispatches = begin(store, large(store));
   dump_add_dispatches(store, &store->scene->queue);

@@ -51,7 +51,8 @@ static bool read_where(dump_settings_t *settings, const char *where)
 rawhal_status_t dump_settings_read(dump_settings_t *settings, rawhal_error_t *error)
 {
   const char *where = variable("RAWHAL_CORE"), *bytes = variable("RAWHAL_CORE_BYTES"),
-             *wanted = variable("RAWHAL_CORE_CONTENTS"), *hour = variable("RAWHAL_CORE_PER_HOUR");
+             *wanted = variable("RAWHAL_CORE_CONTENTS"), *hour = variable("RAWHAL_CORE_PER_HOUR"),
+             *threads = variable("RAWHAL_CORE_THREADS");
   uint64_t number = 1;
   *settings = (dump_settings_t){.budget = DUMP_BUDGET, .classes = CORE_NO_CONTENTS, .per_hour = 1};
   if (where && !read_where(settings, where))
@@ -64,6 +65,9 @@ rawhal_status_t dump_settings_read(dump_settings_t *settings, rawhal_error_t *er
   if (hour && (number_count(hour, &number) || number > UINT32_MAX))
     return refuse("RAWHAL_CORE_PER_HOUR", "a number", hour, error);
   settings->per_hour = (uint32_t)number;
+  settings->threads = threads && !strcmp(threads, "1");
+  if (threads && !settings->threads && strcmp(threads, "0"))
+    return refuse("RAWHAL_CORE_THREADS", "0 or 1", threads, error);
   for (size_t i = 0; wanted && i < sizeof(contents) / sizeof(*contents); ++i)
     if (!strcmp(wanted, contents[i].name)) {
       settings->classes = contents[i].classes;

@@ -165,6 +165,7 @@ typedef struct core_description {
 
 typedef struct core_options {
   uint64_t budget;   /* bytes that the file may have; 0: no bound */
+  const char *bound; /* what says so, for messages; NULL: the budget */
   uint32_t abi;      /* r_version, 8 to 12; 0: CORE_ABI_DEFAULT */
   uint32_t classes;  /* CORE_CLASS_BIT() of what may stand in it; 0: all. Below KERNARG all do */
   uint64_t deadline; /* of CLOCK_MONOTONIC, in ns, for the output; 0: none */

@@ -1,4 +1,4 @@
-/* Words for errno without allocating, as strerror() may. Internal to this folder; header only. */
+/* Words for errno without allocating, as strerror() may. Internal to debug/; header only. */
 #ifndef RAWHAL_DEBUG_CORE_ERRNO_TEXT_H
 #define RAWHAL_DEBUG_CORE_ERRNO_TEXT_H
 

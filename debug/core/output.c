@@ -106,9 +106,8 @@ bool core_file_name(const core_process_t *process, const char *pattern, char pat
   return expand(process, pattern, &name);
 }
 
-/* The least of the budget and what the process may write: a limit's name, if it is that. False:
- * nothing. */
-static bool bound(core_options_t *options, const char **by)
+/* The least of the budget and what the process may write. False: nothing. */
+static bool bound(core_options_t *options)
 {
   static const char *const names[] = {"RLIMIT_CORE", "RLIMIT_FSIZE"};
   static const __rlimit_resource_t limits[] = {RLIMIT_CORE, RLIMIT_FSIZE};
@@ -117,7 +116,7 @@ static bool bound(core_options_t *options, const char **by)
     if (getrlimit(limits[i], &limit) || limit.rlim_cur == RLIM_INFINITY)
       continue;
     if (!options->budget || limit.rlim_cur < options->budget) {
-      *by = names[i];
+      options->bound = names[i];
       options->budget = limit.rlim_cur;
     }
     if (!limit.rlim_cur)
@@ -133,15 +132,12 @@ rawhal_status_t core_write_file(const core_description_t *description,
   new_file_t file;
   core_options_t bounded = *options;
   *written = (core_written_t){0};
-  const char *by = NULL;
-  if (!bound(&bounded, &by))
-    return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "%s is 0", by);
+  if (!bound(&bounded))
+    return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "%s is 0", bounded.bound);
   if (!new_file_open(&file, path))
     return rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", path, errno_text(errno));
   rawhal_status_t status =
       core_write_descriptor(description, &bounded, file.descriptor, written, error);
-  if (status == RAWHAL_QUOTA_EXCEEDED && by && error)
-    status = rawhal_fail(error, status, "%s: %s", by, error->message);
   if (status != RAWHAL_OK)
     new_file_drop(&file);
   else if (!new_file_keep(&file, true))

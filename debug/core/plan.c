@@ -192,8 +192,10 @@ rawhal_status_t plan_build(plan_t *plan, rawhal_error_t *error)
   plan->file_bytes = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) + plan->notes_room + list;
   if (budget && plan->file_bytes > budget)
     return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED,
-                       "it needs at least %llu bytes, for notes and a list, and may have %llu",
-                       (unsigned long long)plan->file_bytes, (unsigned long long)budget);
+                       "it needs at least %llu bytes, for notes and a list, and %s is %llu",
+                       (unsigned long long)plan->file_bytes,
+                       plan->options->bound ? plan->options->bound : "the budget",
+                       (unsigned long long)budget);
   const size_t used = plan->arena.used; /* what is laid out anew takes it again */
   rawhal_status_t status = RAWHAL_OK;
   for (core_class_t class = CORE_QUEUE; class < CORE_CLASSES && status == RAWHAL_OK; ++class) {

@@ -68,8 +68,7 @@ rawhal_status_t program_start(const char *const *words, int *input, pid_t *child
 
 /* ---- End ---- */
 
-/* False: the deadline passed. Without pidfds it is looked at once. */
-static bool wait_within(pid_t child, uint64_t deadline, int *status, pid_t *ended)
+bool program_wait(pid_t child, uint64_t deadline, int *status, pid_t *ended)
 {
   struct pollfd poll_it = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
   int options = deadline ? WNOHANG : 0;
@@ -78,7 +77,7 @@ static bool wait_within(pid_t child, uint64_t deadline, int *status, pid_t *ende
     (void)close(poll_it.fd);
     options = found > 0 ? 0 : WNOHANG;
   }
-  *ended = (pid_t)TEMP_FAILURE_RETRY(waitpid(child, status, options));
+  *ended = (pid_t)TEMP_FAILURE_RETRY(waitpid(child, status, options | __WALL));
   return *ended != 0;
 }
 
@@ -86,7 +85,7 @@ rawhal_status_t program_end(pid_t child, uint64_t deadline, rawhal_error_t *erro
 {
   int status = 0;
   pid_t ended;
-  if (!wait_within(child, deadline, &status, &ended))
+  if (!program_wait(child, deadline, &status, &ended))
     return rawhal_fail(error, RAWHAL_TIMED_OUT, "the program that takes it has not ended");
   if (ended < 0 || (WIFEXITED(status) && !WEXITSTATUS(status)))
     return RAWHAL_OK;

@@ -16,4 +16,8 @@ RAWHAL_CHECKED rawhal_status_t program_start(const char *const *words, int *inpu
  * meanwhile, or ignores SIGCHLD, has it: OK. */
 RAWHAL_CHECKED rawhal_status_t program_end(pid_t child, uint64_t deadline, rawhal_error_t *error);
 
+/* Waits for any child so. False: it has not ended. `ended` is its id, or -1: there is none. Without
+ * pidfds it is looked at once. */
+bool program_wait(pid_t child, uint64_t deadline, int *status, pid_t *ended);
+
 #endif

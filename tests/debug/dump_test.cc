@@ -4,19 +4,24 @@
 
 #include <gtest/gtest.h>
 
+#include <elf.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 extern "C" {
 #include "debug/core/file.h"
 #include "debug/dump.h"
 #include "debug/permit.h"
+#include "debug/threads.h"
 }
 
 namespace {
@@ -168,7 +173,7 @@ TEST_F(Dump, SaysOfATooSmallBudgetWhatTheLeastIs)
   const std::vector<Memory::Buffer> buffers = memory.buffers;
   settings.budget = 8 << 10;
   ASSERT_FALSE(dump());
-  EXPECT_NE(std::string(said).find("RAWHAL_CORE_BYTES=8192"), std::string::npos) << said;
+  EXPECT_NE(std::string(said).find("RAWHAL_CORE_BYTES is 8192"), std::string::npos) << said;
   const char *least = strstr(said, "at least ");
   ASSERT_NE(least, nullptr) << said;
   settings.budget = strtoull(least + 9, nullptr, 10);
@@ -196,6 +201,148 @@ TEST_F(Dump, OfNothingIsNone)
   EXPECT_FALSE(dump_begin(&dump, &settings, -1)); // none is wanted
 }
 
+// ---- Threads of the host ----
+
+namespace {
+
+// One that waits until it is ended, in a function of which it is known where its stack is.
+class Waiter {
+public:
+  Waiter()
+  {
+    EXPECT_EQ(pipe(ends), 0);
+    thread = std::thread([this] {
+      volatile uint64_t mark = MARK;
+      char byte;
+      at = reinterpret_cast<uint64_t>(&mark);
+      id = gettid();
+      answer = read(ends[0], &byte, 1);
+      EXPECT_EQ(mark, MARK);
+    });
+    while (!id)
+      std::this_thread::yield();
+  }
+  // What it waited for has come to it, whatever was done to it meanwhile.
+  ~Waiter()
+  {
+    EXPECT_EQ(::write(ends[1], "x", 1), 1);
+    thread.join();
+    EXPECT_EQ(answer, 1);
+    close(ends[0]);
+    close(ends[1]);
+  }
+  static constexpr uint64_t MARK = 0x5eed5eed12345678;
+  std::atomic<pid_t> id{0};
+  uint64_t at = 0;
+  int ends[2];
+  ssize_t answer = 0;
+  std::thread thread;
+};
+
+class DumpThreads : public Dump {
+protected:
+  // A word of the registers that the file has of a thread; -1: it has not that thread.
+  uint64_t word(pid_t thread, size_t index)
+  {
+    uint64_t found = UINT64_MAX;
+    core_file_t core = {};
+    rawhal_error_t error = {};
+    EXPECT_EQ(core_file_open(&core, {bytes.data(), bytes.size()}, &error), RAWHAL_OK);
+    core_file_note_t note;
+    for (core_note_cursor_t cursor = {}; core_file_note(&core, &cursor, &note);) {
+      int32_t id = 0;
+      if (note.type != NT_PRSTATUS || note.bytes.size < 336)
+        continue;
+      memcpy(&id, static_cast<const char *>(note.bytes.data) + 32, sizeof(id));
+      if (id == thread)
+        memcpy(&found, static_cast<const char *>(note.bytes.data) + 112 + 8 * index, 8);
+    }
+    core_file_close(&core);
+    return found;
+  }
+  bool says(const char *text) const { return bytes.find(text) != std::string::npos; }
+  static constexpr size_t IP = 16, SP = 19;
+};
+
+} // namespace
+
+TEST_F(DumpThreads, AreListedAndSaidToHaveNoRegisters)
+{
+  Waiter waiter;
+  ASSERT_TRUE(dump()) << said;
+  EXPECT_EQ(word(waiter.id, IP), 0u);
+  EXPECT_NE(word(gettid(), IP), 0u);
+  EXPECT_TRUE(says("have zeros in place of registers"));
+}
+
+TEST_F(DumpThreads, HaveRegistersAndStacksWhereThatIsAskedFor)
+{
+  Waiter one, other;
+  settings.threads = true;
+  settings.budget = 4 << 20;
+  ASSERT_TRUE(dump()) << said;
+  if (says("not known: Operation not permitted"))
+    GTEST_SKIP() << "this process may not be traced";
+  for (const Waiter *waiter : {&one, &other}) {
+    EXPECT_NE(word(waiter->id, IP), 0u);
+    EXPECT_LT(waiter->at - word(waiter->id, SP), 65536u);
+    EXPECT_EQ(has(waiter->at, 8), 8u);
+  }
+  EXPECT_NE(bytes.find(std::string(reinterpret_cast<const char *>(&Waiter::MARK), 8)),
+            std::string::npos);
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG | __WALL), -1); // and nobody is left
+}
+
+// It waits for a child as vfork() makes one, and cannot be stopped: nobody waits for that.
+TEST_F(DumpThreads, OfWhichOneCannotBeStoppedHoldUpNothing)
+{
+  static int ends[2];
+  static std::atomic<pid_t> id;
+  id = 0;
+  ASSERT_EQ(pipe(ends), 0);
+  std::thread stuck([] {
+    std::vector<char> stack(65536);
+    id = gettid();
+    const pid_t child = clone(
+        [](void *) {
+          char byte;
+          return static_cast<int>(read(ends[0], &byte, 1));
+        },
+        stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, nullptr);
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(WEXITSTATUS(status), 1);
+  });
+  const auto waits = [] { // in the kernel, for that
+    std::string state;
+    std::getline(std::ifstream("/proc/self/task/" + std::to_string(id) + "/stat"), state);
+    const size_t name = state.rfind(") ");
+    return name != std::string::npos && state[name + 2] == 'D';
+  };
+  while (!waits())
+    std::this_thread::yield();
+  {
+    Waiter waiter;
+    threads_t *threads = threads_list(THREADS_MOST, false);
+    ASSERT_NE(threads, nullptr);
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    threads_read(threads, static_cast<uint64_t>(now.tv_sec) * 1000000000 +
+                              static_cast<uint64_t>(now.tv_nsec) + 20000000);
+    for (size_t i = 0; i < threads->count; ++i) {
+      if (threads->seen[i].thread.id == id) {
+        EXPECT_FALSE(threads->seen[i].known);
+      }
+    }
+    EXPECT_GE(threads->count, 2u);
+    threads_free(threads);
+  }
+  EXPECT_EQ(::write(ends[1], "x", 1), 1);
+  stuck.join();
+  close(ends[0]);
+  close(ends[1]);
+}
+
 // ---- Settings ----
 
 TEST(DumpSettings, AreUnderstoodOrRefused)
@@ -217,7 +364,8 @@ TEST(DumpSettings, AreUnderstoodOrRefused)
       {"RAWHAL_CORE", "core.%q"},        {"RAWHAL_CORE", "core.%"},
       {"RAWHAL_CORE_BYTES", "-1"},       {"RAWHAL_CORE_BYTES", "64MBB"},
       {"RAWHAL_CORE_BYTES", "9999999G"}, {"RAWHAL_CORE_CONTENTS", "some"},
-      {"RAWHAL_CORE_PER_HOUR", "many"},  {"RAWHAL_CORE_PER_HOUR", "99999999999"}};
+      {"RAWHAL_CORE_PER_HOUR", "many"},  {"RAWHAL_CORE_PER_HOUR", "99999999999"},
+      {"RAWHAL_CORE_THREADS", "all"}};
   for (const auto &[name, value] : wrong) {
     setenv(name, value, 1);
     EXPECT_EQ(dump_settings_read(&settings, &error), RAWHAL_INVALID_ARGUMENT) << name << value;

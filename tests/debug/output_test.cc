@@ -125,6 +125,7 @@ TEST_F(OutputFile, ALimitOfTheProcessBoundsTheFile)
   limit.rlim_cur = 0;
   ASSERT_EQ(setrlimit(RLIMIT_CORE, &limit), 0);
   EXPECT_EQ(write(folder + "/none"), RAWHAL_QUOTA_EXCEEDED);
+  EXPECT_STREQ(error.message, "RLIMIT_CORE is 0");
   limit.rlim_cur = whole - 4096;
   if (setrlimit(RLIMIT_CORE, &limit) == 0) {
     EXPECT_EQ(write(folder + "/less"), RAWHAL_OK) << error.message;

@@ -47,6 +47,7 @@ static const struct variable {
     {"RAWHAL_CORE_BYTES", VALUE_ANY, "the largest size of a core file"},
     {"RAWHAL_CORE_CONTENTS", VALUE_ANY, "whether core files hold the program's data"},
     {"RAWHAL_CORE_PER_HOUR", VALUE_ANY, "how many core files a program may write in an hour"},
+    {"RAWHAL_CORE_THREADS", VALUE_ANY, "whether core files have the registers of all threads"},
     {"RAWHAL_CU_MASK", VALUE_ANY, "kernels run on these compute units only"},
     {"RAWHAL_DEVICE", VALUE_ANY, "the kind of device, unless a program chooses one"},
     {"RAWHAL_DOOR", VALUE_ANY, "what other processes may see of this one, and ask it"},
