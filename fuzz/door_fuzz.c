@@ -273,7 +273,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   world_t world = {.input = &input};
   pidfd = pidfd < 0 ? begin_liar() : pidfd;
   world.observer = (observer_t){.process = getpid(), .pidfd = pidfd, .memory = &memory};
-  world.observer.head.socket = liar.ends[1];
+  memory.head.socket = liar.ends[1];
   world.observer.opened.ticks = take_word(&input);
   world.observer.opened.ns = take_word(&input);
   world.observer.next = take_word(&input);

@@ -144,7 +144,7 @@ rawhal_status_t observer_ask(observer_t *observer, const door_request_t *request
                        "process %d answers nothing: it was not started with RAWHAL_DOOR=answers",
                        observer->process);
   rawhal_status_t status =
-      reach_descriptor(observer->process, observer->pidfd, observer->head.socket, &door, error);
+      reach_descriptor(observer->process, observer->pidfd, observer_socket(observer), &door, error);
   if (status != RAWHAL_OK)
     return status;
   const door_request_t asked = {DOOR_REQUEST_MAGIC, request->ask, request->address, request->bytes};

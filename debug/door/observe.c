@@ -134,9 +134,14 @@ door_kind_t observer_kind(const observer_t *observer)
   return observer->head.kind == DOOR_OF_FRONT ? DOOR_OF_FRONT : DOOR_OF_LIBRARY;
 }
 
+int observer_socket(const observer_t *observer)
+{
+  return __atomic_load_n(&observer->memory->head.socket, __ATOMIC_RELAXED);
+}
+
 bool observer_answers(const observer_t *observer)
 {
-  return observer->head.socket >= 0;
+  return observer_socket(observer) >= 0;
 }
 
 uint64_t observer_opened(const observer_t *observer)

@@ -17,4 +17,7 @@ struct observer {
   uint64_t words[DOOR_RECORD_BYTES / 8];
 };
 
+/* What the process says is its end for requests, which it may have only later; -1: none. */
+int observer_socket(const observer_t *observer);
+
 #endif

@@ -235,7 +235,7 @@ protected:
                                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     observer_.memory = memory_;
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends_), 0);
-    observer_.head.socket = ends_[1];
+    memory_->head.socket = ends_[1];
   }
   void TearDown() override
   {
@@ -404,13 +404,13 @@ TEST_F(Liar, MessagesGoToASocketOfTheProcess)
   ASSERT_EQ(connect(client, reinterpret_cast<sockaddr *>(&name), size), 0);
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (const int fd : {client, null, service}) {
-    observer_.head.socket = fd;
+    memory_->head.socket = fd;
     EXPECT_EQ(AskOnly(UINT64_C(60000000000)), RAWHAL_MALFORMED);
   }
   char byte;
   EXPECT_EQ(recv(service, &byte, 1, MSG_DONTWAIT), -1);
   close(null);
-  observer_.head.socket = null;
+  memory_->head.socket = null;
   EXPECT_EQ(AskOnly(UINT64_C(60000000000)), RAWHAL_NOT_FOUND);
   close(service);
   close(client);

@@ -104,6 +104,17 @@ TEST(Events, OfAProgramFromTheFirstToTheLast)
   expect_refusal(run({tool, "events", "--save", saved, "--", "/bin/true"}), 0, "File exists");
 }
 
+// Such as a shell's, or that of `rawhal exec`, which stays beside it where there are limits.
+TEST(Events, OfAProgramThatAProgramStarts)
+{
+  Scratch scratch;
+  std::vector<std::string> words = {tool, "events",  "--json", "--types",        "submit",
+                                    "--", "/bin/sh", "-c",     "\"$@\"; exit 5", "sh"};
+  const Outcome got = run_with(words, vector_add(scratch));
+  EXPECT_EQ(5, got.status) << got.err;
+  EXPECT_EQ(1u, objects(got.out).size()) << got.out;
+}
+
 TEST(Events, TheExitStatusIsTheProgramsOwn)
 {
   const auto status = [](const std::string &script) {

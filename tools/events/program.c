@@ -55,7 +55,7 @@ static bool await_door(pid_t program, unsigned of, doors_t *doors, rawhal_error_
 {
   const struct timespec nap = {.tv_nsec = 1000000};
   for (bool ended = false;;) {
-    if (doors_open(doors, program, of, error))
+    if (doors_open_below(doors, program, of, error))
       return true;
     if (ended || (error->status != RAWHAL_NOT_FOUND && error->status != RAWHAL_OK))
       return false;

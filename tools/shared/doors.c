@@ -1,6 +1,7 @@
 #include "tools/shared/doors.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tools/shared/tool.h"
@@ -67,6 +68,30 @@ bool doors_open(doors_t *doors, pid_t process, unsigned of, rawhal_error_t *erro
     (void)tool_refuse(error, RAWHAL_NOT_FOUND, "process %d has no door of the %s", (int)process,
                       doors_name(of));
   return false;
+}
+
+/* Those of its first thread; `most` is how many may be looked at. */
+static bool open_below(doors_t *doors, pid_t process, unsigned of, unsigned *most)
+{
+  char path[64];
+  rawhal_error_t none;
+  int child;
+  (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)process, (int)process);
+  FILE *children = fopen(path, "re");
+  bool found = false;
+  while (!found && children && *most && fscanf(children, "%d", &child) == 1) {
+    --*most;
+    found = doors_open(doors, child, of, &none) || open_below(doors, child, of, most);
+  }
+  if (children)
+    (void)fclose(children);
+  return found;
+}
+
+bool doors_open_below(doors_t *doors, pid_t process, unsigned of, rawhal_error_t *error)
+{
+  unsigned most = 64;
+  return doors_open(doors, process, of, error) || open_below(doors, process, of, &most);
 }
 
 void doors_close(doors_t *doors)

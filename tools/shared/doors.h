@@ -17,6 +17,9 @@ typedef struct doors {
 /* False, with `error`: there is none yet, or no process, or it may not be looked at. To be closed
  * always. */
 bool doors_open(doors_t *doors, pid_t process, unsigned of, rawhal_error_t *error);
+/* The same of a process that was started, or of the first of its children that has one: programs
+ * start programs. `doors->process` is whose they are. */
+bool doors_open_below(doors_t *doors, pid_t process, unsigned of, rawhal_error_t *error);
 /* Looks for one that was opened since. False: there is none. */
 bool doors_look(doors_t *doors, rawhal_error_t *error);
 void doors_close(doors_t *doors);
