@@ -71,6 +71,7 @@ typedef struct dump_scene {
   dump_queue_t queue; /* that has died, of a fault; its dispatches are those around */
   const core_agent_t *agents;
   size_t agent_count;
+  rawhal_string_t limits; /* of the device that failed: lines, or empty */
   void *context;
   /* The index-th; false: there are no more. */
   bool (*code)(void *context, size_t index, dump_code_t *code);

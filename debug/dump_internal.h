@@ -13,7 +13,7 @@ enum {
   DUMP_OBJECTS = 256,
   DUMP_RANGES = 8192,
   DUMP_QUEUES = 256,
-  DUMP_NOTES = 5,
+  DUMP_NOTES = 6,
 };
 #define DUMP_SPARE     (UINT64_C(128) << 20) /* for all but memory: waves, lists, notes */
 #define DUMP_UNBOUNDED (UINT64_C(256) << 30) /* of copies, with a budget of 0 */

@@ -75,6 +75,16 @@ static void add_process(dump_store_t *store)
   add_note(store, CORE_NOTE_PROCESS, &notes);
 }
 
+static void add_limits(dump_store_t *store)
+{
+  const core_note_limits_t limits = {store->scene->limits};
+  if (!limits.text.size)
+    return;
+  core_notes_t notes = begin(store, NOTE_SMALL);
+  (void)core_notes_put(&notes, CORE_RECORD_LIMITS, &limits);
+  add_note(store, CORE_NOTE_LIMITS, &notes);
+}
+
 static void add_modules(dump_store_t *store)
 {
   dump_code_t code;
@@ -151,6 +161,7 @@ void dump_add_notes(dump_store_t *store)
   (void)core_notes_put_fault(&cause, store->scene->queue.fault);
   add_note(store, CORE_NOTE_CAUSE, &cause);
   store->now = store->scene->around->now;
+  add_limits(store);
   add_modules(store);
   store->dispatches = begin(store, large(store));
   dump_add_dispatches(store, &store->scene->queue);

@@ -8,6 +8,8 @@
 #include "front/proxies.h"
 #include "front/report.h"
 
+#include "queue/limit/describe.h"
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/own_memory.h"
@@ -240,6 +242,9 @@ static void gather(dump_t *dump, scene_t *scene, const rawhal_fault_t *fault)
   const core_agent_t agent = debug_agent(front.hsa.agent_get_info, handle,
                                          (uint32_t)(scene->device - front.devices), name);
   const debug_scene_t around = gathered_scene(&scene->found, read_memory);
+  char limits[1024] = "";
+  print_t lines = print_into(limits, sizeof(limits));
+  limit_describe(scene->device->limiter, &lines);
   const dump_scene_t all = {.around = &around,
                             .queue = {.hsa_queue = scene->queue,
                                       .softgpu = &softgpu,
@@ -248,6 +253,7 @@ static void gather(dump_t *dump, scene_t *scene, const rawhal_fault_t *fault)
                                       .dispatch_count = around.dispatch_count},
                             .agents = &agent,
                             .agent_count = 1,
+                            .limits = rawhal_string(limits),
                             .context = scene,
                             .code = code_at};
   dump_gather(dump, &all);

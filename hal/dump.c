@@ -4,6 +4,7 @@
 #include "hal/runtime.h"
 
 #include "debug/agent.h"
+#include "queue/limit/describe.h"
 
 dump_settings_t hal_cores;
 
@@ -86,11 +87,15 @@ void dump_death(const queue_device_t *queue_device, const void *hsa_queue,
   for (size_t i = 0; i < count; ++i)
     agents[i] = debug_agent(runtime->hsa.hsa_agent_get_info, runtime->devices[i].queue.agent,
                             (uint32_t)i, runtime->devices[i].info.target.processor);
+  char limits[1024] = "";
+  print_t lines = print_into(limits, sizeof(limits));
+  limit_describe(queue_device->limiter, &lines);
   const dump_scene_t scene = {
       .around = around,
       .queue = describe(queue_device, hsa_queue, fault, around->dispatches, around->dispatch_count),
       .agents = agents,
       .agent_count = count,
+      .limits = rawhal_string(limits),
       .context = (void *)(uintptr_t)device,
       .code = code ? code_at : NULL,
   };

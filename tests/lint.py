@@ -43,7 +43,7 @@ KNOWS = {"queue/limit": {"base", "queue/limit", "queue/limit.h"},
          "debug/core": {"base", "debug/core", "debug/fault.h", "debug/events.h"},
          **{"library/" + room: {"base", "hsaco", "library", "library/" + room} for room in ("process", "tensile", "triton")}}
 KNOWN_TO = {"queue/gate": {"queue", "hal", "front"}}
-DOORS = {"queue/limit": {"queue/limit/" + name for name in ("admission.h", "config.h", "memory.h", "only_copy.h", "opening.h", "parse.h")}}
+DOORS = {"queue/limit": {"queue/limit/" + name for name in ("admission.h", "config.h", "describe.h", "memory.h", "only_copy.h", "opening.h", "parse.h")}}
 WITHOUT_HSA = ("base/", "hsaco/", "kernarg/", "record/", "debug/core/", "queue/limit/")
 # A verb of the command, tools/VERB, knows itself and what verbs share.
 VERB = re.compile(r"tools/(?!shared\b|demo\b)\w+(?=/)")

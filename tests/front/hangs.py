@@ -76,11 +76,13 @@ with tempfile.TemporaryDirectory() as folder:
 # What kernels and waits are to do apart; a core file of a queue that lives; the device's other queues; the end of the process.
 with tempfile.TemporaryDirectory() as folder:
     core = os.path.join(folder, "lives")
-    lines = told("endless", 3, "--watchdog", "50ms,kernel:dump", "--faults", "json", RAWHAL_CORE=core, RAWHAL_CORE_PER_HOUR="0")
+    lines = told("endless", 3, "--watchdog", "50ms,kernel:dump", "--faults", "json", "--memory", "1G", RAWHAL_CORE=core,
+                 RAWHAL_CORE_PER_HOUR="0")
     assert any(re.fullmatch(KERNEL, line) for line in lines) and any(f"core file {core}: " in line for line in lines), lines
-    assert open(core, "rb").read(4) == b"\177ELF"
+    shown = json.loads(subprocess.run([rawhal, "core", "show", "--json", core], capture_output=True, check=True).stdout)
+    assert re.fullmatch(r"memory: 1GiB\n(.*\n)*memory in use: \S+\n", shown["limits"]), shown["limits"]
 assert len(told("signal", 2, "--watchdog", "50ms,fail,wait:report")) == 2
-started, report = start("endless", "--watchdog", "50ms,device")
+started, report = start("device", "--watchdog", "50ms,device")
 out, _ = started.communicate(timeout=120)
 assert out.count("failed: 0x1000") == 2 and started.returncode == 0, (out, report.read())
 started, report = start("endless", "--watchdog", "50ms,abort")

@@ -1,10 +1,12 @@
 /* Queues that do not get on, until a line comes on the standard input, after which all of them do:
  *
  *     hangs FILE endless    a kernel that waits for a word of memory
+ *     hangs FILE device     the same, and the program ends when both queues have failed
  *     hangs FILE waves      a wave that does, and three at a barrier
  *     hangs FILE cycle      barriers of two queues that wait for each other's ends
  *     hangs FILE signal     barriers of two queues that wait for a signal that nobody sets
  *     hangs FILE behind     a barrier that waits for such a kernel of another queue */
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
@@ -18,7 +20,7 @@ static void on_error(hsa_status_t status, hsa_queue_t *queue, void *data)
 {
   (void)data;
   printf("queue %d failed: %#x\n", queue == queues[1], (unsigned)status);
-  atomic_store(&failed, 1);
+  atomic_fetch_add(&failed, 1);
   for (int i = 0; i < 2; ++i)
     hsa_signal_store_screlease(ends[i], 0); /* what the program waits for */
 }
@@ -52,11 +54,11 @@ int main(int argc, char **argv)
     ends[i] = new_signal();
   }
   const char what = *argv[2];
-  if (what == 'e' || what == 'b')
+  if (what == 'e' || what == 'b' || what == 'd')
     put_kernel(argv[1], "wait_for.kd", 64, kernargs);
   if (what == 'w')
     put_kernel(argv[1], "half_barrier.kd", 256, kernargs);
-  if (what == 'e' || what == 'w')
+  if (what == 'e' || what == 'w' || what == 'd')
     hsa_signal_store_screlease(ends[1], 0);
   if (what == 'b')
     put_barrier(1, ends[0], ends[1]);
@@ -73,6 +75,8 @@ int main(int argc, char **argv)
     while (hsa_signal_wait_scacquire(ends[i], HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
                                      HSA_WAIT_STATE_BLOCKED) > 0)
       continue;
+  while (what == 'd' && atomic_load(&failed) < 2)
+    sched_yield();
   for (int i = 0; i < 2; ++i)
     CALL(hsa_queue_destroy(queues[i]));
   puts(atomic_load(&failed) ? "failed" : "done");
