@@ -3,6 +3,7 @@
 #include "tests/tools/command.h"
 
 #include <grp.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 extern "C" {
@@ -72,6 +73,22 @@ std::string library_that(const Scratch &scratch, const std::string &does)
   return scratch / "bad.so";
 }
 
+// What a check says, as text.
+template <class Check> std::string lines_of(Check check)
+{
+  doctor_t doctor = {};
+  std::string text;
+  doctor.check = "x";
+  doctor.context = &text;
+  doctor.take = [](void *context, const doctor_row_t *row) {
+    const char *const states[] = {"ok", "note", "problem"};
+    *static_cast<std::string *>(context) +=
+        std::string(states[row->state]) + ": " + row->found + " | " + row->fix + "\n";
+  };
+  check(&doctor);
+  return text;
+}
+
 } // namespace
 
 TEST(Doctor, FindsNothingMissingHere)
@@ -115,7 +132,7 @@ TEST(Doctor, IsAsItsSchemaHasIt)
   expect_described(document.get(), schema.get());
   EXPECT_EQ("rawhal-doctor-1", text_of(document.get(), "schema"));
   const json_t *rows = json_object_get(document.get(), "rows");
-  EXPECT_GE(json_array_size(rows), 11u);
+  EXPECT_GE(json_array_size(rows), 13u);
   for (size_t i = 0; i < json_array_size(rows); ++i)
     expect_described(json_array_get(rows, i),
                      json_object_get(json_object_get(schema.get(), "$defs"), "row"));
@@ -219,32 +236,25 @@ TEST(Doctor, SaysThatNoDeviceIsShown)
 
 TEST(Doctor, Environment)
 {
-  EXPECT_EQ("note", ask(with("HSA_OVERRIDE_GFX_VERSION=9.0.0"))
-                        .row("environment: HSA_OVERRIDE_GFX_VERSION=9.0.0: the runtime treats")
-                        .state);
-  EXPECT_EQ("note", ask(with("HSA_NOBODY_KNOWS=1"))
-                        .row("environment: HSA_NOBODY_KNOWS=1: read by the HSA runtime")
-                        .state);
-  EXPECT_EQ(
-      "note",
-      ask(with("RAWHAL_GPU_SHARE=30%")).row("environment: RAWHAL_GPU_SHARE=30%: a limit").state);
-  EXPECT_EQ("note", ask(with("RAWHAL_GPU_SHARE_0=30%"))
-                        .row("environment: RAWHAL_GPU_SHARE_0=30%: a limit")
-                        .state);
+  const Answer good =
+      ask({"RAWHAL_DEVICE=softgpu", "HSA_OVERRIDE_GFX_VERSION=9.0.0", "HSA_NOBODY_KNOWS=1",
+           "RAWHAL_GPU_SHARE=30%", "RAWHAL_GPU_SHARE_0=30%", "RAWHAL_CORPUS=/x"});
+  for (const char *row : {"HSA_OVERRIDE_GFX_VERSION=9.0.0: the runtime treats",
+                          "HSA_NOBODY_KNOWS=1: read by the HSA runtime",
+                          "RAWHAL_GPU_SHARE=30%: a limit", "RAWHAL_GPU_SHARE_0=30%: a limit"})
+    EXPECT_EQ("note", good.row(std::string("environment: ") + row).state);
+  for (const Row &row : good.rows)
+    EXPECT_FALSE(contains(row.found, "RAWHAL_CORPUS")); // it is the tests'
   const Row bad = ask(with("RAWHAL_GPU_SHARE=much")).row("environment: RAWHAL_GPU_SHARE: ");
   EXPECT_EQ("problem", bad.state);
-  EXPECT_EQ("problem", ask(with("RAWHAL_POLICY=/nonexistent/p"))
-                           .row("environment: RAWHAL_POLICY: cannot read /nonexistent/p")
-                           .state);
   EXPECT_EQ("problem", ask(with("HSA_TOOLS_LIB=libfine.so /nonexistent/t.so"))
                            .row("environment: HSA_TOOLS_LIB: cannot read /nonexistent/t.so")
                            .state);
-  for (const char *place : {"/tmp/", "there-is-no-such-file"}) // a folder; one beside the program
+  // No such file; a folder; one beside the program.
+  for (const char *place : {"/nonexistent/p", "/tmp/", "there-is-no-such-file"})
     EXPECT_EQ("problem", ask(with(std::string("RAWHAL_POLICY=") + place))
                              .row(std::string("environment: RAWHAL_POLICY: cannot read ") + place)
                              .state);
-  for (const Row &row : ask(with("RAWHAL_CORPUS=/x")).rows)
-    EXPECT_FALSE(contains(row.found, "RAWHAL_CORPUS")); // it is the tests'
 }
 
 TEST(Doctor, MisspeltVariables)
@@ -279,6 +289,164 @@ TEST(Doctor, LimitsOfProcesses)
           hard,
           "'* - as unlimited' | sudo tee /etc/security/limits.d/rawhal.conf, and log in again\n"))
       << hard;
+}
+
+// ---- Debuggers and core files ----
+
+TEST(Doctor, WhoMayAttachToWhom)
+{
+  const struct {
+    const char *scope;
+    bool all; // this user may
+    const char *told;
+  } cases[] = {
+      {"0\n", false, "ok: processes of one user may attach to each other: ptrace_scope is 0"},
+      {"1\n", false, "note: only a process's parents may attach to it: ptrace_scope is 1"},
+      {"1\n", true, "ok: processes of one user may attach to each other: ptrace_scope is 1"},
+      {"2\n", false, "note: only root may attach to a process: ptrace_scope is 2"},
+      {"2\n", true, "ok: "},
+      {"3\n", true, "note: nobody may attach to a process until the next boot"},
+      {"4\n", true, "note: Yama's ptrace_scope is '4', which is unknown"},
+      {"x\n", false, "note: Yama's ptrace_scope is 'x', which is unknown"},
+      {nullptr, false, "ok: processes of one user may attach to each other: there is no Yama"}};
+  for (const auto &one : cases) {
+    Scratch scratch;
+    if (one.scope)
+      spit(scratch / "scope", std::string(one.scope));
+    EXPECT_EQ(0u, lines_of([&](const doctor_t *doctor) {
+                    doctor_look_at_yama(doctor, (scratch / "scope").c_str(), one.all);
+                  }).find(one.told))
+        << one.told;
+  }
+}
+
+TEST(Doctor, WhereTheKernelPutsCoreFiles)
+{
+  const std::pair<const char *, const char *> cases[] = {
+      {"core\n", "'core', in the program's folder"},
+      {"/var/crash/core.%p\n", "'/var/crash/core.%p'; 'rawhal core merge'"},
+      {"|/usr/lib/systemd/systemd-coredump %P\n", "to '/usr/lib/systemd/systemd-coredump %P'"}};
+  for (const auto &[pattern, told] : cases) {
+    Scratch scratch;
+    spit(scratch / "pattern", std::string(pattern));
+    const std::string said = lines_of([&](const doctor_t *doctor) {
+      doctor_look_at_pattern(doctor, (scratch / "pattern").c_str());
+    });
+    EXPECT_TRUE(contains(said, told)) << said;
+  }
+}
+
+// As programs understand it.
+TEST(Doctor, CoreFiles)
+{
+  Scratch scratch;
+  const auto core = [](const std::string &where, const std::string &more = "RAWHAL_CORE_BYTES=") {
+    return ask({"RAWHAL_DEVICE=softgpu", "RAWHAL_CORE=" + where, more});
+  };
+  EXPECT_EQ("ok", ask(on_softgpu).row("core files: a queue that fails leaves no core file").state);
+  const Answer good = core(scratch / "%e.%p", "RAWHAL_CORE_CONTENTS=kernargs");
+  const Row row = good.row("core files: a queue that fails leaves a core file '");
+  EXPECT_EQ("ok", row.state);
+  EXPECT_TRUE(contains(row.found, "of at most 67108864 bytes, at most 1 an hour for each program "
+                                  "and folder, with arguments, which 'rawhal replay' needs"))
+      << row.found;
+  const Row wrong =
+      core(scratch / "%e", "RAWHAL_CORE_BYTES=lots").row("core files: RAWHAL_CORE_BYTES: expected");
+  EXPECT_EQ("problem", wrong.state);
+  EXPECT_TRUE(contains(wrong.fix, "programs get no device")) << wrong.fix;
+  EXPECT_EQ("problem", core(scratch / "none/core")
+                           .row("core files: no core file can be written: RAWHAL_CORE names files "
+                                "in '" +
+                                (scratch / "none") + "': No such")
+                           .state);
+  EXPECT_EQ("problem", core("|/nonexistent/program")
+                           .row("core files: no core file can be passed on: RAWHAL_CORE names the "
+                                "program '/nonexistent/program'")
+                           .state);
+  EXPECT_EQ("ok", core("|/bin/cat -").row("core files: a queue that fails passes").state);
+}
+
+TEST(Doctor, LimitsOfCoreFiles)
+{
+  rlimit cores = {};
+  if (getrlimit(RLIMIT_CORE, &cores) || cores.rlim_max < 1 << 20)
+    GTEST_SKIP() << "this process may not write core files";
+  Scratch scratch;
+  const auto limited = [&](const char *limits) {
+    return run({"/bin/sh", "-c", std::string(limits) + "; exec " + tool + " doctor"},
+               {"RAWHAL_DEVICE=softgpu", "RAWHAL_CORE=" + (scratch / "core")});
+  };
+  const Outcome none = limited("ulimit -S -c 0");
+  EXPECT_EQ(1, none.status) << none.out;
+  EXPECT_TRUE(contains(none.out, "though RAWHAL_CORE asks for them: core is 0\n")) << none.out;
+  EXPECT_TRUE(contains(none.out, "fix: ulimit -S -c unlimited\n")) << none.out;
+  const Outcome some = limited("ulimit -S -c 2000; ulimit -f 2000"); // of half a KiB
+  EXPECT_TRUE(contains(some.out, "core files end after 1024000 bytes: core\n")) << some.out;
+  EXPECT_TRUE(contains(some.out, "core files end after 1024000 bytes: fsize\n")) << some.out;
+  EXPECT_TRUE(contains(some.out, "fix: raise the hard limit: ulimit -H -f")) << some.out;
+}
+
+TEST(Doctor, DebuggersThatKnowGpus)
+{
+  Scratch scratch;
+  const auto in_path = [&](const std::string &more = "LC_ALL=C") {
+    return ask({"RAWHAL_DEVICE=softgpu", "PATH=" + scratch.root, more});
+  };
+  EXPECT_EQ("note", in_path().row("debuggers: there is neither rocgdb nor gdb").state);
+  const std::string shell = slurp("/bin/sh");
+  const auto program = [&](const char *name, const std::string &bytes) {
+    spit(scratch / name, bytes);
+    EXPECT_EQ(0, chmod((scratch / name).c_str(), 0755));
+  };
+  program("gdb", shell);
+  const Row plain = in_path().row("debuggers: " + (scratch / "gdb") + " knows no GPUs");
+  EXPECT_EQ("note", plain.state);
+  EXPECT_TRUE(contains(plain.fix, "rocgdb")) << plain.fix;
+  program("gdb", shell + "librocm-dbgapi.so.0");
+  EXPECT_EQ("ok", in_path().row("debuggers: " + (scratch / "gdb") + " shows waves of GPUs").state);
+  program("rocgdb", "#!/bin/sh\n[ \"$1\" = --configuration ] && echo ' --with-amd-dbgapi'\n");
+  EXPECT_EQ("ok", in_path().row("debuggers: " + (scratch / "rocgdb") + " shows waves").state);
+}
+
+TEST(Doctor, TheDebuggerLibraryAndWhatItTakes)
+{
+  Scratch scratch;
+  spit(scratch / "dbgapi.c", std::string("#include <stdlib.h>\n"
+                                         "void amd_dbgapi_get_version(unsigned *a, unsigned *b, "
+                                         "unsigned *c)\n{ *a = 0, *b = atoi(getenv(\"MINOR\")), *c "
+                                         "= atoi(getenv(\"PATCH\")); }\n"));
+  const Outcome built = run({"/usr/bin/env", RAWHAL_CC, "-shared", "-fPIC", "-o",
+                             scratch / "librocm-dbgapi.so.0", scratch / "dbgapi.c"});
+  EXPECT_EQ(0, built.status) << built.err;
+  const struct {
+    const char *minor, *patch, *state, *takes;
+  } cases[] = {{"77", "0", "ok", "takes core files of r_version 8 to 10"},
+               {"77", "4", "ok", "takes core files of r_version 8 to 11"},
+               {"82", "0", "note", "takes core files of r_version 12 alone"},
+               {"70", "1", "note", "is not known to take r_version 10"}};
+  for (const auto &one : cases) {
+    const Answer answer =
+        ask({"RAWHAL_DEVICE=softgpu", "LD_LIBRARY_PATH=" + scratch.root,
+             std::string("MINOR=") + one.minor, std::string("PATCH=") + one.patch});
+    const Row row = answer.row(std::string("debuggers: librocm-dbgapi 0.") + one.minor + "." +
+                               one.patch + ", " + scratch.root);
+    EXPECT_EQ(one.state, row.state) << row.found;
+    EXPECT_TRUE(contains(row.found, one.takes)) << row.found;
+    EXPECT_EQ(one.state == std::string("note"), contains(row.fix, "rawhal core --abi 12"));
+  }
+}
+
+TEST(Doctor, WavesOfTheDevice)
+{
+  Scratch scratch;
+  EXPECT_EQ("ok", ask(on_softgpu).row("debuggers: softgpu shows waves").state);
+  const std::string empty = library_that(scratch, "(void)0");
+  EXPECT_EQ("note", ask(with("RAWHAL_SOFTGPU_LIBRARY=" + empty))
+                        .row("debuggers: " + empty + " shows no waves")
+                        .state);
+  EXPECT_EQ("note", ask({}, {"--device", "hsa"})
+                        .row("debuggers: reports and core files of hardware have no waves")
+                        .state);
 }
 
 // ---- Nodes of devices, seen by somebody who may not use them ----

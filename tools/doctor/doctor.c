@@ -27,6 +27,8 @@ static const struct {
     {"devices", doctor_devices},
     {"front", doctor_front},
     {"disassembler", doctor_disassembler},
+    {"debuggers", doctor_debuggers},
+    {"core files", doctor_core},
     {"shared memory", doctor_memory},
     {"limits of processes", doctor_resources},
     {"environment", doctor_environment},
@@ -164,9 +166,10 @@ const tool_command_t doctor_command = {
     .help = "usage: rawhal doctor [--device KIND] [--timeout SECONDS] [--json]\n\n"
             "Checks what works on this machine, and says how to fix what does not: the driver\n"
             "and access to it, the HSA runtime, devices, softgpu, the library of 'rawhal\n"
-            "exec', llvm-objdump, shared memory, process limits, and environment variables\n"
-            "that affect programs. Each check runs in its own process, so that a driver or\n"
-            "runtime that hangs or crashes is reported like any other problem.\n\n"
+            "exec', llvm-objdump, what debuggers may do and will see, core files, shared\n"
+            "memory, process limits, and environment variables that affect programs. Each\n"
+            "check runs in its own process, so that a driver or runtime that hangs or crashes\n"
+            "is reported like any other problem.\n\n"
             "options:\n"
             "  --device KIND      the kind of device to check for: softgpu or hsa (hardware);\n"
             "                     default: hardware if present\n"

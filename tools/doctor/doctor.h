@@ -46,6 +46,17 @@ typedef struct doctor_rows {
 bool doctor_run(const doctor_t *doctor, doctor_check_fn *check, unsigned seconds,
                 doctor_rows_t *rows);
 
+/* Attaches to a child, as a debugger does; allowed unless a container or seccomp forbids it
+ * altogether: then errno, else 0. */
+int doctor_try_to_attach(void);
+
+/* ---- What others say (ask.c) ---- */
+
+/* The first line of a file, cut to the size. False, with errno. */
+bool doctor_read_line(const char *path, char *line, size_t size);
+/* What a program says on standard output, its beginning. False: it does not run. */
+bool doctor_ask(const char *path, const char *option, char *text, size_t room);
+
 /* ---- The driver (driver.c) ---- */
 
 /* Why a device node with these facts cannot be opened, and the command that changes it. */
@@ -61,6 +72,13 @@ doctor_check_fn doctor_driver, doctor_nodes;
 
 doctor_check_fn doctor_libraries, doctor_runtime, doctor_softgpu, doctor_front, doctor_disassembler;
 doctor_check_fn doctor_devices;
+
+/* ---- Debuggers and core files (debuggers.c, core.c) ---- */
+
+/* `all`: this user may attach to whatever Yama forbids others. */
+void doctor_look_at_yama(const doctor_t *doctor, const char *path, bool all);
+void doctor_look_at_pattern(const doctor_t *doctor, const char *path);
+doctor_check_fn doctor_debuggers, doctor_core;
 
 /* ---- What the system gives (system.c, environment.c) ---- */
 

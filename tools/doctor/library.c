@@ -186,30 +186,6 @@ void doctor_front(const doctor_t *doctor)
 
 /* ---- llvm-objdump ---- */
 
-/* What the program says of itself, its beginning. False: it does not run. */
-static bool ask_version(const char *path, char *text, size_t room)
-{
-  int ends[2], status = -1;
-  size_t used = 0;
-  pid_t child;
-  char *const words[] = {(char[]){"llvm-objdump"}, (char[]){"--version"}, NULL};
-  posix_spawn_file_actions_t actions;
-  if (pipe(ends))
-    return false;
-  bool made = posix_spawn_file_actions_init(&actions) == 0;
-  bool started = made && !posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO) &&
-                 !posix_spawn_file_actions_addclose(&actions, ends[0]) &&
-                 !posix_spawn(&child, path, &actions, NULL, words, environ);
-  if (made)
-    posix_spawn_file_actions_destroy(&actions);
-  close(ends[1]);
-  for (ssize_t got = 1; started && got > 0 && used + 1 < room; used += got > 0 ? (size_t)got : 0)
-    got = read(ends[0], text + used, room - used - 1);
-  close(ends[0]);
-  text[used] = 0;
-  return started && waitpid(child, &status, 0) == child && used;
-}
-
 void doctor_disassembler(const doctor_t *doctor)
 {
   static const char fix[] =
@@ -223,7 +199,7 @@ void doctor_disassembler(const doctor_t *doctor)
                "'rawhal inspect --disassemble' does not work: %.700s", error.message);
     return;
   }
-  const bool runs = ask_version(path, said, sizeof(said));
+  const bool runs = doctor_ask(path, "--version", said, sizeof(said));
   if (runs && strstr(said, "amdgcn")) {
     const char *version = strstr(said, "version ");
     const int size = version ? (int)strcspn(version, "\n") : 0;
