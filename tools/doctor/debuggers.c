@@ -56,8 +56,8 @@ void doctor_look_at_yama(const doctor_t *doctor, const char *path, bool all)
                scope ? ", and this user has CAP_SYS_PTRACE" : "");
   else
     doctor_say(doctor, DOCTOR_NOTE, scope < LAST ? fix : "reboot, with another ptrace_scope",
-               "%s: ptrace_scope is %lu; debuggers cannot attach to programs that run already, nor "
-               "can other processes read their memory or the registers of their threads",
+               "%s: ptrace_scope is %lu; debuggers and 'rawhal attach' cannot attach to programs "
+               "that run already, and no other process reads the registers of their threads",
                scopes[scope], scope);
 }
 
