@@ -35,11 +35,12 @@ static rawhal_status_t read_check(rawhal_error_t *error)
 
 bool watch_wanted(void)
 {
-  static const char *const variables[] = {"RAWHAL_CHECK",      "RAWHAL_TRACE",  "RAWHAL_RECORD",
-                                          "RAWHAL_SUBSTITUTE", "RAWHAL_POLICY", "RAWHAL_WATCHDOG"};
+  enum { SWITCHES = 2 }; /* that may be off: the others name files */
+  static const char *const variables[] = {"RAWHAL_CHECK",  "RAWHAL_WATCHDOG",   "RAWHAL_TRACE",
+                                          "RAWHAL_RECORD", "RAWHAL_SUBSTITUTE", "RAWHAL_POLICY"};
   for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); ++i) {
     const char *value = secure_getenv(variables[i]);
-    if (value && *value)
+    if (value && *value && (i >= SWITCHES || strcmp(value, "off") != 0))
       return true;
   }
   return false;

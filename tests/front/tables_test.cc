@@ -221,14 +221,17 @@ TEST_F(FrontLoading, AnUnknownMajorIsRefusedWhenThereAreLimits)
 // Whoever asks for a check and is not told that there is none takes silence for a good word.
 TEST_F(FrontLoading, AnUnknownMajorIsRefusedWhenThereIsSomethingToWatch)
 {
-  for (const char *variable : {"RAWHAL_CHECK", "RAWHAL_TRACE", "RAWHAL_RECORD"}) {
+  for (const char *variable :
+       {"RAWHAL_CHECK", "RAWHAL_WATCHDOG", "RAWHAL_TRACE", "RAWHAL_RECORD"}) {
     SCOPED_TRACE(variable);
-    Set(variable, "warn");
+    Set(variable, strcmp(variable, "RAWHAL_WATCHDOG") ? "warn" : "10s");
     Load(3);
     EXPECT_EQ(3u, toy_replaced());
     EXPECT_NE(HSA_STATUS_SUCCESS, Core<decltype(hsa_iterate_agents)>(56)(nobody, nullptr));
     Set(variable, "");
   }
+  Set("RAWHAL_CHECK", "off");
+  Set("RAWHAL_WATCHDOG", "off");
   Load(3);
   EXPECT_EQ(0u, toy_replaced());
 }
