@@ -4,17 +4,18 @@
 #include "front/ranges.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 
 enum { MISSES = 64 }; /* until the next epoch no more is looked for */
 
-_Atomic uint64_t lately_epoch;
+static _Atomic uint64_t epochs; /* how often memory of the host's has been freed */
 
 /* True: what is known is of that address. */
 static bool find(lately_t *lately, uint64_t address)
 {
   range_t range;
-  const uint64_t epoch = atomic_load(&lately_epoch);
+  const uint64_t epoch = atomic_load(&epochs);
   if (lately->epoch != epoch)
     lately->misses = 0;
   lately->epoch = epoch;
@@ -50,9 +51,10 @@ void lately_keep(lately_t *lately, uint64_t ticket, uint64_t packet, uint64_t ke
   entry->ticket = ticket + 1;
   entry->packet = packet;
   entry->size = 0;
-  atomic_store(&lately->reads, true); /* before the epoch is looked at: see lately_forget() */
+  __atomic_store_n(&lately->reads, true,
+                   __ATOMIC_SEQ_CST); /* before the epoch is looked at: see lately_forget() */
   if (__builtin_expect(
-          (lately->epoch == atomic_load(&lately_epoch) && kernargs - lately->base < lately->size) ||
+          (lately->epoch == atomic_load(&epochs) && kernargs - lately->base < lately->size) ||
               find(lately, kernargs),
           1) &&
       !lately->other) {
@@ -65,18 +67,18 @@ void lately_keep(lately_t *lately, uint64_t ticket, uint64_t packet, uint64_t ke
       entry->size = LATELY_BYTES;
     }
   }
-  atomic_store_explicit(&lately->reads, false, memory_order_release);
+  __atomic_store_n(&lately->reads, false, __ATOMIC_RELEASE);
 }
 
 static void settle(proxy_t *proxy, proxy_notice_t *notice)
 {
   (void)notice;
-  while (proxy->lately && atomic_load(&proxy->lately->reads))
+  while (proxy->lately && __atomic_load_n(&proxy->lately->reads, __ATOMIC_SEQ_CST))
     sched_yield();
 }
 
 void lately_forget(void)
 {
-  atomic_fetch_add(&lately_epoch, 1);
+  atomic_fetch_add(&epochs, 1);
   proxies_each(settle);
 }

@@ -7,7 +7,6 @@
 #ifndef RAWHAL_FRONT_LATELY_H
 #define RAWHAL_FRONT_LATELY_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +24,7 @@ typedef struct lately_entry {
 } lately_entry_t;
 
 typedef struct lately {
-  atomic_bool reads;
+  bool reads;          /* atomic */
   uint64_t epoch;      /* of what is known here: */
   uint64_t base, size; /* memory that the host has at the same addresses; or, with `other`, not */
   bool other;
@@ -33,8 +32,9 @@ typedef struct lately {
   lately_entry_t entries[LATELY_DISPATCHES];
 } lately_t;
 
-/* How often memory of the host's has been freed. */
-extern _Atomic uint64_t lately_epoch;
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* NULL: that is no dispatch's. */
 static inline const lately_entry_t *lately_entry(const lately_t *lately, uint64_t ticket)
@@ -48,5 +48,9 @@ void lately_keep(lately_t *lately, uint64_t ticket, uint64_t packet, uint64_t ke
 /* Before memory of the host's is freed, which is among the ranges no more: waits until nobody
  * reads it. */
 void lately_forget(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
