@@ -43,7 +43,7 @@ int main(int argc, char **argv)
   if (argc != 3)
     return 2;
   open_device();
-  volatile uint32_t *flag = host_memory(4096);
+  uint32_t *flag = host_memory(4096);
   void **kernargs = host_memory(4096);
   *kernargs = (void *)(uintptr_t)flag;
   hsa_signal_t nobodys;
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
     put_barrier(i, what == 'c' ? ends[1 - i] : nobodys, ends[i]);
   char line[16];
   if (fgets(line, sizeof(line), stdin)) {
-    *flag = 1;
+    __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
     hsa_signal_store_screlease(nobodys, 0);
     if (what == 'c')
       hsa_signal_store_screlease(ends[0], 0);
