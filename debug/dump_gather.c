@@ -29,7 +29,9 @@ void dump_add_range(dump_store_t *store, uint64_t address, uint64_t size, core_c
     return;
   const size_t before = store->arena.used;
   const bool wanted = dump_wants(store, kind);
-  uint64_t have = !wanted ? 0 : size < store->left ? size : store->left;
+  /* Of other queues these come last, and have room in the file before memory. They are small. */
+  const bool counts = kind != CORE_QUEUE && kind != CORE_KERNARG;
+  uint64_t have = !wanted ? 0 : size < store->left || !counts ? size : store->left;
   unsigned char *bytes = have ? arena_take(&store->arena, have) : NULL;
   const bool readable = !bytes || copy(store, address, bytes, have, read);
   if (!bytes || !readable) {
@@ -37,7 +39,7 @@ void dump_add_range(dump_store_t *store, uint64_t address, uint64_t size, core_c
     bytes = NULL;
     have = 0;
   }
-  store->left -= have;
+  store->left -= counts ? have : 0;
   store->ranges[store->all.memory_count++] =
       (core_memory_t){.address = address,
                       .bytes = bytes,

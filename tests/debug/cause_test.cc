@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+extern "C" {
+#include "debug/waves.h"
+}
+
 namespace debug_test {
 namespace {
 
@@ -195,4 +199,60 @@ TEST(CauseFind, AKindOfTheFutureHasNoCause)
 }
 
 } // namespace
+// ---- Waves at barriers ----
+
+std::vector<softgpu_wave_t> told;
+
+size_t tell_waves(const void *, softgpu_wave_fn *function, void *context)
+{
+  for (const softgpu_wave_t &wave : told)
+    if (!function(context, &wave, sizeof(wave)))
+      break;
+  return told.size();
+}
+
+void Add(uint32_t group, uint32_t index, softgpu_wave_state_t state, uint64_t pc,
+         uint64_t kernel = 0x1000)
+{
+  softgpu_wave_t wave = {};
+  wave.kernel_object = kernel;
+  wave.workgroup[0] = group;
+  wave.index = index;
+  wave.state = state;
+  wave.pc = pc;
+  told.push_back(wave);
+}
+
+TEST(CauseStand, IsOfOneWorkGroupAndTheFaultsKernel)
+{
+  debug_softgpu_t softgpu = {};
+  rawhal_fault_t fault = {};
+  debug_stand_t stand;
+  EXPECT_FALSE(debug_waves_stand(&softgpu, nullptr, &fault, &stand));
+  softgpu.waves = tell_waves;
+  fault.kernel_object = 0x1000;
+  told.clear();
+  Add(0, 0, SOFTGPU_WAVE_BARRIER, 0x40); // all of it, which goes on at once
+  Add(0, 1, SOFTGPU_WAVE_BARRIER, 0x40);
+  Add(1, 0, SOFTGPU_WAVE_RUNNING, 0x10); // none of it
+  Add(2, 0, SOFTGPU_WAVE_BARRIER, 0x40, 0x2000);
+  Add(2, 1, SOFTGPU_WAVE_RUNNING, 0x10, 0x2000);
+  EXPECT_FALSE(debug_waves_stand(&softgpu, nullptr, &fault, &stand));
+  Add(3, 0, SOFTGPU_WAVE_ENDED, 0x80);
+  Add(3, 1, SOFTGPU_WAVE_BARRIER, 0x44);
+  Add(3, 2, SOFTGPU_WAVE_RUNNING, 0x14);
+  Add(3, 3, SOFTGPU_WAVE_WAITING, 0x18);
+  Add(4, 0, SOFTGPU_WAVE_RUNNING, 0x10);
+  Add(5, 0, SOFTGPU_WAVE_BARRIER, 0x40);
+  Add(5, 1, SOFTGPU_WAVE_RUNNING, 0x10);
+  ASSERT_TRUE(debug_waves_stand(&softgpu, nullptr, &fault, &stand));
+  EXPECT_EQ(stand.group[0], 3u);
+  EXPECT_EQ(stand.waiting, 0b0010u);
+  EXPECT_EQ(stand.elsewhere, 0b1100u);
+  EXPECT_EQ(stand.ended, 0b0001u);
+  EXPECT_EQ(stand.barrier, 0x44u);
+  EXPECT_EQ(stand.pc, 0x14u);
+  EXPECT_EQ(stand.groups, 2u);
+}
+
 } // namespace debug_test

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 using scene::Scene;
 
 namespace {
@@ -413,6 +415,34 @@ TEST_P(Core, TheDebuggersLibraryShowsTheSame)
   const listing::Lines ours = listing::of(opened.file.view);
   EXPECT_GT(ours.size(), 100 * made.waves.size());
   EXPECT_EQ(listing::difference(ours, theirs), "");
+}
+
+// RAWHAL_DBGAPI_CORES: a folder of core files that programs have left.
+TEST(RealCores, TheDebuggersLibraryShowsTheSame)
+{
+  const char *folder = getenv("RAWHAL_DBGAPI_CORES");
+  if (!folder || !getenv("RAWHAL_DBGAPI_CLIENT"))
+    GTEST_SKIP() << "RAWHAL_DBGAPI_CLIENT and RAWHAL_DBGAPI_CORES name no program and no folder";
+  size_t files = 0, waves = 0, words = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    std::string text;
+    Opened opened(bytes);
+    ASSERT_EQ(opened.status, RAWHAL_OK) << entry.path();
+    const listing::Lines ours = listing::of(opened.file.view);
+    EXPECT_FALSE(ours.empty()) << entry.path();
+    EXPECT_EQ(listing::difference(ours, listing::by_debugger(entry.path(), &text)), "")
+        << entry.path();
+    EXPECT_EQ(text, "") << entry.path();
+    ++files;
+    for (const std::string &line : ours) {
+      waves += line.find(" reason ") != std::string::npos;
+      words += static_cast<size_t>(std::count(line.begin(), line.end(), ' '));
+    }
+  }
+  EXPECT_GT(files, 0u);
+  printf("%zu files, %zu waves, %zu words\n", files, waves, words);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, Core, testing::Range(0, 3),

@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <hsa/amd_hsa_queue.h>
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -97,6 +98,8 @@ protected:
     dump_t dump;
     EXPECT_TRUE(dump_begin(&dump, &settings, file));
     dump_gather(&dump, &scene);
+    for (const dump_queue_t &other : others)
+      dump_gather_queue(&dump, &other);
     gathered = memory.bytes;
     memory.buffers.clear(); // nothing is looked at any more
     const bool whole = dump_end(&dump, said, sizeof(said));
@@ -117,6 +120,8 @@ protected:
     core_file_close(&core);
     return found;
   }
+
+  std::vector<dump_queue_t> others;
 
   static constexpr uint64_t OTHER = 0x7f1000000000, NAMED = 0x7f2000000000, NEAR = 0x7f3000000000,
                             DARK = 0x7f4000000000;
@@ -440,6 +445,34 @@ protected:
   }
   std::string folder = testing::TempDir() + "permit-XXXXXX";
 };
+
+// Of a ring that begins anew between them; what has ended, or was never written, is not copied.
+TEST_F(Dump, PacketsInFlightOfOtherQueues)
+{
+  enum { SIZE = 4, PACKET = 64 };
+  alignas(64) amd_queue_t queue = {};
+  alignas(64) unsigned char ring[SIZE][PACKET];
+  for (int i = 0; i < SIZE; ++i)
+    memset(ring[i], 'a' + i, PACKET);
+  queue.hsa_queue.base_address = ring;
+  queue.hsa_queue.size = SIZE;
+  queue.hsa_queue.id = 9;
+  queue.read_dispatch_id = 7;
+  queue.write_dispatch_id = 9;
+  debug_dispatch_t runs = {};
+  runs.queue_id = 9;
+  runs.packet = 7;
+  runs.running = true;
+  runs.kernel = rawhal_string("elsewhere");
+  others.push_back({0, &queue, nullptr, nullptr, &runs, 1});
+  ASSERT_TRUE(dump()) << said;
+  const uint64_t at = reinterpret_cast<uint64_t>(ring);
+  EXPECT_EQ(has(at + 3 * PACKET, PACKET), PACKET);
+  EXPECT_EQ(has(at, PACKET), PACKET);
+  EXPECT_EQ(has(at + PACKET, 1), 0u);
+  EXPECT_EQ(has(at + 2 * PACKET, 1), 0u);
+  EXPECT_NE(bytes.find("elsewhere"), std::string::npos);
+}
 
 } // namespace
 

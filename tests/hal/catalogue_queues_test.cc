@@ -14,10 +14,12 @@ namespace {
 class CatalogueOfQueues : public CatalogueTest {
 protected:
   const char *limit() override { return "60000"; }
-  rawhal_queue_t *queue_of(size_t index)
+  rawhal_queue_t *queue_of(size_t index, uint32_t packets = 0)
   {
+    rawhal_queue_options_t options = {};
+    options.packets = packets;
     device = rawhal_instance_device(instance, index);
-    return queue();
+    return queue(options);
   }
   void more_checks(const core_file_t &file) override
   {
@@ -39,9 +41,11 @@ protected:
   std::function<void(const core_file_t &)> checks;
 };
 
-// One that died before, of another device; one that runs a kernel; one that has nothing to do; and the one that dies.
+// One that died before, of another device; one that runs kernels, from the last packet of its ring on; one that has nothing to do; and the one that dies.
 TEST_P(CatalogueOfQueues, AllAreInTheFile)
 {
+  if (!writes)
+    GTEST_SKIP() << "this process may not write core files";
   rawhal_queue_t *const before = queue_of(1), *const idle = queue_of(2);
   device = rawhal_instance_device(instance, 1);
   Blob blob, waits, last;
@@ -49,13 +53,16 @@ TEST_P(CatalogueOfQueues, AllAreInTheFile)
   ASSERT_EQ(run(before, dispatch_of(mistake("lds_at"), 1, 1, blob)), RAWHAL_FAULT);
   rawhal_fault_t first = {};
   ASSERT_OK(rawhal_queue_fault(before, &first, &error));
-  rawhal_queue_t *const busy = queue_of(0);
+  rawhal_queue_t *const busy = queue_of(0, 64);
   rawhal_buffer_t *flag = buffer(4096, RAWHAL_MEMORY_HOST);
   auto *set = static_cast<uint32_t *>(rawhal_buffer_host(flag));
-  __atomic_store_n(set, 0u, __ATOMIC_SEQ_CST);
   waits.add(at(flag));
   const rawhal_dispatch_t hold = dispatch_of(mistake("wait_for"), 1, 1, waits);
   rawhal_ticket_t ticket = 0;
+  __atomic_store_n(set, 1u, __ATOMIC_SEQ_CST);
+  for (uint32_t i = 1; i < queue_info(busy).packets; ++i)
+    ASSERT_OK(run(busy, hold));
+  __atomic_store_n(set, 0u, __ATOMIC_SEQ_CST);
   for (int i = 0; i < 3; ++i)
     ASSERT_OK(rawhal_queue_submit(busy, &hold, 1, RAWHAL_FOREVER, &ticket, &error));
   rawhal_queue_t *const dies = queue_of(0);
@@ -74,14 +81,17 @@ TEST_P(CatalogueOfQueues, AllAreInTheFile)
       agents.push_back(static_cast<uint32_t>(queue.agent));
       if (queue.entry.id != hsa_queue->id)
         continue;
+      EXPECT_EQ(queue.read_id, hsa_queue->size - 1);
       EXPECT_EQ(queue.write_id - queue.read_id, 3u);
-      hsa_kernel_dispatch_packet_t packet;
-      char image[8];
-      const uint64_t index = (queue.write_id - 1) % hsa_queue->size;
-      ASSERT_TRUE(core_view_read(&view, queue.entry.ring + 64 * index, &packet, sizeof(packet)));
-      ASSERT_TRUE(core_view_read(&view, reinterpret_cast<uint64_t>(packet.kernarg_address), image,
-                                 sizeof(image)));
-      EXPECT_EQ(memcmp(image, waits.bytes.data(), sizeof(image)), 0);
+      for (uint64_t id = queue.read_id; id < queue.write_id; ++id) {
+        hsa_kernel_dispatch_packet_t packet;
+        char image[8];
+        ASSERT_TRUE(core_view_read(&view, queue.entry.ring + 64 * (id % hsa_queue->size), &packet,
+                                   sizeof(packet)));
+        ASSERT_TRUE(core_view_read(&view, reinterpret_cast<uint64_t>(packet.kernarg_address), image,
+                                   sizeof(image)));
+        EXPECT_EQ(memcmp(image, waits.bytes.data(), sizeof(image)), 0);
+      }
     }
   };
   expect(why(dies), RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_NULL, 0);
@@ -117,7 +127,7 @@ protected:
 TEST_P(CatalogueOfReaders, HaveTheMemoryAndTheThread)
 {
   if (!writes || !readers::has("gdb"))
-    GTEST_SKIP() << "no core files, or no gdb";
+    GTEST_SKIP() << (writes ? "gdb is not installed" : "this process may not write core files");
   rawhal_buffer_t *out = upload<uint32_t>(std::vector<uint32_t>(5000, 0x5eed5eed));
   (void)why("store_at", 1, Blob().add(at(out)).add(int64_t{5000}).add(7u));
   keep("bounds");
