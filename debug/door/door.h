@@ -23,6 +23,9 @@ typedef struct door_host {
   rawhal_status_t (*core)(int descriptor, rawhal_error_t *error);
 } door_host_t;
 
+/* What the variable says, before anything is opened: `*asked`: it names one but off.
+ * INVALID_ARGUMENT: it is not understood. */
+RAWHAL_CHECKED rawhal_status_t door_check(bool *asked, rawhal_error_t *error);
 /* Opens it as RAWHAL_DOOR wants it; `host` stays the caller's. A system that has no memory of that
  * kind is no failure: there is no door then. INVALID_ARGUMENT: the variable is not understood. */
 RAWHAL_CHECKED rawhal_status_t door_open(door_kind_t kind, const door_host_t *host,
