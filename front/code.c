@@ -165,6 +165,17 @@ static hsa_status_t executable_freeze(hsa_executable_t executable, const char *o
   return loaded(executable, front.hsa.executable_freeze(executable, options));
 }
 
+/* A kernel's address, which is asked for before it is launched. */
+static hsa_status_t symbol_get_info(hsa_executable_symbol_t symbol,
+                                    hsa_executable_symbol_info_t attribute, void *value)
+{
+  const hsa_status_t result = front.hsa.symbol_get_info(symbol, attribute, value);
+  if (result == HSA_STATUS_SUCCESS && attribute == HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT &&
+      value)
+    objects_asked(*(const uint64_t *)value, true);
+  return result;
+}
+
 static hsa_status_t executable_destroy(hsa_executable_t executable)
 {
   if (front.remembered)
@@ -183,4 +194,6 @@ void code_hooks(front_calls_t *hooks)
   X(executable_freeze)
   X(executable_destroy)
 #undef X
+  if (front.remembered)
+    hooks->symbol_get_info = symbol_get_info;
 }

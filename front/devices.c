@@ -220,12 +220,13 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
   if (status == RAWHAL_OK)
     status = rawhal_limit_config_environment(config, &facts, error);
   const bool limits = rawhal_limit_config_limits(config);
-  if (status != RAWHAL_OK || (!limits && !front.watched && !front.hangs))
+  const bool ends = front.watched || front.hangs || (front.shown && !front.tables.newer_queues);
+  if (status != RAWHAL_OK || (!limits && !ends))
     return status;
   status = check_enforced(config, error);
   if (status != RAWHAL_OK)
     return status;
-  const look_t look = front.watched || front.hangs ? LOOK_AT_ENDS : look_of(config);
+  const look_t look = ends ? LOOK_AT_ENDS : look_of(config);
   device->timed = look != LOOK_NOWHERE;
   device->counted = look == LOOK_AT_ENDS;
   if (device->timed && front.tables.newer_queues)

@@ -2,6 +2,7 @@
 
 #include "front/check.h"
 #include "front/devices.h"
+#include "front/door.h"
 #include "front/flight.h"
 #include "front/host_view.h"
 #include "front/kernargs.h"
@@ -14,7 +15,6 @@
 #include "base/error.h"
 #include "base/own_memory.h"
 #include "debug/agent.h"
-#include "debug/dump.h"
 #include "debug/gathered.h"
 #include "debug/report.h"
 #include "debug/runtime.h"
@@ -31,6 +31,8 @@ typedef struct noted {
   void *data;
   const front_device_t *device;
   hsa_queue_t *queue; /* NULL: its runtime has ended */
+  uint64_t id;
+  tell_entry_t told;
   struct noted *next;
 } noted_t;
 
@@ -290,14 +292,17 @@ static void finish(scene_t *scene, const rawhal_fault_t *fault, bool dumps)
   free(scene);
   if (dumps)
     (void)dump_end(&dump, said, sizeof(said));
-  if (*said)
-    front_report("%s", said);
+  if (!*said)
+    return;
+  front_report("%s", said);
+  front_door_dump(fault->queue_id, said);
 }
 
 static void tell(scene_t *scene, rawhal_fault_t *fault)
 {
   explain(scene, fault);
   put_text(fault);
+  front_door_fault(fault);
   finish(scene, fault, true);
 }
 
@@ -311,6 +316,7 @@ static scene_t *make_scene(const front_device_t *device)
   return scene;
 }
 
+/* NULL: there is nobody to tell, or no memory. */
 static scene_t *scene_of(const front_device_t *device)
 {
   return front.faults && !front_orphaned() ? make_scene(device) : NULL;
@@ -338,28 +344,73 @@ void faults_tell(const front_device_t *device, const hsa_queue_t *queue, proxy_t
   tell(scene, &fault);
 }
 
-void faults_tell_hang(proxy_t *proxy, const faults_hang_t *hang, char *line, size_t size)
+/* NULL: there is no memory for it, and the fault has no more than its queue. */
+static scene_t *scene_of_hang(proxy_t *proxy, const faults_hang_t *hang, rawhal_fault_t *fault)
 {
   const hsa_queue_t *queue = proxy->real;
-  rawhal_fault_t fault = {
-      .size = sizeof(fault), .kind = RAWHAL_FAULT_TIME_LIMIT, .queue_id = queue->id};
+  *fault = (rawhal_fault_t){
+      .size = sizeof(*fault), .kind = RAWHAL_FAULT_TIME_LIMIT, .queue_id = queue->id};
   scene_t *scene = make_scene(proxy->device);
-  if (scene) {
-    scene->queue = queue;
-    scene->found.waits = hang->waits;
-    add_queue(scene, queue, hang->waits ? NULL : &hang->packet, &hang->packet);
-    add_ended(scene, proxy, hang->packet);
-    fault.known = hang->waits ? 0 : RAWHAL_FAULT_KNOWS_DISPATCH;
-    explain(scene, &fault);
-    if (fault.entry && debug_waves_describe(&softgpu, queue, fault.entry, fault.device_text,
-                                            sizeof(fault.device_text)))
-      explain_again(scene, &fault);
-  }
+  if (!scene)
+    return NULL;
+  scene->queue = queue;
+  scene->found.waits = hang->waits;
+  add_queue(scene, queue, hang->waits ? NULL : &hang->packet, &hang->packet);
+  add_ended(scene, proxy, hang->packet);
+  fault->known = hang->waits ? 0 : RAWHAL_FAULT_KNOWS_DISPATCH;
+  explain(scene, fault);
+  if (fault->entry && debug_waves_describe(&softgpu, queue, fault->entry, fault->device_text,
+                                           sizeof(fault->device_text)))
+    explain_again(scene, fault);
+  return scene;
+}
+
+void faults_tell_hang(proxy_t *proxy, const faults_hang_t *hang, char *line, size_t size)
+{
+  rawhal_fault_t fault;
+  scene_t *scene = scene_of_hang(proxy, hang, &fault);
   hang_say(&fault, hang->ns, "packet", hang->packet, hang->waits, line, size);
   if (front.faults && (hang->dumps || form == REPORT_JSON))
     put_text(&fault);
+  if (hang->dumps)
+    front_door_fault(&fault);
   if (scene)
     finish(scene, &fault, front.faults && hang->dumps);
+}
+
+void faults_say_hang(proxy_t *proxy, const faults_hang_t *hang, char *line, size_t size)
+{
+  rawhal_fault_t fault;
+  scene_t *scene = scene_of_hang(proxy, hang, &fault);
+  hang_say(&fault, hang->ns, "packet", hang->packet, hang->waits, line, size);
+  if (scene)
+    finish(scene, &fault, false);
+}
+
+bool faults_dump_begin(dump_t *dump, int descriptor)
+{
+  return dump_begin(dump, &cores, descriptor);
+}
+
+bool faults_dump_queue(proxy_t *proxy, const uint64_t *oldest, dump_t *dump)
+{
+  const hsa_queue_t *queue = proxy->real;
+  scene_t *scene = make_scene(proxy->device);
+  if (!scene)
+    return false;
+  rawhal_fault_t fault = {.size = sizeof(fault), .queue_id = queue->id};
+  (void)debug_waves_describe(&softgpu, queue, 0, fault.device_text, sizeof(fault.device_text));
+  (void)snprintf(fault.device_text, sizeof(fault.device_text),
+                 "no fault: this is what ran when an observer asked");
+  scene->queue = queue;
+  if (oldest) {
+    add_queue(scene, queue, NULL, oldest);
+    add_ended(scene, proxy, *oldest);
+  }
+  add_memory(scene, &fault);
+  gather(dump, scene, &fault);
+  finish(scene, &fault, false);
+  return true;
 }
 
 /* ---- Queues without a proxy ---- */
@@ -374,12 +425,14 @@ static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
 
 static void note(noted_t *noted)
 {
+  noted->told = front_door_queue(noted->device, noted->queue);
   pthread_mutex_lock(&lock);
   noted->next = all_noted;
   all_noted = noted;
   pthread_mutex_unlock(&lock);
 }
 
+/* Without front.faults the program's handler is the runtime's to call, as ever. */
 static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
                                  void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
                                  uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **queue)
@@ -391,14 +444,16 @@ static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_typ
     return front.inner.queue_create(agent, size, type, callback, data, private_bytes, group_bytes,
                                     queue);
   }
-  *noted = (noted_t){callback, data, device_known(agent), NULL, NULL};
-  const hsa_status_t result = front.inner.queue_create(agent, size, type, on_error, noted,
-                                                       private_bytes, group_bytes, queue);
+  *noted = (noted_t){callback, data, device_known(agent), NULL, 0, 0, NULL};
+  const hsa_status_t result =
+      front.inner.queue_create(agent, size, type, front.faults ? on_error : callback,
+                               front.faults ? noted : data, private_bytes, group_bytes, queue);
   if (result != HSA_STATUS_SUCCESS) {
     free(noted);
     return result;
   }
   noted->queue = *queue;
+  noted->id = (*queue)->id;
   note(noted);
   return result;
 }
@@ -414,6 +469,8 @@ static noted_t *forget(const hsa_queue_t *queue)
   if (noted)
     *at = noted->next;
   pthread_mutex_unlock(&lock);
+  if (noted)
+    front_door_queue_gone(noted->told, noted->id);
   return noted;
 }
 
@@ -506,17 +563,25 @@ rawhal_status_t faults_open(rawhal_error_t *error)
 
 void faults_begin(void)
 {
-  if (front.faults || front.hangs)
+  if (front.faults || front.hangs || front.shown)
     debug_softgpu_find_loaded(&softgpu);
   if (front.faults)
     (void)front.hsa.register_event_handler(on_event, NULL);
 }
 
+bool faults_on_softgpu(void)
+{
+  return softgpu.fault_text != NULL;
+}
+
 void faults_close(void)
 {
   pthread_mutex_lock(&lock);
-  for (noted_t *noted = all_noted; noted; noted = noted->next)
+  for (noted_t *noted = all_noted; noted; noted = noted->next) {
+    front_door_queue_gone(noted->told, noted->id);
+    noted->told = 0;
     noted->queue = NULL; /* its thread may still be there, and so this stays */
+  }
   pthread_mutex_unlock(&lock);
   front.faults = false;
 }

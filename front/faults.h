@@ -13,6 +13,8 @@
 
 #include "front/proxy.h"
 
+#include "debug/dump.h"
+
 /* Reads the environment and sets front.faults. INVALID_ARGUMENT. */
 RAWHAL_CHECKED rawhal_status_t faults_open(rawhal_error_t *error);
 void faults_hooks(front_calls_t *hooks);
@@ -34,5 +36,15 @@ typedef struct faults_hang {
 } faults_hang_t;
 /* Says so: `line` gets it in a line, and with front.faults there is a report. */
 void faults_tell_hang(proxy_t *proxy, const faults_hang_t *hang, char *line, size_t size);
+
+/* The same line, for an observer who asks what there is now, and nothing else. */
+void faults_say_hang(proxy_t *proxy, const faults_hang_t *hang, char *line, size_t size);
+
+/* A core file for an observer: dump_begin() of debug/dump.h, and what a queue has in flight;
+ * `oldest`: from this packet on, or NULL: nothing. False: there is no memory for it. */
+bool faults_dump_begin(dump_t *dump, int descriptor);
+bool faults_dump_queue(proxy_t *proxy, const uint64_t *oldest, dump_t *dump);
+/* After faults_begin(): is it a device in software? */
+bool faults_on_softgpu(void);
 
 #endif

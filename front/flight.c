@@ -2,6 +2,7 @@
 #include "front/flight.h"
 
 #include "front/direct.h"
+#include "front/door.h"
 #include "front/host_view.h"
 #include "front/proxy.h"
 
@@ -176,6 +177,8 @@ static bool harvest_some(proxy_t *proxy, bool *any)
   limit_complete_all(proxy->gate.lease, all, count);
   for (uint32_t i = 0; i < count && front.watched; ++i)
     show(proxy, batch_at(proxy, first + i), &clock);
+  for (uint32_t i = 0; i < count && tell_wants(RAWHAL_EVENT_COMPLETE); ++i)
+    front_door_ended(proxy, batch_at(proxy, first + i)->first + 1);
   for (uint32_t i = 0; i < count; ++i)
     set_again(proxy, batch_at(proxy, first + i));
   const flight_batch_t *last = batch_at(proxy, first + count - 1);

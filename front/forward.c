@@ -3,6 +3,7 @@
 
 #include "front/devices.h"
 #include "front/direct.h"
+#include "front/door.h"
 #include "front/flight.h"
 #include "front/proxies.h"
 #include "front/report.h"
@@ -183,6 +184,8 @@ static inline void flight_begin(proxy_t *proxy, uint64_t first, uint32_t count, 
   atomic_store_explicit(&proxy->begun,
                         atomic_load_explicit(&proxy->begun, memory_order_relaxed) + 1,
                         memory_order_release);
+  if (tell_wants(RAWHAL_EVENT_SUBMIT))
+    front_door_submitted(proxy, first + 1, count, ours & 1);
 }
 
 /* ---- Watching ---- */
@@ -272,8 +275,10 @@ static uint32_t gather(proxy_t *proxy, uint64_t index, proxy_packet_t *packets, 
     const uint32_t lane = packet->dispatch.private_segment_size;
     *lane_bytes = lane > *lane_bytes ? lane : *lane_bytes;
     ++count;
-    if (!ns)
+    if (!ns) {
+      objects_asked(packet->dispatch.kernel_object, false);
       break;
+    }
   }
   return count;
 }
@@ -284,6 +289,8 @@ static bool hold(proxy_t *proxy, uint64_t retry_at)
   proxy->holding = true;
   if (front.watched && !proxy->held_since)
     proxy->held_since = front_now();
+  if (tell_wants(RAWHAL_EVENT_THROTTLE) && !proxy->held_at)
+    proxy->held_at = clock_now();
   proxy->retry_at = retry_at;
   return false;
 }
@@ -319,6 +326,8 @@ static bool forward_uncounted(proxy_t *proxy, const proxy_packet_t *packet)
     return false;
   put(proxy, packet);
   pass(proxy);
+  if (tell_wants(RAWHAL_EVENT_SUBMIT))
+    front_door_submitted(proxy, 0, 1, true);
   return true;
 }
 
@@ -332,7 +341,7 @@ static bool forward_one(proxy_t *proxy, uint64_t index)
   const uint64_t ticket = proxy->tickets;
   const hsa_signal_t signal = proxy->signals[ticket % PROXY_SIGNALS];
   if (packet_type_in(first) != HSA_PACKET_TYPE_KERNEL_DISPATCH || front.watched || proxy->behind ||
-      index + 1 != proxy->announced || !signal.handle ||
+      proxy->held_at || index + 1 != proxy->announced || !signal.handle ||
       ticket - proxy->harvested_at >= HARVEST_EACH || !flight_has_room(proxy, 1) ||
       !has_room(proxy, 1))
     return false;
@@ -380,6 +389,8 @@ static bool forward_dispatches(proxy_t *proxy, uint64_t index, const proxy_packe
     trace_held(proxy->index, proxy->held_since, front_now());
     proxy->held_since = 0;
   }
+  if (proxy->held_at)
+    front_door_admitted(proxy);
   if (marked)
     put_barrier(proxy, false, proxy->signals[(first - 1) % PROXY_SIGNALS]);
   proxy->behind = false;

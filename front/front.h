@@ -30,6 +30,7 @@
  *     faults   what a queue that fails was doing, and why it failed
  *     hangs    which queues do not get on, and what they wait for
  *     lately   kernargs of what has ended, for faults
+ *     door     what others see of all of this, and what they may ask
  *     output   files that are made: none is written over
  *     watch    what is done with dispatches and memory besides, and hooks for it:
  *       objects  code objects and their kernels, by what packets say
@@ -116,6 +117,7 @@ typedef struct front {
   bool watched;        /* dispatches and memory are looked at: see watch.h */
   bool faults;         /* why queues fail is told: see faults.h */
   bool hangs;          /* which do not get on is: see hangs.h */
+  bool shown;          /* others are to see what exists and what happens: see door.h */
   bool remembered;     /* code objects and memory are, for any of these */
   bool serial;         /* each queue runs one dispatch at a time: see recorder.h */
   bool reaches_host;   /* devices reach all of the host's memory */

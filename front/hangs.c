@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,7 +21,7 @@ static watchdog_t watchdog = WATCHDOG_NONE;
 
 /* ---- Where queues stand ---- */
 
-/* Of the watchdog's thread alone. */
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER; /* comes first, and guards: */
 static struct {
   uint64_t now;
   const proxy_t *proxies[HANG_STANDS]; /* of each stand */
@@ -30,6 +31,8 @@ static struct {
   watchdog_action_t action; /* of that one */
   const front_device_t *device;
   char line[1536];
+  bool asked; /* it is an observer who looks: nothing is noted, and what runs stands */
+  print_t say;
 } seen;
 
 /* The device's ring's index of the packet that has the signal. It is among the latest. */
@@ -70,8 +73,9 @@ static void look_at(proxy_t *proxy, proxy_notice_t *notice)
   pthread_mutex_lock(&proxy->harvest);
   const uint64_t read = direct_read_index(proxy->real);
   const uint64_t oldest = oldest_of(proxy);
-  hang_note(&proxy->hang, oldest < proxy->real_write || read < proxy->real_write, oldest, read,
-            seen.now);
+  if (!seen.asked)
+    hang_note(&proxy->hang, oldest < proxy->real_write || read < proxy->real_write, oldest, read,
+              seen.now);
   hang_stand_t stand = {
       .id = proxy->real->id,
       .ring = (uint64_t)(uintptr_t)proxy->real->base_address,
@@ -79,7 +83,7 @@ static void look_at(proxy_t *proxy, proxy_notice_t *notice)
       .at = read < oldest ? read : oldest,
       .read = read,
       .end = proxy->real_write,
-      .moves = !hang_stands(&proxy->hang, seen.now, settings.limit),
+      .moves = !seen.asked && !hang_stands(&proxy->hang, seen.now, settings.limit),
       .dead = atomic_load(&proxy->died_at) != 0,
   };
   if (seen.count + 2 <= HANG_STANDS) {
@@ -105,15 +109,21 @@ static void stop(proxy_t *proxy, proxy_notice_t *notice, const char *why)
   *notice = proxy_release(proxy);
 }
 
+static size_t stand_of(const proxy_t *proxy)
+{
+  size_t at = 0;
+  while (at < seen.count && seen.proxies[at] != proxy)
+    ++at;
+  return at;
+}
+
 static void tell(proxy_t *proxy, proxy_notice_t *notice)
 {
   if (seen.told)
     return;
   char waits[512] = "";
   print_t to = print_into(waits, sizeof(waits));
-  size_t at = 0;
-  while (at < seen.count && seen.proxies[at] != proxy)
-    ++at;
+  const size_t at = stand_of(proxy);
   if (at == seen.count || seen.stands[at].moves || seen.stands[at].dead || proxy->hang.told)
     return;
   const hang_scene_t scene = {
@@ -152,7 +162,9 @@ static void act_further(void)
 static void look(const watchdog_settings_t *unused, uint64_t now)
 {
   (void)unused;
+  pthread_mutex_lock(&looking);
   seen.now = now;
+  seen.asked = false;
   do {
     seen.count = 0;
     seen.told = false;
@@ -161,6 +173,59 @@ static void look(const watchdog_settings_t *unused, uint64_t now)
     if (seen.told)
       act_further();
   } while (seen.told);
+  pthread_mutex_unlock(&looking);
+}
+
+/* ---- For observers ---- */
+
+bool hangs_oldest(proxy_t *proxy, uint64_t *packet)
+{
+  (void)flight_harvest(proxy);
+  pthread_mutex_lock(&proxy->lock);
+  pthread_mutex_lock(&proxy->harvest);
+  *packet = oldest_of(proxy);
+  const bool flies = *packet < proxy->real_write;
+  pthread_mutex_unlock(&proxy->harvest);
+  pthread_mutex_unlock(&proxy->lock);
+  return flies;
+}
+
+static void say(proxy_t *proxy, proxy_notice_t *notice)
+{
+  (void)notice;
+  char waits[512] = "", line[1536];
+  print_t to = print_into(waits, sizeof(waits));
+  const size_t at = stand_of(proxy);
+  const hang_stand_t *stand = &seen.stands[at], *held = stand + 1;
+  if (at == seen.count || stand->dead)
+    return;
+  if (stand->at < stand->end) {
+    const hang_scene_t scene = {
+        .stands = seen.stands, .count = seen.count, .others_wait = copying_holds()};
+    if (hang_why(&scene, at, &to) == HANG_MOVES)
+      print(&to, "a barrier that waits for its turn, or no more");
+    const faults_hang_t hang = {.packet = stand->at, .waits = *waits ? waits : NULL};
+    faults_say_hang(proxy, &hang, line, sizeof(line));
+    print(&seen.say, "%s\n", line);
+  } else {
+    print(&seen.say, "queue %" PRIu64 ": nothing is in flight\n", stand->id);
+  }
+  if (held->at < held->end)
+    print(&seen.say, "queue %" PRIu64 ": %" PRIu64 " packets wait for their turn\n", held->id,
+          held->end - held->at);
+}
+
+void hangs_why(char *text, size_t size)
+{
+  pthread_mutex_lock(&looking);
+  seen.count = 0;
+  seen.asked = true;
+  seen.say = print_into(text, size);
+  proxies_each(look_at);
+  proxies_each(say);
+  if (!seen.say.length)
+    print(&seen.say, "there are no queues\n");
+  pthread_mutex_unlock(&looking);
 }
 
 /* ---- Coming and going ---- */
@@ -200,4 +265,5 @@ void hangs_end(void)
 void hangs_abandon(void)
 {
   watchdog = (watchdog_t)WATCHDOG_NONE;
+  (void)pthread_mutex_init(&looking, NULL);
 }

@@ -9,6 +9,8 @@
 
 #include "front/front.h"
 
+struct proxy;
+
 /* Reads the environment and sets front.hangs. INVALID_ARGUMENT. */
 RAWHAL_CHECKED rawhal_status_t hangs_open(rawhal_error_t *error);
 void hangs_hooks(front_calls_t *hooks);
@@ -17,5 +19,11 @@ void hangs_begin(void);
 /* Ends it. */
 void hangs_end(void);
 void hangs_abandon(void);
+
+/* For observers, whether or not anybody looks for hangs: what is in flight, and what it waits for,
+ * a queue a line. */
+void hangs_why(char *text, size_t size);
+/* The oldest packet of the device's ring that has not ended. False: nothing is in flight. */
+bool hangs_oldest(struct proxy *proxy, uint64_t *packet);
 
 #endif

@@ -1,8 +1,11 @@
 #include "front/held.h"
 
 #include "front/descriptors.h"
+#include "front/ranges.h"
 #include "front/scratch.h"
 #include "front/sources.h"
+
+#include "debug/door/tell.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,7 +27,9 @@ struct held {
   held_key_t key;
   uint64_t span;
   charge_t *charge;
-  bool doubted; /* of a descriptor: not seen yet */
+  bool doubted;   /* of a descriptor: not seen yet */
+  uint64_t shown; /* its number for observers, of an address that ranges.c does not have; so is: */
+  tell_entry_t told;
   held_t *next; /* of the same name; only the first is in the table */
   UT_hash_handle hh;
 };
@@ -95,6 +100,31 @@ void held_give_back(held_t *held)
   free(held);
 }
 
+/* ---- What others see ---- */
+
+static rawhal_event_t event_of(rawhal_event_type_t type, const held_t *held)
+{
+  return (rawhal_event_t){.type = type,
+                          .id = held->shown,
+                          .address = held->key.number,
+                          .bytes = held->span,
+                          .agent = held->charge->device->agent.handle};
+}
+
+static void show(held_t *held)
+{
+  if (held->key.kind != HELD_MAPPING && held->key.kind != HELD_IMPORT)
+    return;
+  held->shown = ranges_number();
+  held->told = tell_came(event_of(RAWHAL_EVENT_ALLOCATE, held));
+}
+
+static void hide(held_t *held)
+{
+  tell_went(held->told, event_of(RAWHAL_EVENT_FREE, held));
+  held->told = 0;
+}
+
 /* ---- Names; the caller holds the lock ---- */
 
 static held_t *find(const held_key_t *key)
@@ -120,6 +150,7 @@ static bool add(held_t *held)
       return false;
   }
   descriptors += held->key.kind == HELD_DESCRIPTOR;
+  show(held);
   return true;
 }
 
@@ -137,6 +168,7 @@ static held_t *take(const held_key_t *key)
   }
   held->next = NULL;
   descriptors -= key->kind == HELD_DESCRIPTOR;
+  hide(held);
   return held;
 }
 
@@ -316,6 +348,8 @@ void memory_forget(void)
   HASH_ITER(hh, all, first, next)
   {
     HASH_DELETE(hh, all, first);
+    for (held_t *each = first; each; each = each->next)
+      hide(each);
     (void)held_settle(first, HSA_STATUS_SUCCESS);
   }
   descriptors = 0;

@@ -40,8 +40,8 @@ static inline uint64_t held_number(const void *address)
 {
   return (uint64_t)(uintptr_t)address;
 }
-/* `span`: how many addresses are its, of a mapping. False: there is no host memory for it. A name
- * may be given several times; the latest is taken first. */
+/* `span`: how many addresses are its, of a mapping or an import. False: there is no host memory for
+ * it. A name may be given several times; the latest is taken first. */
 bool held_remember(held_t *held, held_kind_t kind, uint64_t number, uint64_t span);
 /* By the file that it is open on, for as long as this process has that open or mapped: it may be
  * closed without a word, or duplicated. */

@@ -57,7 +57,7 @@ static hsa_status_t imported(void **memory, uint64_t least, uint32_t count,
                        ? info.sizeInBytes
                        : least;
   held_t *held = held_reserve(device, LEDGER_IMPORTED, bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES);
-  if (held && held_remember(held, HELD_IMPORT, held_number(*memory), 1))
+  if (held && held_remember(held, HELD_IMPORT, held_number(*memory), bytes))
     return HSA_STATUS_SUCCESS;
   held_give_back(held);
   (void)part(*memory);

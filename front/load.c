@@ -4,6 +4,7 @@
 #include "front/code.h"
 #include "front/copying.h"
 #include "front/devices.h"
+#include "front/door.h"
 #include "front/faults.h"
 #include "front/hangs.h"
 #include "front/held.h"
@@ -95,6 +96,7 @@ static void at_exit(void)
   if (loaded_in != getpid())
     return;
   WITHOUT_CANCELLATION();
+  front_door_end();
   end_holding();
   if (front.watched)
     watch_summary();
@@ -115,7 +117,9 @@ static rawhal_status_t open_front(const table_root_t *root, rawhal_error_t *erro
     status = faults_open(error);
   if (status == RAWHAL_OK)
     status = hangs_open(error);
-  front.remembered = front.watched || front.faults || front.hangs;
+  if (status == RAWHAL_OK)
+    status = front_door_open(error);
+  front.remembered = front.watched || front.faults || front.hangs || front.shown;
   if (status == RAWHAL_OK)
     status = devices_open(error);
   if (status == RAWHAL_OK)
@@ -192,7 +196,7 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
   calls_overlay(&front.inner, &front.hooks);
   if (front.remembered)
     watch_memory_hooks(&front.hooks);
-  if (front.faults)
+  if (front.remembered)
     faults_hooks(&front.hooks);
   if (front.hangs)
     hangs_hooks(&front.hooks);
@@ -229,6 +233,7 @@ bool OnLoad(table_root_t *root, uint64_t version, uint64_t failed_count, const c
   loaded_in = getpid();
   hooked = open_hooks(root, &error) == RAWHAL_OK && (front.limited || front.remembered);
   if (hooked) {
+    front_door_begin();
     tables_replace(&front.tables, &front.hooks);
     faults_begin();
     hangs_begin();
@@ -250,6 +255,7 @@ void OnUnload(void)
     return; /* one of those ends */
   WITHOUT_CANCELLATION();
   hooked = false;
+  front_door_end();
   hangs_end();
   if (front.timed) {
     copying_forget();

@@ -2,6 +2,7 @@
 
 #include "front/report.h"
 
+#include "debug/door/tell.h"
 #include "front/loaded.h"
 #include "front/ranges.h"
 #include "front/trace.h"
@@ -35,6 +36,8 @@ typedef struct place {
   uint64_t base, size; /* in the device's address space */
   uint64_t delta;      /* from the object's own addresses to those */
   front_object_t *object;
+  uint64_t number; /* of the module, for observers; so is: */
+  tell_entry_t told;
   struct place *next;
 } place_t;
 
@@ -43,6 +46,7 @@ typedef struct known {
   uint64_t kernel_object, executable;
   hsa_agent_t agent;
   front_kernel_t *kernel;
+  tell_entry_t told;
   UT_hash_handle hh;
 } known_t;
 
@@ -137,17 +141,20 @@ static front_kernel_t *kernel_at(front_object_t *object, uint64_t address)
 {
   const front_kernel_t wanted = {.address = address};
   read_kernels(object);
-  if (!object->kernel_count)
-    return NULL;
-  front_kernel_t *kernel =
-      bsearch(&wanted, object->kernels, object->kernel_count, sizeof(*object->kernels), by_address);
-  if (!kernel || kernel->learnt)
-    return kernel;
+  return object->kernel_count ? bsearch(&wanted, object->kernels, object->kernel_count,
+                                        sizeof(*object->kernels), by_address)
+                              : NULL;
+}
+
+/* What it takes, and what is said of it. */
+static void learn(front_kernel_t *kernel)
+{
+  if (kernel->learnt)
+    return;
   kernel->learnt = true;
   if (rawhal_kernarg_layout_create(kernel->facts, 0, &kernel->layout, NULL) != RAWHAL_OK)
     kernel->layout = NULL;
-  kernel->policy = policy_for(kernel->facts, kernel->layout, object->hash);
-  return kernel;
+  kernel->policy = policy_for(kernel->facts, kernel->layout, kernel->object->hash);
 }
 
 static place_t *place_at(uint64_t address)
@@ -158,28 +165,40 @@ static place_t *place_at(uint64_t address)
   return place;
 }
 
+static known_t *known_as(uint64_t kernel_object)
+{
+  known_t *known;
+  HASH_FIND(hh, all_known, &kernel_object, sizeof(kernel_object), known);
+  return known;
+}
+
 /* The caller holds the lock for writing. What finds no memory is looked for again. */
-static front_kernel_t *learn(uint64_t kernel_object, hsa_agent_t *agent)
+static front_kernel_t *find(uint64_t kernel_object, hsa_agent_t *agent)
 {
   place_t *place = place_at(kernel_object);
   front_kernel_t *kernel = place ? kernel_at(place->object, kernel_object - place->delta) : NULL;
-  known_t *known = kernel ? malloc(sizeof(*known)) : NULL;
   if (kernel)
     *agent = place->agent;
+  known_t *known = kernel && !known_as(kernel_object) ? malloc(sizeof(*known)) : NULL;
   if (!known)
     return kernel;
-  *known = (known_t){kernel_object, place->executable, place->agent, kernel, {0}};
+  *known = (known_t){kernel_object, place->executable, place->agent, kernel, 0, {0}};
   HASH_ADD(hh, all_known, kernel_object, sizeof(known->kernel_object), known);
-  if (!known->hh.tbl)
+  if (known->hh.tbl)
+    known->told = tell_came((rawhal_event_t){.type = RAWHAL_EVENT_KERNEL,
+                                             .id = place->number,
+                                             .kernel_object = kernel_object,
+                                             .delta = (int64_t)place->delta,
+                                             .text = kernel->facts->name});
+  else
     free(known);
   return kernel;
 }
 
-static front_kernel_t *find_known(uint64_t kernel_object, hsa_agent_t *agent)
+static front_kernel_t *find_learnt(uint64_t kernel_object, hsa_agent_t *agent)
 {
-  known_t *known;
-  HASH_FIND(hh, all_known, &kernel_object, sizeof(kernel_object), known);
-  if (!known)
+  const known_t *known = known_as(kernel_object);
+  if (!known || !known->kernel->learnt)
     return NULL;
   *agent = known->agent;
   atomic_fetch_add(&known->kernel->object->users, 1);
@@ -191,16 +210,36 @@ front_kernel_t *objects_kernel(uint64_t kernel_object, hsa_agent_t *agent)
   hsa_agent_t ignored;
   agent = agent ? agent : &ignored;
   pthread_rwlock_rdlock(&lock);
-  front_kernel_t *kernel = find_known(kernel_object, agent);
+  front_kernel_t *kernel = find_learnt(kernel_object, agent);
   pthread_rwlock_unlock(&lock);
   if (kernel)
     return kernel;
   pthread_rwlock_wrlock(&lock);
-  kernel = find_known(kernel_object, agent);
-  if (!kernel && (kernel = learn(kernel_object, agent)))
+  kernel = find_learnt(kernel_object, agent);
+  if (!kernel && (kernel = find(kernel_object, agent))) {
+    learn(kernel);
     atomic_fetch_add(&kernel->object->users, 1);
+  }
   pthread_rwlock_unlock(&lock);
   return kernel;
+}
+
+void objects_asked(uint64_t kernel_object, bool by_name)
+{
+  enum { SMALL = 256 << 10 };
+  hsa_agent_t agent;
+  if (!front.remembered || front_orphaned())
+    return;
+  pthread_rwlock_rdlock(&lock);
+  const place_t *place = place_at(kernel_object);
+  const bool is_new =
+      place && !known_as(kernel_object) && !(by_name && place->object->size > SMALL);
+  pthread_rwlock_unlock(&lock);
+  if (!is_new)
+    return;
+  pthread_rwlock_wrlock(&lock);
+  (void)find(kernel_object, &agent);
+  pthread_rwlock_unlock(&lock);
 }
 
 void objects_why_unknown(uint64_t kernel_object, char *text, size_t size)
@@ -325,7 +364,7 @@ static char *uri_of(loaded_info_t *info, hsa_loaded_code_object_t loaded)
 
 /* The caller holds the lock for writing. */
 static front_object_t *add_place(const place_t *found, rawhal_content_hash_t hash,
-                                 const void *bytes, size_t size)
+                                 const void *bytes, size_t size, const char *uri)
 {
   front_object_t *object = find_content(hash, bytes, size);
   place_t *place = malloc(sizeof(*place));
@@ -340,6 +379,12 @@ static front_object_t *add_place(const place_t *found, rawhal_content_hash_t has
   place->next = places;
   places = place;
   atomic_fetch_add(&object->users, 1);
+  place->number = tell_number();
+  place->told = tell_came((rawhal_event_t){.type = RAWHAL_EVENT_MODULE_LOAD,
+                                           .id = place->number,
+                                           .agent = place->agent.handle,
+                                           .bytes = place->size,
+                                           .text = rawhal_string(uri)});
   return object;
 }
 
@@ -403,7 +448,7 @@ static void remember(hsa_executable_t executable, hsa_loaded_code_object_t loade
   char *uri = uri_of(info, loaded);
   trace_object(hash, size, uri);
   pthread_rwlock_wrlock(&lock);
-  front_object_t *object = add_place(&place, hash, content, size);
+  front_object_t *object = add_place(&place, hash, content, size, uri);
   if (object && !object->uri) {
     object->uri = uri;
     uri = NULL;
@@ -431,12 +476,15 @@ static void drop_executable(uint64_t executable)
     if (known->executable != executable)
       continue;
     HASH_DELETE(hh, all_known, known);
+    tell_unlist(known->told);
     free(known);
   }
   for (place_t **at = &places; *at;) {
     place_t *place = *at;
     if (place->executable == executable) {
       *at = place->next;
+      tell_went(place->told,
+                (rawhal_event_t){.type = RAWHAL_EVENT_MODULE_UNLOAD, .id = place->number});
       drop_content(place->object);
       free(place);
     } else {

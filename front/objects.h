@@ -29,6 +29,9 @@ typedef struct front_kernel {
 /* The kernel that a packet names, and for which device that was loaded; NULL: its object was not
  * loaded here, or cannot be read. The caller gives it back. `agent` may be NULL. */
 front_kernel_t *objects_kernel(uint64_t kernel_object, hsa_agent_t *agent);
+/* The program asks for it, by its name, or has launched it: observers are told of it. Runtimes ask
+ * for all of a library's thousands: those it has to launch. */
+void objects_asked(uint64_t kernel_object, bool by_name);
 /* Why there is none, as far as can be told. */
 void objects_why_unknown(uint64_t kernel_object, char *text, size_t size);
 /* NULL is allowed. */

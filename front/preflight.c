@@ -1,6 +1,7 @@
 /* Checks the environment before there is a program or a runtime, for `rawhal exec`: it does not
  * start a program that would find no device. */
 #include "front/devices.h"
+#include "front/door.h"
 #include "front/faults.h"
 #include "front/hangs.h"
 #include "front/watch.h"
@@ -22,6 +23,8 @@ rawhal_status_t rawhal_front_preflight(const char *program, bool *enforces, rawh
     status = faults_open(error);
   if (status == RAWHAL_OK)
     status = hangs_open(error);
+  if (status == RAWHAL_OK)
+    status = front_door_open(error);
   if (status == RAWHAL_OK)
     status = devices_check(&limits, error);
   *enforces = limits || watch_enforces();

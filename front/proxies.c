@@ -3,6 +3,7 @@
 #include "front/copying.h"
 #include "front/devices.h"
 #include "front/direct.h"
+#include "front/door.h"
 #include "front/faults.h"
 #include "front/flight.h"
 #include "front/held.h"
@@ -379,6 +380,8 @@ hsa_status_t proxy_create(front_device_t *device, const proxy_wish_t *wish, hsa_
     pthread_mutex_unlock(&making_lock);
   if (result == HSA_STATUS_SUCCESS)
     *queue = &(same ? same : proxy)->face->hsa_queue;
+  if (result == HSA_STATUS_SUCCESS && !same)
+    proxy->told = front_door_queue(device, proxy->real);
   if (result != HSA_STATUS_SUCCESS || same)
     unmake(proxy);
   return result;
@@ -404,7 +407,8 @@ hsa_status_t proxy_destroy(proxy_t *proxy)
   }
   if (!end_visits(proxy))
     return front.hsa.queue_destroy(proxy->real); /* the runtime counts them, too */
-  service_stop(proxy);                           /* what is held back never ran */
+  front_door_queue_gone(proxy->told, proxy->real->id);
+  service_stop(proxy); /* what is held back never ran */
   let_finish(proxy);
   hsa_signal_t doorbell = proxy->face->hsa_queue.doorbell_signal;
   hsa_status_t result = front.hsa.queue_destroy(proxy->real);

@@ -23,6 +23,7 @@
 #include "front/packet.h"
 #include "front/watch.h"
 
+#include "debug/door/tell.h"
 #include "debug/hang.h"
 
 #include <hsa/amd_hsa_queue.h>
@@ -79,6 +80,7 @@ typedef struct proxy {
   watch_note_t *waiting;       /* of each in that ring, with front.watched */
   watch_note_t *flying;        /* by ticket % SIGNALS, likewise */
   uint64_t held_since;         /* of the trace; 0: it is not */
+  uint64_t held_at;            /* likewise, of CLOCK_MONOTONIC, for observers */
   hsa_signal_t owed;           /* the program's, of what has been put; with front.serial */
   volatile uint64_t *doorbell; /* the device's; NULL: see direct.h */
   uint64_t real_write;         /* packets in the device's ring, ever */
@@ -99,6 +101,7 @@ typedef struct proxy {
   bool loses;       /* there were dispatches that had not ended when it died: from */
   uint64_t lost;    /* on; with `harvest` */
   lately_t *lately; /* NULL: nobody asks for it, or there was no memory */
+  tell_entry_t told;
 } proxy_t;
 
 /* What the program is to be told when no lock is held and nothing is visited: its handler may use

@@ -1,6 +1,7 @@
 #include "front/ranges.h"
 
 #include "base/clock.h"
+#include "debug/door/tell.h"
 
 #include <pthread.h>
 #include <search.h>
@@ -31,11 +32,26 @@ static range_t *find_live(uint64_t base, uint64_t size)
   return node ? *node : NULL;
 }
 
+static rawhal_event_t event_of(rawhal_event_type_t type, const range_t *range)
+{
+  return (rawhal_event_t){.type = type,
+                          .id = range->number,
+                          .address = range->base,
+                          .bytes = range->size,
+                          .agent = range->owner};
+}
+
+static void tell_freed(const range_t *range)
+{
+  tell_went(range->told, event_of(RAWHAL_EVENT_FREE, range));
+}
+
 /* What lies there was given back without our seeing it, or was allocated anew. */
 static void clear(uint64_t base, uint64_t size)
 {
   for (range_t *old; (old = find_live(base, size));) {
     (void)tdelete(old, &live, compare);
+    tell_freed(old);
     free(old);
   }
 }
@@ -54,6 +70,8 @@ static bool add(const range_t *added_range)
   range->number = ++numbers;
   range->made_at = clock_now();
   bool added = tsearch(range, &live, compare) != NULL;
+  if (added)
+    range->told = tell_came(event_of(RAWHAL_EVENT_ALLOCATE, range));
   pthread_mutex_unlock(&lock);
   if (!added)
     free(range);
@@ -100,10 +118,19 @@ void ranges_remove(uint64_t base)
     (void)tdelete(range, &live, compare);
     range->freed_at = clock_now();
     freed[freed_count++ % RANGES_REMEMBERED] = *range;
+    tell_freed(range);
     free(range);
   }
   pthread_mutex_unlock(&lock);
   pthread_rwlock_unlock(&holding);
+}
+
+uint64_t ranges_number(void)
+{
+  pthread_mutex_lock(&lock);
+  const uint64_t number = ++numbers;
+  pthread_mutex_unlock(&lock);
+  return number;
 }
 
 void ranges_hold(void)
@@ -218,10 +245,16 @@ size_t ranges_list(range_t *to, size_t room)
   return list.count;
 }
 
+static void forget(void *range)
+{
+  tell_freed(range);
+  free(range);
+}
+
 void ranges_forget(void)
 {
   pthread_mutex_lock(&lock);
-  tdestroy(live, free);
+  tdestroy(live, forget);
   live = NULL;
   freed_count = 0;
   for (size_t i = 0; i < RANGES_REMEMBERED; ++i)

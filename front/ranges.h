@@ -16,6 +16,7 @@ typedef struct range {
   uint64_t given;  /* devices that are known to reach it: a bit for each, by its index */
   uint64_t number; /* of the allocation, from 1, in the order in which they were made */
   uint64_t made_at, freed_at; /* CLOCK_MONOTONIC ns; freed_at 0: it lives */
+  uint32_t told;              /* tell_entry_t, while it lives */
 } range_t;
 
 typedef enum range_state {
@@ -54,6 +55,8 @@ bool ranges_live(uint64_t address, range_t *found);
 /* Copies what lives and then what is remembered of what was freed, as far as there is room. Returns
  * how many there are. */
 size_t ranges_list(range_t *to, size_t room);
+/* The next one, for an allocation that is no range. */
+uint64_t ranges_number(void);
 /* While it is held nothing is removed, and so nothing freed, by threads that do not hold it. */
 void ranges_hold(void);
 void ranges_let(void);

@@ -12,6 +12,11 @@
 
 #include <dlfcn.h>
 #include <hsa/hsa_ext_amd.h>
+#include <unistd.h>
+
+extern "C" {
+#include "debug/door/observe.h"
+}
 
 // What the runtime has of scratch: it asks the driver for all of it by these two, in the thread that serves a
 // queue or ends the runtime. This program's functions come before the driver's.
@@ -180,6 +185,30 @@ TEST_P(FrontOnce, WhatItUsesIsChargedOnce)
     rawhal_executable_destroy(executable);
   executables.clear();
   EXPECT_EQ(0u, Tenant().memory_by_class[1]);
+}
+
+// Others see both: what librawhal has, and what the device's own queue gets.
+TEST_P(FrontOnce, EachHasADoor)
+{
+  Start();
+  ASSERT_NE(nullptr, queue());
+  std::map<door_kind_t, std::vector<uint64_t>> queues;
+  observer_t *observer;
+  for (size_t i = 0; observer_open(getpid(), i, &observer, &error) == RAWHAL_OK; ++i) {
+    uint64_t unlisted;
+    observer_list(
+        observer,
+        [](void *context, const rawhal_event_t *event) {
+          if (event->type == RAWHAL_EVENT_QUEUE_CREATE)
+            static_cast<std::vector<uint64_t> *>(context)->push_back(event->address);
+          return true;
+        },
+        &queues[observer_kind(observer)], &unlisted);
+    observer_close(observer);
+  }
+  EXPECT_EQ(1u, queues[DOOR_OF_LIBRARY].size());
+  EXPECT_EQ(GetParam() ? 1u : 0u, queues[DOOR_OF_FRONT].size());
+  EXPECT_NE(queues[DOOR_OF_LIBRARY], queues[DOOR_OF_FRONT]);
 }
 
 // A kernel with scratch needs memory for all waves that the device can run, and the runtime keeps it.

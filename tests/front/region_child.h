@@ -7,6 +7,7 @@
 #include "tests/tools/process.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <rawhal/limit.h>
 
 #include <csignal>
@@ -49,6 +50,15 @@ public:
   }
 
   ~RegionChild() { Kill(); }
+
+  pid_t Process() const { return child_; }
+
+  // It has printed something, or ended; waits a moment for that.
+  bool HasPrinted() const
+  {
+    pollfd out = {out_, POLLIN, 0};
+    return poll(&out, 1, 10) != 0;
+  }
 
   // The next line it prints; "" when there is none.
   std::string Line() const

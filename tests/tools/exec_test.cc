@@ -51,6 +51,7 @@ TEST(Exec, LooksBeforeItStarts)
       {{"--guard", "end"}, {}, "--guard: expected off, warn, report or refuse, got 'end'"},
       {{"--faults", "loud"}, {}, "--faults: expected off, text or json, got 'loud'"},
       {{"--watchdog", "10"}, {}, "RAWHAL_WATCHDOG: expected off, or a duration such as 10s"},
+      {{"--door", "ajar"}, {}, "RAWHAL_DOOR: expected off, events, answers or poke, got 'ajar'"},
       {{"--check=loud"}, {}, "--check: expected off, warn, report or refuse, got 'loud'"},
       {{}, {"RAWHAL_GPU_SHAR=30%"}, "the nearest is RAWHAL_GPU_SHARE"},
       {{}, {"RAWHAL_GPU_SHARE_1=30"}, "RAWHAL_GPU_SHARE_1: "},

@@ -109,6 +109,7 @@ enum {
   CHECK = 1000,
   FAULTS,
   WATCHDOG,
+  DOOR,
   TRACE,
   BYTES,
   SUBSTITUTE,
@@ -138,7 +139,8 @@ static option_read_fn read_guard, read_variable;
       VARIABLE("tenant", TENANT), VARIABLE("region", REGION),                                      \
       {TOOL_OPTION("guard", READ, exec_request_t, guard), .read = read_guard,                      \
        .wrong = "--guard: expected " CHECK_MODES ", got '%.40s'"},                                 \
-      VARIABLE("faults", FAULTS), VARIABLE("watchdog", WATCHDOG), VARIABLE("trace", TRACE)
+      VARIABLE("faults", FAULTS), VARIABLE("watchdog", WATCHDOG), VARIABLE("door", DOOR),          \
+      VARIABLE("trace", TRACE)
 
 static const tool_option_t exec_options[] = {
     COMMON_OPTIONS,
@@ -270,6 +272,8 @@ static bool set_option(unsigned option, const char *value, rawhal_error_t *error
     return set_faults(value, error);
   case WATCHDOG: /* the front says what is wrong with it, before the program starts */
     return set_variable("RAWHAL_WATCHDOG", value, error);
+  case DOOR: /* likewise */
+    return set_variable("RAWHAL_DOOR", value, error);
   case TRACE:
     return set_output("RAWHAL_TRACE", value, error);
   case RECORD:
@@ -439,6 +443,10 @@ const tool_command_t exec_command = {
             "                      and what it waits for. ACTION is report (default), dump (a\n"
             "                      core file, too), fail (stop it), device (and the device's\n"
             "                      other queues) or abort\n"
+            "  --door WHAT         what others may see and ask while PROGRAM runs. WHAT is\n"
+            "                      events, with 'rawhal events' and 'rawhal attach'; answers,\n"
+            "                      also contents of memory and a core file; poke, also to\n"
+            "                      write to memory; or off\n"
             "  --region FILE       share the limits with the other processes of the tenant\n"
             "                      that name FILE; default: each process of PROGRAM has its\n"
             "                      own limits\n"
@@ -505,7 +513,7 @@ const tool_command_t record_command = {
             "                      after each dispatch. Each queue then runs one dispatch at\n"
             "                      a time, and replay can compare the results\n"
             "  --gpu-share, --memory, --region, --tenant, --guard, --check, --faults,\n"
-            "  --watchdog, --trace  as for 'rawhal exec'\n"
+            "  --watchdog, --door, --trace  as for 'rawhal exec'\n"
             "  --help              show this text\n"
             "\n"
             "FILE is written while PROGRAM runs. It can be read even if PROGRAM was killed,\n"
