@@ -24,9 +24,9 @@
  *     }
  *
  * What waits for the caller's locks waits for dump_gather(), which copies: code objects, at most
- * 32 MiB of registers, and with CONTENTS=all memory, no more than the budget has room for. It takes
- * 0.6 ms a MiB: 40 ms with the default budget, 0.6 s for 1 GiB without a bound. Checking and
- * writing take ten seconds at most, and only who waits for the queue waits for that. */
+ * 32 MiB of registers a queue, and with CONTENTS=all memory, no more than the budget has room for.
+ * It takes 0.6 ms a MiB: 40 ms with the default budget, 0.6 s for 1 GiB without a bound. Checking
+ * and writing take ten seconds at most, and only who waits for the queue waits for that. */
 #ifndef RAWHAL_DEBUG_DUMP_H
 #define RAWHAL_DEBUG_DUMP_H
 

@@ -25,7 +25,8 @@ static bool copy(const dump_store_t *store, uint64_t address, unsigned char *to,
 void dump_add_range(dump_store_t *store, uint64_t address, uint64_t size, core_class_t kind,
                     dump_read_fn *read)
 {
-  if (!size || store->all.memory_count == DUMP_RANGES)
+  const size_t most = kind == CORE_BUFFER ? DUMP_RANGES - DUMP_LATER : DUMP_RANGES;
+  if (!size || store->all.memory_count >= most)
     return;
   const size_t before = store->arena.used;
   const bool wanted = dump_wants(store, kind);
@@ -145,8 +146,9 @@ static void add_code(dump_store_t *store)
   for (size_t i = 0; next_code(store, i, &code); ++i)
     dump_add_range(store, code.address, code.size, CORE_CODE, dump_read_own);
   for (size_t i = 0; next_code(store, i, &code); ++i)
-    store->objects[store->all.object_count++] =
-        (core_object_t){{copy_object(store, code.object), code.object.size}, code.delta};
+    if (code.object.size) /* without bytes it is none, for which a debugger would refuse the file */
+      store->objects[store->all.object_count++] =
+          (core_object_t){{copy_object(store, code.object), code.object.size}, code.delta};
 }
 
 /* The packets in flight, of a ring that may begin anew between them. */

@@ -12,6 +12,7 @@ enum {
   DUMP_WAVES = 8192,
   DUMP_OBJECTS = 256,
   DUMP_RANGES = 8192,
+  DUMP_LATER = 2048, /* of which so many are for what comes after buffers: other queues, stacks */
   DUMP_QUEUES = 256,
   DUMP_NOTES = 6,
 };

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <hsa/amd_hsa_queue.h>
+#include <hsa/hsa.h>
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -80,7 +81,7 @@ protected:
   ~Dump() override { close(file); }
 
   // Into a file in memory, which is then opened.
-  bool dump()
+  bool dump(const std::vector<const void *> &queues = {}, const debug_softgpu_t *softgpu = nullptr)
   {
     debug_scene_t around = {};
     around.dispatches = &dispatch;
@@ -93,13 +94,21 @@ protected:
     scene.queue.fault = &fault;
     scene.queue.dispatches = &dispatch;
     scene.queue.dispatch_count = 1;
+    scene.queue.hsa_queue = queues.empty() ? nullptr : queues[0];
+    scene.queue.softgpu = softgpu;
     scene.agents = made.agents.data();
     scene.agent_count = 1;
+    scene.code = descriptor_at;
     dump_t dump;
     EXPECT_TRUE(dump_begin(&dump, &settings, file));
     dump_gather(&dump, &scene);
     for (const dump_queue_t &other : others)
       dump_gather_queue(&dump, &other);
+    for (size_t i = 1; i < queues.size(); ++i) {
+      dump_queue_t other = scene.queue;
+      other.hsa_queue = queues[i];
+      dump_gather_queue(&dump, &other);
+    }
     gathered = memory.bytes;
     memory.buffers.clear(); // nothing is looked at any more
     const bool whole = dump_end(&dump, said, sizeof(said));
@@ -109,6 +118,16 @@ protected:
     EXPECT_EQ(pread(file, &bytes[0], bytes.size(), 0), about.st_size);
     return whole;
   }
+  // Code that is nothing but a kernel's descriptor.
+  static bool descriptor_at(void *, size_t index, dump_code_t *code)
+  {
+    *code = {};
+    code->address = code->delta = reinterpret_cast<uint64_t>(descriptor);
+    code->size = sizeof(descriptor);
+    return index == 0;
+  }
+  alignas(64) static inline char descriptor[64];
+
   // How many of the first bytes of a buffer stand in it.
   uint64_t has(uint64_t base, uint64_t size)
   {
@@ -195,6 +214,63 @@ TEST_F(Dump, ReadsNothingThatIsNotWanted)
   ASSERT_TRUE(dump()) << said;
   EXPECT_EQ(memory.bytes, 0u);
   EXPECT_EQ(has(NEAR, 1), 0u);
+}
+
+namespace {
+
+// A queue with one packet, and a wave of it, whose work-group's LDS has one letter.
+struct OneWave {
+  explicit OneWave(uint64_t id)
+  {
+    hsa_kernel_dispatch_packet_t packet = {};
+    packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH;
+    packet.workgroup_size_x = packet.grid_size_x = 64;
+    packet.workgroup_size_y = packet.workgroup_size_z = 1;
+    packet.grid_size_y = packet.grid_size_z = 1;
+    packet.kernel_object = kernel;
+    memcpy(ring, &packet, sizeof(packet));
+    amd.hsa_queue.id = id;
+    amd.hsa_queue.base_address = ring;
+    amd.hsa_queue.size = sizeof(ring) / 64;
+    amd.write_dispatch_id = 1;
+    amd.read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
+  }
+  static size_t wave_of(const void *queue, softgpu_wave_fn *function, void *context)
+  {
+    static uint32_t sgprs[CORE_SGPRS], vgprs[4][64];
+    char lds[512];
+    memset(lds, static_cast<int>('A' + static_cast<const amd_queue_t *>(queue)->hsa_queue.id),
+           sizeof(lds));
+    softgpu_wave_t wave = {};
+    wave.kernel_object = wave.pc = kernel;
+    wave.waves = 1;
+    wave.exec = UINT64_MAX;
+    wave.vgpr_count = 4;
+    wave.sgprs = sgprs;
+    wave.vgprs = vgprs;
+    wave.lds = lds;
+    wave.lds_bytes = sizeof(lds);
+    function(context, &wave, sizeof(wave));
+    return 1;
+  }
+  static inline uint64_t kernel = 0;
+  alignas(64) amd_queue_t amd = {};
+  alignas(64) char ring[64 * 64] = {};
+};
+
+} // namespace
+
+// Whose packet, group and size of LDS are those of another queue's wave.
+TEST_F(Dump, HasOfEachQueuesWavesTheirOwnLds)
+{
+  OneWave::kernel = reinterpret_cast<uint64_t>(descriptor);
+  OneWave one(1), other(2);
+  debug_softgpu_t softgpu = {};
+  softgpu.waves = OneWave::wave_of;
+  ASSERT_TRUE(dump({&one.amd, &other.amd}, &softgpu)) << said;
+  EXPECT_NE(std::string(said).find("2 waves"), std::string::npos) << said;
+  EXPECT_NE(bytes.find(std::string(512, 'B')), std::string::npos);
+  EXPECT_NE(bytes.find(std::string(512, 'C')), std::string::npos);
 }
 
 TEST_F(Dump, OfNothingIsNone)
