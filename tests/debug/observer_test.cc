@@ -250,7 +250,10 @@ protected:
   {
     std::thread liar([&] { Answer(reply, passed); });
     const rawhal_status_t status = AskOnly(UINT64_C(60000000000));
+    char byte = 0; // where nothing was asked, either
+    EXPECT_EQ(send(ends_[1], &byte, 1, MSG_DONTWAIT), 1);
     liar.join();
+    (void)recv(ends_[0], &byte, 1, MSG_DONTWAIT);
     return status;
   }
 
