@@ -1,6 +1,7 @@
 #include "hal/door.h"
 
 #include "hal/buffer.h"
+#include "hal/dump.h"
 #include "hal/log.h"
 #include "queue/hang.h"
 #include "queue/snapshot.h"
@@ -38,7 +39,7 @@ static bool write_memory(uint64_t address, const void *from, size_t size)
 static rawhal_status_t write_core(int descriptor, rawhal_error_t *error)
 {
   char said[QUEUES_DUMP_SAID];
-  return queues_dump(NULL, descriptor, said, error);
+  return queues_dump(&hal_cores, NULL, descriptor, said, error);
 }
 
 const door_host_t hal_door_host = {

@@ -1,6 +1,7 @@
 /* librawhal's queues under RAWHAL_WATCHDOG. */
 #include "hal/watchdog.h"
 
+#include "hal/dump.h"
 #include "hal/log.h"
 #include "queue/fault.h"
 #include "queue/hang.h"
@@ -14,7 +15,7 @@ static void dump(const rawhal_queue_t *queue)
 {
   char said[QUEUES_DUMP_SAID];
   rawhal_error_t error = {0};
-  if (queues_dump(queue, -1, said, &error) == RAWHAL_OK)
+  if (queues_dump(&hal_cores, queue, -1, said, &error) == RAWHAL_OK)
     hal_log(RAWHAL_SEVERITY_ERROR, "%s", said);
   else if (*said)
     hal_log(RAWHAL_SEVERITY_ERROR, "%s", error.message);

@@ -11,9 +11,7 @@ typedef enum wanted { THIS_QUEUE, ONE_AT_WORK, ANY_QUEUE, WANTED } wanted_t;
 
 typedef struct snapshot {
   const rawhal_queue_t *queue;
-  int descriptor;
   wanted_t wanted;
-  bool begun;
   dump_t dump;
 } snapshot_t;
 
@@ -40,11 +38,8 @@ static bool take(rawhal_queue_t *queue, void *data)
 {
   snapshot_t *snapshot = data;
   const queue_witness_t *witness = queue->device->witness;
-  if (queue->closing || !witness || !witness->cores || !is_wanted(queue, snapshot))
+  if (queue->closing || !witness || !is_wanted(queue, snapshot))
     return false;
-  snapshot->begun = dump_begin(&snapshot->dump, witness->cores, snapshot->descriptor);
-  if (!snapshot->begun)
-    return true;
   const bool code = witness->code_hold();
   pthread_mutex_lock(&queue->drain_lock);
   if (atomic_load(&queue->health) == QUEUE_ALIVE)
@@ -56,16 +51,18 @@ static bool take(rawhal_queue_t *queue, void *data)
   return true;
 }
 
-rawhal_status_t queues_dump(const rawhal_queue_t *queue, int descriptor,
-                            char said[QUEUES_DUMP_SAID], rawhal_error_t *error)
+rawhal_status_t queues_dump(const dump_settings_t *cores, const rawhal_queue_t *queue,
+                            int descriptor, char said[QUEUES_DUMP_SAID], rawhal_error_t *error)
 {
-  snapshot_t snapshot = {.queue = queue, .descriptor = descriptor};
+  snapshot_t snapshot = {.queue = queue};
   *said = '\0';
+  if (!dump_begin(&snapshot.dump, cores, descriptor))
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "no core file is wanted");
   while (snapshot.wanted < WANTED && !queue_list_find(take, &snapshot))
     ++snapshot.wanted;
-  if (!snapshot.begun)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "there is no queue whose state could be written");
   if (dump_end(&snapshot.dump, said, QUEUES_DUMP_SAID))
     return RAWHAL_OK;
+  if (snapshot.wanted == WANTED)
+    return rawhal_fail(error, RAWHAL_NOT_FOUND, "there is no queue whose state could be written");
   return rawhal_fail(error, RAWHAL_RUNTIME, "%s", *said ? said : "the queue has just died");
 }

@@ -9,7 +9,8 @@
  * work, else any. Queues are not made, destroyed or drained while it copies: see debug/dump.h.
  * NOT_FOUND: there is no queue, or no core file is wanted. */
 enum { QUEUES_DUMP_SAID = 1200 };
-RAWHAL_CHECKED rawhal_status_t queues_dump(const rawhal_queue_t *queue, int descriptor,
+RAWHAL_CHECKED rawhal_status_t queues_dump(const dump_settings_t *cores,
+                                           const rawhal_queue_t *queue, int descriptor,
                                            char said[QUEUES_DUMP_SAID], rawhal_error_t *error);
 
 #endif
