@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* False, with errno. */
@@ -98,10 +99,20 @@ static bool take_name(const new_file_t *file, bool replace)
 
 /* ---- Either ---- */
 
+/* False, with errno: what is there is not to be replaced. */
+static bool may_replace(const char *path)
+{
+  struct stat about;
+  if (stat(path, &about) || S_ISREG(about.st_mode))
+    return true;
+  errno = S_ISDIR(about.st_mode) ? EISDIR : ENOTSUP;
+  return false;
+}
+
 bool new_file_open(new_file_t *file, const char *path)
 {
   *file = (new_file_t){.descriptor = -1, .path = path};
-  return open_nameless(file) || open_named(file);
+  return may_replace(path) && (open_nameless(file) || open_named(file));
 }
 
 void new_file_drop(new_file_t *file)

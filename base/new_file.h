@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#define NEW_FILE_NO_FILE "there is something other than a file" /* ENOTSUP of new_file_open() */
+
 enum { NEW_FILE_PATH_BYTES = 4096 };
 
 typedef struct new_file {
@@ -15,7 +17,9 @@ typedef struct new_file {
   char temporary[NEW_FILE_PATH_BYTES]; /* "": it has no name */
 } new_file_t;
 
-/* Makes one, for its owner alone. False, with errno. */
+/* Makes one, for its owner alone. False, with errno: EISDIR and ENOTSUP where that name, or what a
+ * link of that name leads to, is a directory or something else that is no file, such as a device.
+ * Where a device's name is taken from it, whoever opens it gets the file. */
 bool new_file_open(new_file_t *file, const char *path);
 /* Closes it, and gives it its name; `replace`: also where there is one already, else that is
  * EEXIST. False, with errno, and nothing is left of it. */

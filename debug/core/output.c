@@ -135,7 +135,8 @@ rawhal_status_t core_write_file(const core_description_t *description,
   if (!bound(&bounded))
     return rawhal_fail(error, RAWHAL_QUOTA_EXCEEDED, "%s is 0", bounded.bound);
   if (!new_file_open(&file, path))
-    return rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", path, errno_text(errno));
+    return rawhal_fail(error, RAWHAL_RUNTIME, "%.200s: %s", path,
+                       errno == ENOTSUP ? NEW_FILE_NO_FILE : errno_text(errno));
   rawhal_status_t status =
       core_write_descriptor(description, &bounded, file.descriptor, written, error);
   if (status != RAWHAL_OK)

@@ -195,6 +195,25 @@ TEST_F(OutputFile, AFileReplacesOneAndHasNothingBesideIt)
   EXPECT_EQ(status, 0);
 }
 
+// Of a user who may, such as root, /dev/null would be a file from then on, and all programs' output in it.
+TEST_F(OutputFile, WhatIsNoFileIsNotReplaced)
+{
+  const std::string fifo = folder + "/fifo", link = folder + "/link", far = folder + "/far";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ASSERT_EQ(symlink("fifo", link.c_str()), 0);
+  ASSERT_EQ(symlink("/dev/null", far.c_str()), 0);
+  for (const std::string &name : {fifo, link, far}) {
+    EXPECT_EQ(write(name), RAWHAL_RUNTIME) << name;
+    EXPECT_STREQ(error.message, (name + ": there is something other than a file").c_str());
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(fifo));
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_TRUE(std::filesystem::is_symlink(far));
+  EXPECT_EQ(write(folder), RAWHAL_RUNTIME);
+  EXPECT_STREQ(error.message, (folder + ": Is a directory").c_str());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 3);
+}
+
 // ---- What an operator writes ----
 
 TEST_F(OutputFile, AFileADescriptorOrAProgram)

@@ -89,6 +89,10 @@ TEST_F(Unpack, FilesAreNotOverwritten)
   EXPECT_EQ(a, slurp(first));
   expect_refusal(run({tool, "unpack", scratch / "all.a", "--output", scratch / "nowhere"}), 3,
                  "No such file or directory");
+  ASSERT_EQ(0, unlink(first.c_str()));
+  ASSERT_EQ(0, mkfifo(first.c_str(), 0600));
+  expect_refusal(unpack({"--force"}), 3, "there is something other than a file");
+  EXPECT_TRUE(std::filesystem::is_fifo(first));
 }
 
 TEST_F(Unpack, RefusesInOneLine)

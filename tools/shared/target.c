@@ -10,7 +10,8 @@
 static bool refuse_target(const tool_target_t *target, int problem, rawhal_error_t *error)
 {
   return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s%s", target->path,
-                     strerror(problem), problem == EEXIST ? " (--force replaces it)" : "");
+                     problem == ENOTSUP ? NEW_FILE_NO_FILE : strerror(problem),
+                     problem == EEXIST ? " (--force replaces it)" : "");
 }
 
 bool tool_target_open(tool_target_t *target, const char *path, bool force, rawhal_error_t *error)
