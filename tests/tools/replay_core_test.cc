@@ -76,7 +76,7 @@ protected:
   Outcome replay(std::vector<std::string> words = {})
   {
     words.insert(words.begin(), {tool, "replay", path, "--device", "softgpu"});
-    return ::run(words, {"RAWHAL_CORE="});
+    return ::run(words, {"RAWHAL_CORE=" + path, "RAWHAL_CORE_PER_HOUR=0"}); // none is written there
   }
 
   // In the middle of it: what comes after it may lie at its ends.
@@ -142,7 +142,9 @@ TEST_F(ReplayCore, FailsInTheSameWay)
   for (const auto &mistake : mistakes) {
     SCOPED_TRACE(std::string(mistake.kernel) + mistake.told);
     fail(mistake.kernel, mistake.grid, mistake.blob);
+    const std::string bytes = slurp(path);
     const Outcome got = replay();
+    EXPECT_TRUE(bytes == slurp(path)) << "it was replaced by its own";
     EXPECT_EQ(0, got.status) << got.err << got.out;
     EXPECT_TRUE(contains(got.out, "\nsame      it fails in the same way\n")) << got.out;
     const size_t recorded = got.out.find("\nrecorded "), replayed = got.out.find("\nreplayed ");
