@@ -8,6 +8,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
+
+extern "C" {
+#include "debug/dump.h"
+}
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HAS_ALLOCATOR 1
 #endif
@@ -109,6 +115,39 @@ TEST_P(NoAllocation, WhateverIsWrittenAndWherever)
   made.options.budget = 80000;
   EXPECT_EQ(write("fd:" + std::to_string(open("/dev/full", O_WRONLY))), RAWHAL_RUNTIME);
   EXPECT_EQ(asked, 0u);
+}
+
+// From a scene to a file, with its permit and the registers of all threads.
+TEST_P(NoAllocation, FromWhatIsKnownToTheLastByte)
+{
+  const std::string folder = testing::TempDir() + "dump-without-allocation-" +
+                             std::to_string(getpid()) + scene::chips[GetParam()].name;
+  const bool files = scene::may_write_cores();
+  std::filesystem::create_directory(folder);
+  dump_settings_t settings = {};
+  settings.budget = 1 << 20;
+  settings.per_hour = PERMIT_MOST;
+  settings.threads = true;
+  snprintf(settings.where, sizeof(settings.where), "%s/%%e", folder.c_str());
+  const rawhal_fault_t fault = made.fault();
+  debug_scene_t around = {};
+  dump_scene_t scene = {};
+  scene.around = &around;
+  scene.queue.fault = &fault;
+  scene.agents = made.agents.data();
+  scene.agent_count = made.agents.size();
+  dump_t dump;
+  char said[1200];
+  asked = 0;
+  watched = true;
+  const bool begun = dump_begin(&dump, &settings, -1);
+  dump_gather(&dump, &scene);
+  const bool whole = dump_end(&dump, said, sizeof(said));
+  watched = false;
+  EXPECT_TRUE(begun);
+  EXPECT_EQ(whole, files) << said;
+  EXPECT_EQ(asked, 0u);
+  std::filesystem::remove_all(folder);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, NoAllocation, testing::Range(0, 3),
