@@ -335,8 +335,10 @@ TEST_F(Liar, OnlyMemoryThatStaysIsTaken)
   char name[] = "/tmp/rawhal-lies-XXXXXX";
   const int file = mkstemp(name), changing = memfd_create("lies", MFD_ALLOW_SEALING | MFD_CLOEXEC);
   unlink(name);
-  ASSERT_EQ(ftruncate(file, size), 0);
-  ASSERT_EQ(ftruncate(changing, size), 0);
+  const std::string bytes(size, 'x');
+  for (const int fd : {file, changing})
+    ASSERT_EQ(write(fd, bytes.data(), size), static_cast<ssize_t>(size));
+  fsync(file); // or it has no blocks yet
   const int sealed = Sealed(size, size), sparse = Sealed(off_t{1} << 50, 1);
   EXPECT_EQ(Ask(Reply(0, size), {sealed}), RAWHAL_OK) << error_.message;
   EXPECT_EQ(bytes_, size);

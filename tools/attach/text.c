@@ -36,9 +36,10 @@ static const char *number(uint64_t value, char text[WORD])
   return text;
 }
 
-static const char *address(uint64_t value, char text[WORD])
+/* Of memory that is no device's there is none. */
+static const char *agent_of(uint64_t handle, char text[WORD])
 {
-  (void)snprintf(text, WORD, "0x%" PRIx64, value);
+  (void)snprintf(text, WORD, handle ? "0x%" PRIx64 : "-", handle);
   return text;
 }
 
@@ -78,8 +79,8 @@ static void show_agents(const attach_status_t *status)
   row((const char *const[]){"AGENT", "MODULES", "QUEUES", "ALLOCATIONS", "BYTES", NULL}, widths);
   for (size_t i = 0; i < status->agents.count; ++i) {
     char handle[WORD], modules[WORD], queues[WORD], allocations[WORD], bytes[WORD];
-    row((const char *const[]){address(agents[i].handle, handle), number(agents[i].modules, modules),
-                              number(agents[i].queues, queues),
+    row((const char *const[]){agent_of(agents[i].handle, handle),
+                              number(agents[i].modules, modules), number(agents[i].queues, queues),
                               number(agents[i].allocations, allocations),
                               number(agents[i].bytes, bytes), NULL},
         widths);
@@ -97,7 +98,7 @@ static void show_modules(const attach_status_t *status)
   for (size_t i = 0; i < status->modules.count; ++i) {
     char id[WORD], agent[WORD], bytes[WORD], file[NAME];
     const rawhal_string_t path = {modules[i].file, modules[i].file_size};
-    row((const char *const[]){number(modules[i].id, id), address(modules[i].agent, agent),
+    row((const char *const[]){number(modules[i].id, id), agent_of(modules[i].agent, agent),
                               number(modules[i].bytes, bytes), text_of(path, file), NULL},
         widths);
   }
@@ -118,11 +119,11 @@ static void show_queues(const attach_status_t *status)
       (void)number(queue->now.read, taken);
       (void)number(queue->now.write, written);
     }
-    row((const char *const[]){number(queue->now.id, id), address(queue->agent, agent),
+    row((const char *const[]){number(queue->now.id, id), agent_of(queue->agent, agent),
                               number(queue->now.size, room), taken, written,
                               !queue->readable ? "cannot be read"
-                              : queue->flying  ? "in flight"
-                                               : "idle",
+                              : queue->flying || queue->now.read != queue->now.write ? "in flight"
+                                                                                     : "idle",
                               NULL},
         widths);
   }

@@ -184,7 +184,7 @@ static bool follow(watch_t *watch, bool whole)
     if (!flush(watch->output) || !alive)
       return true;
     const size_t before = watch->doors->count;
-    if (before < DOORS_MOST && naps++ % NAPS_BETWEEN_SEARCHES == 0 &&
+    if (before < DOORS_MOST && (whole || naps++ % NAPS_BETWEEN_SEARCHES == 0) &&
         doors_look(watch->doors, &none) && !begin_doors(watch, before, whole))
       return false;
     nap = any ? LEAST_NAP_MS : nap < MOST_NAP_MS ? 2 * nap : MOST_NAP_MS;
