@@ -5,6 +5,8 @@
 #include "tests/hsaco/carriers.h"
 #include "tests/hsaco/compressed.h"
 
+#include <filesystem>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
