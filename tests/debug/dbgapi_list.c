@@ -103,7 +103,8 @@ static amd_dbgapi_status_t take_out(amd_dbgapi_client_process_id_t process,
 
 static void say(amd_dbgapi_log_level_t level, const char *message)
 {
-  if (!strstr(message, "amdgpu.ids")) /* names of devices, which are not listed */
+  /* Names of devices, which are not listed; waves that have no private memory. */
+  if (!strstr(message, "amdgpu.ids") && !strstr(message, "flat_scratch may be corrupted"))
     printf("dbgapi %d: %s\n", level, message);
 }
 
@@ -225,7 +226,7 @@ static void list_registers(amd_dbgapi_wave_id_t wave, const char *line)
   free(all);
 }
 
-static amd_dbgapi_address_space_id_t local_of(amd_dbgapi_wave_id_t wave)
+static amd_dbgapi_address_space_id_t space_of(amd_dbgapi_wave_id_t wave, const char *wanted)
 {
   size_t count;
   amd_dbgapi_architecture_id_t chip;
@@ -236,7 +237,7 @@ static amd_dbgapi_address_space_id_t local_of(amd_dbgapi_wave_id_t wave)
     char *name;
     TRY(amd_dbgapi_address_space_get_info(all[i], AMD_DBGAPI_ADDRESS_SPACE_INFO_NAME, sizeof(name),
                                           &name));
-    if (!strcmp(name, "local"))
+    if (!strcmp(name, wanted))
       found = all[i];
     free(name);
   }
@@ -246,7 +247,7 @@ static amd_dbgapi_address_space_id_t local_of(amd_dbgapi_wave_id_t wave)
 
 static void list_lds(amd_dbgapi_process_id_t process, amd_dbgapi_wave_id_t wave, const char *line)
 {
-  const amd_dbgapi_address_space_id_t local = local_of(wave);
+  const amd_dbgapi_address_space_id_t local = space_of(wave, "local");
   for (uint64_t at = 0;; at += 256) {
     char name[32], bytes[256];
     amd_dbgapi_size_t size = sizeof(bytes);
@@ -256,6 +257,18 @@ static void list_lds(amd_dbgapi_process_id_t process, amd_dbgapi_wave_id_t wave,
     snprintf(name, sizeof(name), "lds%" PRIx64, at);
     print_words(line, name, bytes, size);
   }
+}
+
+/* The first bytes of its private memory, lanes interleaved. */
+static void list_private(amd_dbgapi_process_id_t process, amd_dbgapi_wave_id_t wave,
+                         const char *line)
+{
+  char bytes[1024];
+  amd_dbgapi_size_t size = sizeof(bytes);
+  if (!amd_dbgapi_read_memory(process, wave, AMD_DBGAPI_LANE_NONE, space_of(wave, "private_wave"),
+                              0, &size, bytes) &&
+      size == sizeof(bytes))
+    print_words(line, "private", bytes, size);
 }
 
 #define WAVE(what, to)                                                                             \
@@ -286,6 +299,7 @@ static void list_wave(amd_dbgapi_process_id_t process, amd_dbgapi_wave_id_t wave
   printf("%s reason %x pc %" PRIx64 " exec %" PRIx64 "\n", line, (unsigned)reason, pc, exec);
   list_registers(wave, line);
   list_lds(process, wave, line);
+  list_private(process, wave, line);
 }
 
 static void list_waves(amd_dbgapi_process_id_t process)

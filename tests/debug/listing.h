@@ -75,6 +75,8 @@ inline bool add_wave(void *to, const walk_wave_t *wave)
   for (uint32_t at = 0; at < wave->lds_bytes; at += 256)
     walked->lines.push_back(name + format(" lds%x", at) +
                             words(*walked->view, wave->lds_at + at, 256));
+  if (core_view_has(walked->view, wave->scratch, 1024, nullptr) == 1024)
+    walked->lines.push_back(name + " private" + words(*walked->view, wave->scratch, 1024));
   return true;
 }
 

@@ -194,7 +194,8 @@ public:
     wave.vgpr_count = 7; // rounded up to 8
     wave.agprs = rows.back().rows + 8;
     wave.agpr_count = 8;
-    wave.scratch = SCRATCH + queue * STEP + 1024 * (number % 8);
+    if (xcc == 0) // where those of the others are no core file of rawhal's has to say
+      wave.scratch = SCRATCH + queue * STEP + 1024 * (number % 8);
     wave.lds = lds.data();
     wave.lds_bytes = static_cast<uint32_t>(lds.size());
     waves.push_back(wave);

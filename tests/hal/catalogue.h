@@ -260,6 +260,13 @@ private:
     expect_rows(*seen->view, found->vgprs_at, wave->vgprs, wave->vgpr_count);
     expect_rows(*seen->view, found->agprs_at, wave->agprs, wave->agpr_count);
     EXPECT_GE(found->lds_bytes, wave->lds_bytes);
+    EXPECT_EQ(found->scratch, wave->scratch);
+    std::vector<char> slice(wave->scratch ? wave->scratch_bytes : 0); // of private memory
+    if (wave->scratch) {
+      EXPECT_TRUE(core_view_read(seen->view, wave->scratch, slice.data(), slice.size()));
+      EXPECT_EQ(memcmp(slice.data(), reinterpret_cast<const void *>(wave->scratch), slice.size()),
+                0);
+    }
     std::vector<char> lds(wave->lds_bytes + 1);
     EXPECT_TRUE(core_view_read(seen->view, found->lds_at, lds.data(), wave->lds_bytes));
     EXPECT_EQ(memcmp(lds.data(), wave->lds ? wave->lds : "", wave->lds_bytes), 0);

@@ -219,6 +219,7 @@ TEST_P(Catalogue, BeyondThePrivateSegment)
   rawhal_buffer_t *out = buffer(4096);
   expect(why("scratch_at", 1, Blob().add(at(out)).add(int64_t{1 << 20})), RAWHAL_FAULT_SCRATCH,
          RAWHAL_CAUSE_SCRATCH);
+  EXPECT_TRUE(!writes || seen.waves.at(0).scratch);
 }
 
 TEST_P(Catalogue, BeyondLds)
