@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -372,6 +373,22 @@ TEST_F(DumpThreads, HaveRegistersAndStacksWhereThatIsAskedFor)
   EXPECT_NE(bytes.find(std::string(reinterpret_cast<const char *>(&Waiter::MARK), 8)),
             std::string::npos);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG | __WALL), -1); // and nobody is left
+}
+
+// A process that may not be traced: by this and by a debugger alike.
+TEST_F(DumpThreads, OfWhichNoneMayBeTracedHaveNoRegistersAndItIsSaidWhy)
+{
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can be another user";
+  EXPECT_EQ(in_child([&] {
+              if (setuid(65534) || prctl(PR_SET_DUMPABLE, 0))
+                return 2;
+              Waiter waiter;
+              settings.threads = true;
+              const bool whole = dump() && word(waiter.id, IP) == 0;
+              return whole && says("not known: Operation not permitted") ? 0 : 1;
+            }),
+            0);
 }
 
 // It waits for a child as vfork() makes one, and cannot be stopped: nobody waits for that.
