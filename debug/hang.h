@@ -34,7 +34,7 @@ static inline bool hang_stands(const hang_progress_t *progress, uint64_t now, ui
 
 /* ---- What for ---- */
 
-enum { HANG_STANDS = 128 };
+enum { HANG_STANDS = 512 };
 
 /* Where a queue stands. */
 typedef struct hang_stand {
@@ -51,7 +51,7 @@ typedef struct hang_scene {
   size_t count;
   debug_copy_fn *copy; /* NULL: of this process */
   const void *process; /* for it */
-  bool others_wait;    /* what is no packet, such as copies, waits for its turn */
+  bool others_wait;    /* what is none of these packets, such as copies, waits for its turn */
   /* Says which packet of a queue it is; NULL: "packet 4 of queue 2". */
   void (*name)(void *context, size_t stand, uint64_t packet, print_t *to);
   void *context;

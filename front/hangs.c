@@ -27,6 +27,7 @@ static struct {
   const proxy_t *proxies[HANG_STANDS]; /* of each stand */
   hang_stand_t stands[HANG_STANDS];
   size_t count;
+  bool more;                /* there are queues that are not among them */
   bool told;                /* one of them: what was seen may be over */
   watchdog_action_t action; /* of that one */
   const front_device_t *device;
@@ -86,11 +87,17 @@ static void look_at(proxy_t *proxy, proxy_notice_t *notice)
       .moves = !seen.asked && !hang_stands(&proxy->hang, seen.now, settings.limit),
       .dead = atomic_load(&proxy->died_at) != 0,
   };
-  if (seen.count + 2 <= HANG_STANDS) {
+  const uint64_t forwarded = atomic_load(&proxy->forwarded);
+  const bool has_packets = stand.at < stand.end || forwarded < proxy->announced;
+  if (!has_packets && !seen.asked) {
+    /* it sets no signals */
+  } else if (seen.count + 2 > HANG_STANDS) {
+    seen.more = true;
+  } else {
     add_stand(proxy, &stand);
     stand.ring = (uint64_t)(uintptr_t)proxy->ring; /* what waits for its turn */
     stand.size = (uint64_t)proxy->mask + 1;
-    stand.at = stand.read = atomic_load(&proxy->forwarded);
+    stand.at = stand.read = forwarded;
     stand.end = proxy->announced > stand.at ? proxy->announced : stand.at;
     stand.moves = true;
     add_stand(proxy, &stand);
@@ -117,6 +124,12 @@ static size_t stand_of(const proxy_t *proxy)
   return at;
 }
 
+/* What would set a signal may be none of what was seen. */
+static bool others_wait(void)
+{
+  return seen.more || copying_holds();
+}
+
 static void tell(proxy_t *proxy, proxy_notice_t *notice)
 {
   if (seen.told)
@@ -127,7 +140,7 @@ static void tell(proxy_t *proxy, proxy_notice_t *notice)
   if (at == seen.count || seen.stands[at].moves || seen.stands[at].dead || proxy->hang.told)
     return;
   const hang_scene_t scene = {
-      .stands = seen.stands, .count = seen.count, .others_wait = copying_holds()};
+      .stands = seen.stands, .count = seen.count, .others_wait = others_wait()};
   const hang_why_t why = hang_why(&scene, at, &to);
   if (why == HANG_MOVES)
     return;
@@ -167,7 +180,7 @@ static void look(const watchdog_settings_t *unused, uint64_t now)
   seen.asked = false;
   do {
     seen.count = 0;
-    seen.told = false;
+    seen.told = seen.more = false;
     proxies_each(look_at);
     proxies_each(tell);
     if (seen.told)
@@ -201,7 +214,7 @@ static void say(proxy_t *proxy, proxy_notice_t *notice)
     return;
   if (stand->at < stand->end) {
     const hang_scene_t scene = {
-        .stands = seen.stands, .count = seen.count, .others_wait = copying_holds()};
+        .stands = seen.stands, .count = seen.count, .others_wait = others_wait()};
     if (hang_why(&scene, at, &to) == HANG_MOVES)
       print(&to, "a barrier that waits for its turn, or no more");
     const faults_hang_t hang = {.packet = stand->at, .waits = *waits ? waits : NULL};
@@ -219,6 +232,7 @@ void hangs_why(char *text, size_t size)
 {
   pthread_mutex_lock(&looking);
   seen.count = 0;
+  seen.more = false;
   seen.asked = true;
   seen.say = print_into(text, size);
   proxies_each(look_at);

@@ -19,9 +19,11 @@ typedef struct search {
   const rawhal_queue_t *queues[HANG_STANDS];
   hang_stand_t stands[HANG_STANDS];
   size_t count;
-  rawhal_queue_t *found; /* may be gone, unless it is doomed */
-  hsa_agent_t agent;     /* its device's */
-  char barrier[512];     /* what it waits for; "": a kernel runs */
+  bool more;                   /* there are queues that are not among them */
+  const rawhal_queue_t *asked; /* is the first of them */
+  rawhal_queue_t *found;       /* may be gone, unless it is doomed */
+  hsa_agent_t agent;           /* its device's */
+  char barrier[512];           /* what it waits for; "": a kernel runs */
   char message[2048];
 } search_t;
 
@@ -48,14 +50,18 @@ static uint64_t oldest_of(rawhal_queue_t *queue)
              : 0;
 }
 
-/* The caller holds the list. Of a queue that is being destroyed only the signals stand. */
-static bool add_stand(rawhal_queue_t *queue, void *data)
+/* Of a queue that is being destroyed only the signals stand; one with nothing in flight sets none.
+ */
+static void add_stand(rawhal_queue_t *queue, search_t *search)
 {
-  search_t *search = data;
   const hsa_table_t *hsa = queue->device->hsa;
-  if (queue->closing || !queue->hsa_queue || search->count == HANG_STANDS)
-    return false;
-  const uint64_t oldest = oldest_of(queue);
+  const uint64_t oldest = queue->closing || !queue->hsa_queue ? 0 : oldest_of(queue);
+  if (!oldest)
+    return;
+  if (search->count == HANG_STANDS) {
+    search->more = true;
+    return;
+  }
   hang_stand_t *stand = &search->stands[search->count];
   search->queues[search->count++] = queue;
   *stand = (hang_stand_t){
@@ -68,7 +74,15 @@ static bool add_stand(rawhal_queue_t *queue, void *data)
           search->settings.limit && !hang_stands(&queue->hang, search->now, search->settings.limit),
       .dead = atomic_load(&queue->health) != QUEUE_ALIVE,
   };
-  stand->at = oldest ? stands_at(queue, oldest) : stand->end;
+  stand->at = stands_at(queue, oldest);
+}
+
+/* The caller holds the list. */
+static bool add_other(rawhal_queue_t *queue, void *data)
+{
+  search_t *search = data;
+  if (queue != search->asked)
+    add_stand(queue, search);
   return false;
 }
 
@@ -89,16 +103,21 @@ static void say_ticket(void *context, size_t stand, uint64_t packet, print_t *to
   print(to, "packet %" PRIu64 " of queue %" PRIu64, packet, search->stands[stand].id);
 }
 
-static hang_why_t why(const rawhal_queue_t *queue, search_t *search, print_t *barrier)
+static hang_why_t why(rawhal_queue_t *queue, search_t *search, print_t *barrier)
 {
-  size_t at = 0;
   search->count = 0;
-  (void)queue_list_visit(add_stand, search);
-  while (at < search->count && search->queues[at] != queue)
-    ++at;
-  const hang_scene_t scene = {
-      .stands = search->stands, .count = search->count, .name = say_ticket, .context = search};
-  return at < search->count ? hang_why(&scene, at, barrier) : HANG_RUNS;
+  search->more = false;
+  search->asked = queue;
+  add_stand(queue, search);
+  if (!search->count)
+    return HANG_MOVES;
+  (void)queue_list_visit(add_other, search);
+  const hang_scene_t scene = {.stands = search->stands,
+                              .count = search->count,
+                              .others_wait = search->more,
+                              .name = say_ticket,
+                              .context = search};
+  return hang_why(&scene, 0, barrier);
 }
 
 /* ---- Looking ---- */

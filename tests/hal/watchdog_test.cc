@@ -93,10 +93,18 @@ TEST_F(Watchdog, TellsWhichKernelRunsAndWhereItsWavesAre)
   EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error)); // and nothing has become of it
 }
 
+// However many queues there are, of which most have nothing to do.
 TEST_F(Watchdog, TellsWhatABarrierWaitsFor)
 {
   Blob blob;
-  rawhal_queue_t *first = queue(), *second = queue();
+  rawhal_queue_options_t small = {};
+  small.packets = 64;
+  small.submissions = 1;
+  small.kernarg_bytes = 8192;
+  rawhal_queue_t *first = queue();
+  for (int i = 0; i < 128; ++i)
+    queue(small);
+  rawhal_queue_t *second = queue();
   const rawhal_dispatch_t dispatch = waiting(blob);
   rawhal_dependency_t dependency = {};
   rawhal_ticket_t passed = 0;
