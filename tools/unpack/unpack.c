@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/new_file.h"
 #include "base/whole.h"
 #include "tools/shared/progress.h"
 #include "tools/shared/select.h"
@@ -26,6 +28,9 @@ typedef struct unpack {
 static bool write_file(const unpack_t *unpack, const char *path, rawhal_bytes_t bytes,
                        rawhal_error_t *error)
 {
+  struct stat about;
+  if (unpack->replace && stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s", path, NEW_FILE_NO_FILE);
   if (unpack->replace)
     (void)unlink(path);
   int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
