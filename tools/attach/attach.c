@@ -167,7 +167,7 @@ const tool_command_t attach_command = {
             "dispatches in flight and the last that ended, allocations. The process uses\n"
             "librawhal, or is run by 'rawhal exec'. It is not stopped.\n\n"
             "What it must answer needs a process that was started with RAWHAL_DOOR=answers,\n"
-            "or by 'rawhal exec --door answers', and --poke one with 'poke'.\n\n"
+            "as 'rawhal exec' can also set it, and --poke one with RAWHAL_DOOR=poke.\n\n"
             "options:\n"
             "  --core FILE      have it write a core file of what is there now, and copy it\n"
             "                   to FILE; it must answer\n"
