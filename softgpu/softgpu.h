@@ -83,6 +83,10 @@ extern "C" {
  *   reference    0        0..1         1: kernels run on the plain reference engine, a lane at a
  *                                      time, 20 to 100 times slower, and without the checks above,
  *                                      but for uses beyond LDS
+ *   hardware_faults 0     0..1         1: of a fault only what a GPU and its driver tell: of one of
+ *                                      memory, an event of the whole device with the address of the
+ *                                      page; of others, the queue's error. The functions below tell
+ *                                      nothing of why a queue stopped; SOFTGPU_REPORT does
  *
  * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
  * there for each queue that stops, with what softgpu_queue_fault() says.

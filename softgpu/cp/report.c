@@ -13,6 +13,7 @@
 #include "softgpu/device/event.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/device/opened.h"
+#include "softgpu/device/option.h"
 #include "softgpu/device/thread.h"
 #include "softgpu/exports.h"
 
@@ -134,21 +135,43 @@ void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_
   softgpu_total_add(&softgpu_totals.queue_errors, 1);
 }
 
+static bool as_hardware(void)
+{
+  return softgpu_option(SOFTGPU_OPTION_HARDWARE_FAULTS) != 0;
+}
+
+/* A queue in which memory has failed has no error of its own on hardware. */
+static softgpu_step_t report_page(const softgpu_queue_t *queue, const softgpu_fault_t *fault)
+{
+  enum { PAGE = 4096 };
+  softgpu_event_memory_fault(queue->setup.node, fault->address / PAGE * PAGE,
+                             fault->kind == SOFTGPU_FAULT_READ_ONLY);
+  return SOFTGPU_STEP_STOPPED;
+}
+
 softgpu_step_t softgpu_report(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_object,
                               const softgpu_fault_t *fault, const char *text)
 {
   softgpu_report_note(queue, code, kernel_object, fault, text);
+  if (as_hardware() && fault && fault_has_address(fault->kind))
+    return report_page(queue, fault);
   const uint64_t signal = softgpu_aql_own_signal(queue);
   if (!softgpu_signal_store(queue->setup.node, signal, (int64_t)(uint64_t)code))
     softgpu_event_memory_fault(queue->setup.node, signal, false);
   return SOFTGPU_STEP_STOPPED;
 }
 
+/* Locked. NULL: nothing is told of it. */
+static softgpu_queue_t *known(const void *hsa_queue)
+{
+  return softgpu_forked() || as_hardware() ? NULL : softgpu_queue_lock(hsa_queue);
+}
+
 SOFTGPU_EXPORT size_t softgpu_queue_fault(const void *hsa_queue, char *text, size_t size)
 {
   if (text && size > 0)
     text[0] = '\0';
-  softgpu_queue_t *queue = softgpu_forked() ? NULL : softgpu_queue_lock(hsa_queue);
+  softgpu_queue_t *queue = known(hsa_queue);
   if (!queue)
     return 0;
   size_t length = strlen(queue->fault_text);
@@ -161,7 +184,7 @@ SOFTGPU_EXPORT size_t softgpu_queue_fault(const void *hsa_queue, char *text, siz
 SOFTGPU_EXPORT bool softgpu_queue_fault_info(const void *hsa_queue, softgpu_fault_info_t *info,
                                              size_t size)
 {
-  softgpu_queue_t *queue = softgpu_forked() ? NULL : softgpu_queue_lock(hsa_queue);
+  softgpu_queue_t *queue = known(hsa_queue);
   if (!queue)
     return false;
   bool failed = atomic_load(&queue->failed);

@@ -35,6 +35,7 @@ static const struct {
     [SOFTGPU_OPTION_CHECK_KERNARG] = {"check_kernarg", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_CHECK_STORES] = {"check_stores", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_REFERENCE] = {"reference", 0, 1, ANY_TIME},
+    [SOFTGPU_OPTION_HARDWARE_FAULTS] = {"hardware_faults", 0, 1, ANY_TIME},
 };
 
 /* What becomes of what a check finds, by value: the words that `rawhal exec --check` has, too. */
