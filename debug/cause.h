@@ -14,6 +14,7 @@ typedef struct debug_allocation {
   uint64_t owner;             /* agent's handle; 0: the host's memory */
   bool reachable;             /* by the device that failed */
   bool read_only;
+  bool code; /* was loaded, not allocated */
   char label[32];
 } debug_allocation_t;
 

@@ -29,6 +29,20 @@ static void likeness_add(likeness_t *of, const cause_word_t *word, bool is_point
     of->first_wrong = word;
 }
 
+/* Launchers that copy one argument after the other leave out what is between them. */
+static bool was_copied(const cause_evidence_t *evidence, uint32_t at)
+{
+  uint32_t bytes = 0;
+  const rawhal_kernarg_argument_t *argument;
+  for (size_t i = 0; (argument = rawhal_kernarg_layout_argument(evidence->layout, i)) != NULL;
+       ++i) {
+    const uint32_t begin = argument->offset > at ? argument->offset : at;
+    const uint32_t end = argument->offset + argument->size;
+    bytes += end > begin && begin < at + 8 ? (end < at + 8 ? end : at + 8) - begin : 0;
+  }
+  return bytes >= 8;
+}
+
 static likeness_t likeness(const cause_evidence_t *evidence, const rawhal_kernarg_layout_t *layout)
 {
   likeness_t of = {0};
@@ -38,10 +52,12 @@ static likeness_t likeness(const cause_evidence_t *evidence, const rawhal_kernar
     const cause_word_t *word = word_of_image(evidence, argument->offset / 8 * 8);
     if (argument->hidden || (!is_pointer && argument->size > 8))
       continue; /* a structure may hold both */
-    if (word)
+    if (word && (layout == evidence->layout || !is_pointer || was_copied(evidence, word->at)))
       likeness_add(&of, word, is_pointer);
-    else
-      of.wrong += argument->offset / 8 < CAUSE_IMAGE_WORDS; /* the image ends before it */
+    else if (!word)
+      of.wrong +=
+          argument->offset / 8 < CAUSE_IMAGE_WORDS &&
+          !range_within(argument->offset, argument->size, evidence->dispatch->kernargs.size);
   }
   return of;
 }
@@ -105,17 +121,33 @@ static uint64_t missing_bytes(const cause_evidence_t *evidence)
   return dispatch->supplied < end ? end - dispatch->supplied : 0;
 }
 
+/* The first pointer beyond what was given, of which there is no word. */
+static uint32_t pointer_behind(const cause_evidence_t *evidence)
+{
+  const debug_dispatch_t *dispatch = evidence->dispatch;
+  const rawhal_kernarg_argument_t *argument;
+  for (uint32_t i = 0; (argument = rawhal_kernarg_layout_argument(evidence->layout, i)) != NULL;
+       ++i)
+    if (!argument->hidden && argument->value_kind == RAWHAL_VALUE_GLOBAL_BUFFER &&
+        !range_within(argument->offset, argument->size, dispatch->supplied) &&
+        !range_within(argument->offset, argument->size, dispatch->kernargs.size))
+      return i;
+  return RAWHAL_NO_ARGUMENT;
+}
+
 uint32_t cause_short(const cause_evidence_t *evidence, const cause_word_t *word,
                      rawhal_cause_t *cause)
 {
   if (!missing_bytes(evidence))
     return 0;
   if (!word) {
-    cause_say(cause, RAWHAL_CAUSE_SHORT_BLOB, evidence, NULL, NULL,
+    const uint32_t index = pointer_behind(evidence);
+    const cause_word_t missing = {.argument = index, .role = CAUSE_POINTER};
+    cause_say(cause, RAWHAL_CAUSE_SHORT_BLOB, evidence, &missing, NULL,
               "the caller gave %zu bytes of arguments, the kernel declares %u",
               evidence->dispatch->supplied,
               rawhal_kernarg_layout_info(evidence->layout)->explicit_end);
-    return 60;
+    return index == RAWHAL_NO_ARGUMENT ? 60 : 92;
   }
   if (word->has_live || word->has_dead || word->role == CAUSE_MEMORY ||
       range_within(word->at, 8, evidence->dispatch->supplied) ||
@@ -149,7 +181,7 @@ uint32_t cause_kernarg(const cause_evidence_t *evidence, const cause_word_t *wor
   const bool within = start && evidence->has_address && offset < CAUSE_ARGUMENT_BYTES;
   const debug_allocation_t *dead =
       evidence->has_place[CAUSE_DEAD_HOLDS] ? &evidence->places[CAUSE_DEAD_HOLDS] : NULL;
-  if (!within && dead) {
+  if (dead && !evidence->has_place[CAUSE_HOLDS]) {
     cause_say(cause, RAWHAL_CAUSE_FREED, evidence, NULL, dead,
               "the memory of the kernel's arguments was freed (%s)",
               cause_where(evidence, dead).text);
@@ -172,4 +204,16 @@ uint32_t cause_kernarg(const cause_evidence_t *evidence, const cause_word_t *wor
     cause_say(cause, RAWHAL_CAUSE_SHORT_BLOB, evidence, NULL, NULL,
               "arguments that were not supplied, or whose memory is gone");
   return within ? 96 : 80;
+}
+
+/* What reads them names no segment, where only an address is told. */
+uint32_t cause_kernarg_freed(const cause_evidence_t *evidence, const cause_word_t *word,
+                             rawhal_cause_t *cause)
+{
+  return evidence->dispatch && evidence->has_place[CAUSE_DEAD_HOLDS] &&
+                 !evidence->has_place[CAUSE_HOLDS] &&
+                 cause_holds(&evidence->places[CAUSE_DEAD_HOLDS],
+                             evidence->dispatch->kernarg_address)
+             ? cause_kernarg(evidence, word, cause)
+             : 0;
 }

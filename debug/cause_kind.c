@@ -140,6 +140,33 @@ RULE(cause_instruction)
   return 80;
 }
 
+/* Where the dispatch's own code was. */
+static bool find_unloaded(const cause_evidence_t *evidence, debug_allocation_t *dead)
+{
+  const debug_scene_t *scene = evidence->scene;
+  debug_cursor_t cursor = {0};
+  while (scene->allocation && scene->allocation(scene->context, &cursor, dead))
+    if (dead->code && dead->freed_at && cause_holds(dead, evidence->dispatch->kernel_object))
+      return true;
+  return false;
+}
+
+/* Of a packet that could not begin, of an access to its descriptor, and of its instructions. */
+RULE(cause_unloaded)
+{
+  (void)word;
+  debug_allocation_t dead;
+  const uint64_t now = evidence->scene->now;
+  if (!evidence->dispatch || !find_unloaded(evidence, &dead) ||
+      (evidence->has_address ? !cause_holds(&dead, evidence->address)
+                             : evidence->fault->kind != RAWHAL_FAULT_PACKET))
+    return 0;
+  cause_say(cause, RAWHAL_CAUSE_CODE_UNLOADED, evidence, NULL, &dead,
+            "the kernel's code was unloaded %s ago, before it had ended",
+            cause_duration(now > dead.freed_at ? now - dead.freed_at : 0).text);
+  return 97;
+}
+
 RULE(cause_fetch)
 {
   (void)word;
@@ -217,7 +244,6 @@ RULE(cause_destroyed)
 {
   (void)word;
   SAY(RAWHAL_CAUSE_DESTROYED,
-      "the program destroyed the queue while this ran: wait for its tickets "
-      "before");
+      "the program destroyed the queue before this had ended: wait for its end before");
   return CERTAIN;
 }

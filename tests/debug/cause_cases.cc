@@ -333,6 +333,49 @@ const std::vector<Case> all = {
        Kind(w, RAWHAL_FAULT_KERNARG, w.At(3));
      },
      RAWHAL_CAUSE_FREED, kNone, 0, "the memory of the kernel's arguments was freed"},
+    {"ArgumentsInFreedMemoryOfWhichTheSegmentIsKnown",
+     [](World &w) {
+       w.Buffer(256);
+       w.Free(3, 10);
+       w.dispatches[0].kernarg_address = w.At(3);
+       Kind(w, RAWHAL_FAULT_KERNARG, w.At(3));
+     },
+     RAWHAL_CAUSE_FREED, kNone, 0, "the memory of the kernel's arguments was freed"},
+    {"ArgumentsInFreedMemoryByAnAddress",
+     [](World &w) {
+       w.Buffer(256);
+       w.Free(3, 10);
+       w.dispatches[0].kernarg_address = w.At(3);
+       w.fault.address = w.At(3);
+     },
+     RAWHAL_CAUSE_FREED, kNone, 0, "the memory of the kernel's arguments was freed"},
+    {"APointerBehindTheBlob", // of which there is no word
+     [](World &w) {
+       w.Launch(0, {w.At(0), w.At(1)}).supplied = 16;
+       w.fault.address = 0;
+     },
+     RAWHAL_CAUSE_SHORT_BLOB, 2, 0,
+     "the caller gave 16 bytes of arguments, the kernel declares 28"},
+    {"AnotherKernelsArgumentsOneByOne", // a launcher copied what this one has: half of a pointer
+     [](World &w) {
+       w.NewKernel()->Pointer("x", 0).Arg("first", 8, 4).Arg("n", 16, 8).Pointer("y", 24);
+       w.NewKernel()->Arg("n", 0, 8).Pointer("u", 8).Pointer("v", 16).Pointer("w", 24);
+       w.Launch(0, {0x4000000000000040, w.At(0) & 0xffffffff, w.At(1), w.At(2)}, 1);
+       w.Launch(1, {0x4000000000000040, w.At(0), w.At(1), w.At(2)}, 2);
+       w.fault.address = w.At(2, 4096);
+     },
+     RAWHAL_CAUSE_ARGUMENTS, 0, 0, "the arguments are those of kernel 'kernel2' of ticket 42"},
+    {"ANumberInTheLastHalfWord", // all of it is there
+     [](World &w) {
+       w.NewKernel()->Pointer("out", 0).Arg("n", 8, 4);
+       w.NewKernel()->Pointer("flag", 0);
+       w.Launch(0, {w.At(0), 7}, 1).kernargs.size = 12;
+       w.Launch(1, {w.At(1)}, 2);
+       w.dispatches[0].workgroup[0] = 1024;
+       w.fault.address = w.At(0, 4096);
+       w.fault.group[0] = 0;
+     },
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 0, 0, "one element past the end of argument 0 'out'"},
     {"TooLargeAGrid",
      [](World &w) {
        w.dispatches[0].grid[0] = 4096;
@@ -516,6 +559,32 @@ const std::vector<Case> all = {
        w.fault.pc = w.At(3, 256);
      },
      RAWHAL_CAUSE_CODE_UNLOADED, kNone, 0, "code that was unloaded 20 us ago"},
+    {"TheKernelsCodeUnloadedBeforeItBegan",
+     [](World &w) {
+       Kind(w, RAWHAL_FAULT_PACKET);
+       w.fault.known = RAWHAL_FAULT_KNOWS_DISPATCH;
+       w.Buffer(8192).code = true;
+       w.Free(3, 20);
+       w.dispatches[0].kernel_object = w.At(3, 64);
+     },
+     RAWHAL_CAUSE_CODE_UNLOADED, kNone, 0, "the kernel's code was unloaded 20 us ago",
+     "kernel_object"},
+    {"TheKernelsCodeUnloadedByAnAddress",
+     [](World &w) {
+       w.Buffer(8192).code = true;
+       w.Free(3, 20);
+       w.dispatches[0].kernel_object = w.At(3, 64);
+       w.OnlyAddress();
+       w.fault.address = w.At(3);
+     },
+     RAWHAL_CAUSE_CODE_UNLOADED, kNone, 0, "ticket 41: the kernel's code was unloaded 20 us ago"},
+    {"MemoryThatWasFreedWhereCodeIsNow", // its own
+     [](World &w) {
+       w.Free(1, 50);
+       w.dispatches[0].kernel_object = w.At(1, 2048);
+       w.fault.address = w.At(1);
+     },
+     RAWHAL_CAUSE_FREED, 1, 0, "argument 1 'a' points to memory that was freed 50 us ago"},
     {"AJumpToNull", [](World &w) { Kind(w, RAWHAL_FAULT_FETCH); }, RAWHAL_CAUSE_NULL, kNone, 0,
      "a jump to null + 0"},
     {"AJumpToNowhere",
