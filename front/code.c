@@ -10,7 +10,10 @@
 #include "front/held.h"
 #include "front/loaded.h"
 #include "front/objects.h"
+#include "front/report.h"
 #include "front/sources.h"
+
+#include <string.h>
 
 /* ---- What is there ---- */
 
@@ -126,6 +129,28 @@ hsa_status_t code_load(hsa_executable_t executable, hsa_agent_t agent,
 
 /* ---- Hooks ---- */
 
+/* The runtime says only that it is not valid. */
+static hsa_status_t told(hsa_agent_t agent, source_kind_t kind, uint64_t source,
+                         hsa_status_t result)
+{
+  const front_device_t *device = front.faults ? device_known(agent) : NULL;
+  rawhal_target_t built, has;
+  char name[64], own[64], why[192];
+  if (result == HSA_STATUS_SUCCESS || front_orphaned() || !device ||
+      !source_target(kind, source, &built) ||
+      rawhal_target_parse((rawhal_string_t){device->isa, strlen(device->isa)}, &has, NULL) !=
+          RAWHAL_OK)
+    return result;
+  const uint32_t mismatch = rawhal_target_match(&built, &has);
+  (void)rawhal_target_format(&built, name, sizeof(name));
+  (void)rawhal_target_format(&has, own, sizeof(own));
+  (void)rawhal_target_explain(mismatch, &built, &has, why, sizeof(why));
+  if (mismatch)
+    front_report("a code object for %s was not loaded: device %u is %s: %s", name,
+                 (unsigned)(device - front.devices), own, why);
+  return result;
+}
+
 static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
                                            hsa_code_object_reader_t reader, const char *options,
                                            hsa_loaded_code_object_t *object)
@@ -133,8 +158,8 @@ static hsa_status_t load_agent_code_object(hsa_executable_t executable, hsa_agen
   hsa_status_t result = reserve(executable, agent, SOURCE_READER, reader.handle);
   if (result != HSA_STATUS_SUCCESS)
     return result;
-  return loaded_by_program(
-      executable, front.hsa.load_agent_code_object(executable, agent, reader, options, object));
+  result = front.hsa.load_agent_code_object(executable, agent, reader, options, object);
+  return loaded_by_program(executable, told(agent, SOURCE_READER, reader.handle, result));
 }
 
 /* For all devices at once, or none: what it is only the outcome shows. */
@@ -153,8 +178,8 @@ static hsa_status_t load_code_object(hsa_executable_t executable, hsa_agent_t ag
   hsa_status_t result = reserve(executable, agent, SOURCE_OBJECT, object.handle);
   if (result != HSA_STATUS_SUCCESS)
     return result;
-  return loaded_by_program(executable,
-                           front.hsa.load_code_object(executable, agent, object, options));
+  result = front.hsa.load_code_object(executable, agent, object, options);
+  return loaded_by_program(executable, told(agent, SOURCE_OBJECT, object.handle, result));
 }
 
 /* The last moment at which the bytes are sure to be there: what came in otherwise is seen here. */
@@ -185,7 +210,7 @@ static hsa_status_t executable_destroy(hsa_executable_t executable)
 
 void code_hooks(front_calls_t *hooks)
 {
-  if (front.limited)
+  if (front.limited || front.faults)
     sources_hooks(hooks);
 #define X(name) hooks->name = name;
   X(load_agent_code_object)

@@ -6,6 +6,7 @@
 #include "front/flight.h"
 #include "front/host_view.h"
 #include "front/kernargs.h"
+#include "front/plain_queues.h"
 #include "front/proxies.h"
 #include "front/report.h"
 
@@ -25,19 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A queue that has no proxy. Of one that is given out again and again the runtime has the first. */
-typedef struct noted {
-  void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
-  void *data;
-  const front_device_t *device;
-  hsa_queue_t *queue; /* NULL: its runtime has ended */
-  uint64_t id;
-  tell_entry_t told;
-  struct noted *next;
-} noted_t;
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static noted_t *all_noted;
 static report_form_t form;
 static debug_softgpu_t softgpu;
 static dump_settings_t cores;
@@ -52,6 +41,20 @@ typedef struct scene {
   kernargs_t kernargs[GATHERED_DISPATCHES];
 } scene_t;
 
+/* Memory that was allocated for them alone may be too small. */
+static void take_kernargs(kernargs_t *kernargs, const front_kernel_t *kernel,
+                          const hsa_kernel_dispatch_packet_t *packet, debug_dispatch_t *dispatch)
+{
+  range_t range;
+  const uint64_t address = (uint64_t)(uintptr_t)packet->kernarg_address;
+  kernargs_take(kernargs, kernel, packet);
+  if (kernargs->unread && ranges_live(address, &range)) {
+    kernargs_give_back(kernargs);
+    dispatch->supplied = range.size - (address - range.base);
+    kernargs_copy(kernargs, packet, dispatch->supplied);
+  }
+}
+
 static void add_dispatch(scene_t *scene, const hsa_queue_t *queue, uint64_t index,
                          const hsa_kernel_dispatch_packet_t *packet, front_kernel_t *kernel,
                          const lately_entry_t *ended)
@@ -65,10 +68,10 @@ static void add_dispatch(scene_t *scene, const hsa_queue_t *queue, uint64_t inde
   if (ended)
     kernargs_keep(&scene->kernargs[at], kernel, (rawhal_bytes_t){ended->words, ended->size});
   else
-    kernargs_take(&scene->kernargs[at], kernel, packet);
+    take_kernargs(&scene->kernargs[at], kernel, packet, dispatch);
+  dispatch->kernargs = scene->kernargs[at].bytes;
   dispatch->kernel = kernel->facts->name;
   dispatch->layout = kernel->layout;
-  dispatch->kernargs = scene->kernargs[at].bytes;
   scene->found.descriptors[at] = kernel->facts->descriptor;
 }
 
@@ -78,21 +81,27 @@ static bool copy_own(const void *unused, void *to, uint64_t from, size_t size)
   return own_memory_copy(to, from, size);
 }
 
+static debug_packets_t packets_of(const hsa_queue_t *queue, const uint64_t *failed,
+                                  const uint64_t *oldest)
+{
+  return (debug_packets_t){.queue = queue,
+                           .read = front.hsa.load_read_relaxed(queue),
+                           .write = front.hsa.load_write_relaxed(queue),
+                           .failed = failed,
+                           .copy = copy_own,
+                           .oldest = oldest};
+}
+
 /* What has ended is left out: the program may have written other kernargs over its own. */
 static void add_queue(scene_t *scene, const hsa_queue_t *queue, const uint64_t *failed,
                       const uint64_t *oldest)
 {
-  const debug_packets_t packets = {.queue = queue,
-                                   .read = front.hsa.load_read_relaxed(queue),
-                                   .write = front.hsa.load_write_relaxed(queue),
-                                   .failed = failed,
-                                   .copy = copy_own,
-                                   .oldest = oldest};
+  const debug_packets_t packets = packets_of(queue, failed, oldest);
   hsa_kernel_dispatch_packet_t packet;
   uint64_t next = packets_first(&packets);
   while (scene->found.count < GATHERED_DISPATCHES && packets_next(&packets, &next, &packet)) {
     front_kernel_t *kernel = objects_kernel(packet.kernel_object, NULL);
-    if (kernel || (failed && next - 1 == *failed))
+    if (kernel || (failed && next - 1 == *failed) || objects_was_unloaded(packet.kernel_object))
       add_dispatch(scene, queue, next - 1, &packet, kernel, NULL);
   }
 }
@@ -181,7 +190,8 @@ static void add_unseen(void *context, uint64_t address)
 
 static void add_memory(scene_t *scene, const rawhal_fault_t *fault)
 {
-  enum { UNSEEN = GATHERED_DISPATCHES * GATHERED_WORDS + 1 };
+  enum { UNSEEN = GATHERED_DISPATCHES * GATHERED_WORDS + 1 + OBJECTS_UNLOADED };
+  object_unloaded_t unloaded[OBJECTS_UNLOADED];
   const size_t room = ranges_list(NULL, 0);
   range_t *listed = malloc(room * sizeof(*listed) + 1);
   scene->found.memory = malloc((room + UNSEEN) * sizeof(*scene->found.memory));
@@ -190,6 +200,13 @@ static void add_memory(scene_t *scene, const rawhal_fault_t *fault)
   for (size_t i = 0; i < count && i < room; ++i)
     add_range(scene, &listed[i]);
   free(listed);
+  const size_t gone = objects_unloaded(unloaded, OBJECTS_UNLOADED);
+  for (size_t i = 0; i < gone && i < OBJECTS_UNLOADED; ++i)
+    gathered_memory(&scene->found, &(debug_allocation_t){.base = unloaded[i].base,
+                                                         .size = unloaded[i].size,
+                                                         .owner = unloaded[i].agent,
+                                                         .freed_at = unloaded[i].at,
+                                                         .code = true});
   if (fault->known & RAWHAL_FAULT_KNOWS_ADDRESS)
     add_unseen(scene, fault->address);
   gathered_words(&scene->found, add_unseen, scene);
@@ -344,6 +361,32 @@ void faults_tell(const front_device_t *device, const hsa_queue_t *queue, proxy_t
   tell(scene, &fault);
 }
 
+/* The first that the packet processor has not taken: others may have ended. */
+static bool find_pending(const hsa_queue_t *queue, uint64_t *index)
+{
+  const debug_packets_t packets = packets_of(queue, NULL, NULL);
+  hsa_kernel_dispatch_packet_t packet;
+  uint64_t next = packets.read;
+  if (!packets_next(&packets, &next, &packet))
+    return false;
+  *index = next - 1;
+  return true;
+}
+
+void faults_tell_destroyed(const front_device_t *device, const hsa_queue_t *queue)
+{
+  rawhal_fault_t fault = {.size = sizeof(fault),
+                          .kind = RAWHAL_FAULT_DESTROYED,
+                          .known = RAWHAL_FAULT_KNOWS_DISPATCH,
+                          .queue_id = queue->id};
+  scene_t *scene = find_pending(queue, &fault.packet) ? scene_of(device) : NULL;
+  if (!scene)
+    return;
+  scene->queue = queue;
+  add_queue(scene, queue, &fault.packet, NULL);
+  tell(scene, &fault);
+}
+
 /* NULL: there is no memory for it, and the fault has no more than its queue. */
 static scene_t *scene_of_hang(proxy_t *proxy, const faults_hang_t *hang, rawhal_fault_t *fault)
 {
@@ -413,84 +456,6 @@ bool faults_dump_queue(proxy_t *proxy, const uint64_t *oldest, dump_t *dump)
   return true;
 }
 
-/* ---- Queues without a proxy ---- */
-
-static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
-{
-  const noted_t own = *(const noted_t *)data; /* the program may destroy the queue */
-  faults_tell(own.device, source, NULL, status);
-  if (own.callback)
-    own.callback(status, source, own.data);
-}
-
-static void note(noted_t *noted)
-{
-  noted->told = front_door_queue(noted->device, noted->queue);
-  pthread_mutex_lock(&lock);
-  noted->next = all_noted;
-  all_noted = noted;
-  pthread_mutex_unlock(&lock);
-}
-
-/* Without front.faults the program's handler is the runtime's to call, as ever. */
-static hsa_status_t queue_create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                                 void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
-                                 uint32_t private_bytes, uint32_t group_bytes, hsa_queue_t **queue)
-{
-  const front_device_t *limited = device_of_agent(agent);
-  noted_t *noted = limited && limited->timed ? NULL : malloc(sizeof(*noted));
-  if (!noted || front_orphaned()) {
-    free(noted); /* a proxy tells by itself; without memory nobody does */
-    return front.inner.queue_create(agent, size, type, callback, data, private_bytes, group_bytes,
-                                    queue);
-  }
-  *noted = (noted_t){callback, data, device_known(agent), NULL, 0, 0, NULL};
-  const hsa_status_t result =
-      front.inner.queue_create(agent, size, type, front.faults ? on_error : callback,
-                               front.faults ? noted : data, private_bytes, group_bytes, queue);
-  if (result != HSA_STATUS_SUCCESS) {
-    free(noted);
-    return result;
-  }
-  noted->queue = *queue;
-  noted->id = (*queue)->id;
-  note(noted);
-  return result;
-}
-
-/* The latest of that queue. */
-static noted_t *forget(const hsa_queue_t *queue)
-{
-  pthread_mutex_lock(&lock);
-  noted_t **at = &all_noted;
-  while (*at && (*at)->queue != queue)
-    at = &(*at)->next;
-  noted_t *noted = *at;
-  if (noted)
-    *at = noted->next;
-  pthread_mutex_unlock(&lock);
-  if (noted)
-    front_door_queue_gone(noted->told, noted->id);
-  return noted;
-}
-
-static hsa_status_t queue_destroy(hsa_queue_t *queue)
-{
-  noted_t *noted = queue && !front_orphaned() ? forget(queue) : NULL;
-  const hsa_status_t result = front.inner.queue_destroy(queue);
-  if (noted && result != HSA_STATUS_SUCCESS)
-    note(noted);
-  else
-    free(noted);
-  return result;
-}
-
-void faults_hooks(front_calls_t *hooks)
-{
-  hooks->queue_create = queue_create;
-  hooks->queue_destroy = queue_destroy;
-}
-
 /* ---- What hardware tells: an address and a device ---- */
 
 static scene_t *visited_for; /* with `lock` */
@@ -516,6 +481,11 @@ static void visit_ended(proxy_t *proxy, proxy_notice_t *notice)
   add_ended(visited_for, proxy, oldest);
 }
 
+static void visit_plain(void *context, const hsa_queue_t *queue)
+{
+  add_queue(context, queue, NULL, NULL);
+}
+
 /* Of several handlers the runtime calls each, and goes on as if there were none when none of them
  * says that it has dealt with it; this one never does. */
 static hsa_status_t on_event(const hsa_amd_event_t *event, void *data)
@@ -527,10 +497,8 @@ static hsa_status_t on_event(const hsa_amd_event_t *event, void *data)
                        : NULL;
   if (!scene)
     return HSA_STATUS_ERROR;
+  plain_queues_each(scene->device, visit_plain, scene);
   pthread_mutex_lock(&lock);
-  for (const noted_t *noted = all_noted; noted; noted = noted->next)
-    if (noted->queue && noted->device == scene->device)
-      add_queue(scene, noted->queue, NULL, NULL);
   visited_for = scene;
   proxies_each(visit);
   proxies_each(visit_ended);
@@ -576,18 +544,12 @@ bool faults_on_softgpu(void)
 
 void faults_close(void)
 {
-  pthread_mutex_lock(&lock);
-  for (noted_t *noted = all_noted; noted; noted = noted->next) {
-    front_door_queue_gone(noted->told, noted->id);
-    noted->told = 0;
-    noted->queue = NULL; /* its thread may still be there, and so this stays */
-  }
-  pthread_mutex_unlock(&lock);
+  plain_queues_close();
   front.faults = false;
 }
 
 void faults_abandon(void)
 {
   (void)pthread_mutex_init(&lock, NULL);
-  all_noted = NULL;
+  plain_queues_abandon();
 }

@@ -17,7 +17,6 @@
 
 /* Reads the environment and sets front.faults. INVALID_ARGUMENT. */
 RAWHAL_CHECKED rawhal_status_t faults_open(rawhal_error_t *error);
-void faults_hooks(front_calls_t *hooks);
 /* When the hooks are there. */
 void faults_begin(void);
 void faults_close(void);
@@ -26,6 +25,9 @@ void faults_abandon(void);
  * be NULL; so may `proxy`, of a queue that has none. */
 void faults_tell(const front_device_t *device, const hsa_queue_t *queue, proxy_t *proxy,
                  hsa_status_t status);
+
+/* The program is about to destroy it: says so where kernels wait in it that will never run. */
+void faults_tell_destroyed(const front_device_t *device, const hsa_queue_t *queue);
 
 /* A queue that has not got on. */
 typedef struct faults_hang {

@@ -99,6 +99,7 @@ typedef struct front_device {
   uint32_t engines;             /* shader engines; 0: not known */
   char processor[32];           /* of its ISA; empty: not known */
   size_t granule;
+  atomic_bool refused; /* that its quota has refused memory has been told */
   uint32_t pool_count;
   hsa_amd_memory_pool_t pools[FRONT_POOLS]; /* of its own memory */
 } front_device_t;

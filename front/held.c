@@ -2,6 +2,7 @@
 
 #include "front/descriptors.h"
 #include "front/ranges.h"
+#include "front/report.h"
 #include "front/scratch.h"
 #include "front/sources.h"
 
@@ -59,20 +60,30 @@ static void destroy(held_t *held)
   free(held);
 }
 
-static bool reserve(const charge_t *charge)
+static bool reserve(const charge_t *charge, rawhal_error_t *error)
 {
-  return limit_memory_reserve(charge->limiter, charge->class, charge->bytes, NULL) == RAWHAL_OK;
+  return limit_memory_reserve(charge->limiter, charge->class, charge->bytes, error) == RAWHAL_OK;
+}
+
+/* Programs that try less and less are told once. */
+static void tell_refused(front_device_t *device, const rawhal_error_t *error)
+{
+  if (front.faults && !atomic_exchange(&device->refused, true))
+    front_report("device %u: %s: the program is told that there is no memory",
+                 (unsigned)(device - front.devices), error->message);
 }
 
 held_t *held_reserve(front_device_t *device, ledger_class_t class, uint64_t bytes)
 {
   scratch_look();
+  rawhal_error_t error;
   held_t *held = make(device, class, bytes);
-  if (!held || reserve(held->charge))
+  if (!held || reserve(held->charge, NULL))
     return held;
   held_sweep();
-  if (reserve(held->charge))
+  if (reserve(held->charge, &error))
     return held;
+  tell_refused(device, &error);
   destroy(held);
   return NULL;
 }

@@ -10,6 +10,7 @@
 #include "front/held.h"
 #include "front/loaded.h"
 #include "front/memory.h"
+#include "front/plain_queues.h"
 #include "front/queues.h"
 #include "front/report.h"
 #include "front/scratch.h"
@@ -197,7 +198,7 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
   if (front.remembered)
     watch_memory_hooks(&front.hooks);
   if (front.remembered)
-    faults_hooks(&front.hooks);
+    plain_queues_hooks(&front.hooks);
   if (front.hangs)
     hangs_hooks(&front.hooks);
   if (tables_recur(&front.hsa, &front.hooks))

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash_table.h"
 
 struct front_object {
@@ -55,6 +56,8 @@ static front_object_t *contents;
 static place_t *places;
 static known_t *all_known;
 static const objects_listener_t *listener;
+static object_unloaded_t all_unloaded[OBJECTS_UNLOADED]; /* size 0: none */
+static size_t next_unloaded;
 
 /* ---- Contents ---- */
 
@@ -274,6 +277,43 @@ void objects_release(front_kernel_t *kernel)
   pthread_rwlock_unlock(&lock);
 }
 
+/* ---- What was there ---- */
+
+/* The caller holds the lock for writing, as below. */
+static void note_unloaded(const place_t *place)
+{
+  all_unloaded[next_unloaded++ % OBJECTS_UNLOADED] =
+      (object_unloaded_t){place->base, place->size, clock_now(), place->agent.handle};
+}
+
+static void forget_unloaded(uint64_t base, uint64_t size)
+{
+  for (size_t i = 0; i < OBJECTS_UNLOADED; ++i)
+    if (all_unloaded[i].base < base + size && base < all_unloaded[i].base + all_unloaded[i].size)
+      all_unloaded[i].size = 0;
+}
+
+size_t objects_unloaded(object_unloaded_t *to, size_t room)
+{
+  size_t count = 0;
+  pthread_rwlock_rdlock(&lock);
+  for (size_t i = 0; i < OBJECTS_UNLOADED; ++i)
+    if (all_unloaded[i].size && count++ < room)
+      to[count - 1] = all_unloaded[i];
+  pthread_rwlock_unlock(&lock);
+  return count;
+}
+
+bool objects_was_unloaded(uint64_t address)
+{
+  object_unloaded_t unloaded[OBJECTS_UNLOADED];
+  const size_t count = objects_unloaded(unloaded, OBJECTS_UNLOADED);
+  for (size_t i = 0; i < count; ++i)
+    if (address - unloaded[i].base < unloaded[i].size)
+      return true;
+  return false;
+}
+
 /* ---- Facts ---- */
 
 rawhal_content_hash_t object_hash(const front_object_t *object)
@@ -378,6 +418,7 @@ static front_object_t *add_place(const place_t *found, rawhal_content_hash_t has
   place->object = object;
   place->next = places;
   places = place;
+  forget_unloaded(place->base, place->size);
   atomic_fetch_add(&object->users, 1);
   place->number = tell_number();
   place->told = tell_came((rawhal_event_t){.type = RAWHAL_EVENT_MODULE_LOAD,
@@ -483,6 +524,7 @@ static void drop_executable(uint64_t executable)
     place_t *place = *at;
     if (place->executable == executable) {
       *at = place->next;
+      note_unloaded(place);
       tell_went(place->told,
                 (rawhal_event_t){.type = RAWHAL_EVENT_MODULE_UNLOAD, .id = place->number});
       drop_content(place->object);
@@ -515,6 +557,7 @@ void objects_forget(void)
   pthread_rwlock_wrlock(&lock);
   while (places)
     drop_executable(places->executable);
+  forget_unloaded(0, UINT64_MAX);
   pthread_rwlock_unlock(&lock);
 }
 
@@ -524,4 +567,5 @@ void objects_abandon(void)
   contents = NULL;
   places = NULL;
   all_known = NULL;
+  forget_unloaded(0, UINT64_MAX);
 }

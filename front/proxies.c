@@ -407,6 +407,8 @@ hsa_status_t proxy_destroy(proxy_t *proxy)
   }
   if (!end_visits(proxy))
     return front.hsa.queue_destroy(proxy->real); /* the runtime counts them, too */
+  if (!atomic_load(&proxy->died_at))
+    faults_tell_destroyed(proxy->device, proxy->real);
   front_door_queue_gone(proxy->told, proxy->real->id);
   service_stop(proxy); /* what is held back never ran */
   let_finish(proxy);

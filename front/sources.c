@@ -20,6 +20,7 @@ typedef struct source {
   const void *bytes; /* the program's, which are read when they are loaded; NULL: of `span` */
   size_t size;
   uint64_t span;
+  Elf64_Ehdr head; /* of `span`; without bytes: all zero */
   UT_hash_handle hh;
 } source_t;
 
@@ -41,6 +42,25 @@ bool source_bytes(source_kind_t kind, uint64_t handle, uint64_t *bytes)
     *bytes = source->bytes ? memory_of_code(source->bytes, source->size) : source->span;
   pthread_mutex_unlock(&lock);
   return source != NULL;
+}
+
+bool source_target(source_kind_t kind, uint64_t handle, rawhal_target_t *target)
+{
+  enum { ABI_FIRST = 1 };
+  source_key_t key = key_of(kind, handle);
+  source_t *source;
+  Elf64_Ehdr head = {0};
+  pthread_mutex_lock(&lock);
+  HASH_FIND(hh, all, &key, sizeof(key), source);
+  if (source && !source->bytes)
+    head = source->head;
+  else if (source && source->size >= sizeof(head))
+    memcpy(&head, source->bytes, sizeof(head));
+  pthread_mutex_unlock(&lock);
+  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_ABIVERSION] < ABI_FIRST)
+    return false;
+  rawhal_target_from_flags(head.e_flags, head.e_ident[EI_ABIVERSION], target);
+  return true;
 }
 
 /* A handle that was there before is of something that is gone. */
@@ -83,25 +103,27 @@ static size_t read_part(int fd, void *to, size_t size, uint64_t at)
 
 /* `size` 0: to the end. The file may be cut at any time: it is read, not mapped; its head and its
  * table of segments, as if that came next. */
-static uint64_t span_of_file(int fd, uint64_t offset, uint64_t size)
+static source_t source_of_file(int fd, uint64_t offset, uint64_t size)
 {
   Elf64_Ehdr head;
+  const source_t none = {0};
   WITHOUT_CANCELLATION();
   const uint64_t whole = size ? size : UINT64_MAX;
   if (whole < sizeof(head) || read_part(fd, &head, sizeof(head), offset) != sizeof(head) ||
       head.e_phoff > whole || offset > UINT64_MAX - head.e_phoff)
-    return 0;
+    return none;
+  source_t source = {.head = head};
   const uint64_t most = head.e_phnum * sizeof(Elf64_Phdr), left = whole - head.e_phoff;
   char *bytes = malloc(sizeof(head) + most);
   if (!bytes)
-    return 0;
+    return none;
   const size_t table =
       read_part(fd, bytes + sizeof(head), most < left ? most : left, offset + head.e_phoff);
   head.e_phoff = sizeof(head);
   memcpy(bytes, &head, sizeof(head));
-  const uint64_t span = memory_of_code(bytes, sizeof(head) + table);
+  source.span = memory_of_code(bytes, sizeof(head) + table);
   free(bytes);
-  return span;
+  return source;
 }
 
 /* ---- Hooks ---- */
@@ -117,10 +139,10 @@ static hsa_status_t reader_from_memory(const void *bytes, size_t size,
 
 static hsa_status_t reader_from_file(hsa_file_t file, hsa_code_object_reader_t *reader)
 {
-  const uint64_t span = span_of_file(file, 0, 0);
+  const source_t source = source_of_file(file, 0, 0);
   hsa_status_t result = front.hsa.reader_from_file(file, reader);
   if (result == HSA_STATUS_SUCCESS && !front_orphaned())
-    keep(SOURCE_READER, reader->handle, &(source_t){.span = span});
+    keep(SOURCE_READER, reader->handle, &source);
   return result;
 }
 
@@ -131,12 +153,20 @@ static hsa_status_t reader_destroy(hsa_code_object_reader_t reader)
   return front.hsa.reader_destroy(reader);
 }
 
+static void keep_object(uint64_t handle, const void *bytes, size_t size)
+{
+  source_t source = {.span = memory_of_code(bytes, size)};
+  if (size >= sizeof(source.head))
+    memcpy(&source.head, bytes, sizeof(source.head));
+  keep(SOURCE_OBJECT, handle, &source);
+}
+
 static hsa_status_t code_object_deserialize(void *bytes, size_t size, const char *options,
                                             hsa_code_object_t *object)
 {
   hsa_status_t result = front.hsa.code_object_deserialize(bytes, size, options, object);
   if (result == HSA_STATUS_SUCCESS && !front_orphaned())
-    keep(SOURCE_OBJECT, object->handle, &(source_t){.span = memory_of_code(bytes, size)});
+    keep_object(object->handle, bytes, size);
   return result;
 }
 
@@ -164,10 +194,10 @@ static __typeof__(((loader_t *)NULL)
 static hsa_status_t reader_of_part(hsa_file_t file, size_t offset, size_t size,
                                    hsa_code_object_reader_t *reader)
 {
-  const uint64_t span = span_of_file(file, offset, size);
+  const source_t source = source_of_file(file, offset, size);
   hsa_status_t result = reader_from_part(file, offset, size, reader);
   if (result == HSA_STATUS_SUCCESS && !front_orphaned())
-    keep(SOURCE_READER, reader->handle, &(source_t){.span = span});
+    keep(SOURCE_READER, reader->handle, &source);
   return result;
 }
 

@@ -4,6 +4,8 @@
 
 #include "front/front.h"
 
+#include <rawhal/target.h>
+
 typedef enum source_kind {
   SOURCE_READER, /* hsa_code_object_reader_t */
   SOURCE_OBJECT, /* hsa_code_object_t, of the older calls */
@@ -11,6 +13,8 @@ typedef enum source_kind {
 
 /* False: it is not known. */
 bool source_bytes(source_kind_t kind, uint64_t handle, uint64_t *bytes);
+/* What chip it is for. False: it is not known. */
+bool source_target(source_kind_t kind, uint64_t handle, rawhal_target_t *target);
 void sources_hooks(front_calls_t *hooks);
 /* As memory_forget() and memory_abandon(). */
 void sources_forget(void);
