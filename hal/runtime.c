@@ -77,13 +77,8 @@ static void reason_append(char *text, size_t size, uint32_t mask, uint32_t bit, 
     snprintf(text + used, size - used, "%s%s", used ? ", " : "", reason);
 }
 
-/* Runs on the runtime's event thread. Without a handler the runtime ends the process. */
-static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
+static void memory_fault(const hsa_amd_gpu_memory_fault_info_t *fault)
 {
-  (void)data;
-  if (event->event_type != HSA_AMD_GPU_MEMORY_FAULT_EVENT)
-    return HSA_STATUS_SUCCESS;
-  const hsa_amd_gpu_memory_fault_info_t *fault = &event->memory_fault;
   char reasons[128] = "", text[256];
   uint32_t mask = fault->fault_reason_mask;
   reason_append(reasons, sizeof(reasons), mask, HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT,
@@ -96,10 +91,37 @@ static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
   log_fault(text);
   queue_fail_agent(fault->agent, RAWHAL_FAULT,
                    &(rawhal_fault_t){.kind = debug_kind_of_reasons(mask),
+                                     .hsa_status = (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT,
                                      .known = RAWHAL_FAULT_KNOWS_ADDRESS,
                                      .address = fault->virtual_address},
                    text);
-  return HSA_STATUS_SUCCESS;
+}
+
+/* The device was reset, or is to be. */
+static void hardware_exception(hsa_agent_t agent)
+{
+  static const char text[] = "the device was reset, or hangs";
+  log_fault(text);
+  queue_fail_agent(agent, RAWHAL_DEVICE_LOST, &(rawhal_fault_t){.kind = RAWHAL_FAULT_DEVICE_LOST},
+                   text);
+}
+
+/* Runs on the runtime's event thread. What is not claimed ends the process, as it would without a
+ * handler. */
+static hsa_status_t system_event(const hsa_amd_event_t *event, void *data)
+{
+  enum { HARDWARE_EXCEPTION = 1 }; /* HSA_AMD_GPU_HW_EXCEPTION_EVENT of ROCm 6; begins alike */
+  (void)data;
+  switch ((int)event->event_type) {
+  case HSA_AMD_GPU_MEMORY_FAULT_EVENT:
+    memory_fault(&event->memory_fault);
+    return HSA_STATUS_SUCCESS;
+  case HARDWARE_EXCEPTION:
+    hardware_exception(event->memory_fault.agent);
+    return HSA_STATUS_SUCCESS;
+  default:
+    return HSA_STATUS_ERROR;
+  }
 }
 
 /* ---- Start and end ---- */

@@ -201,10 +201,8 @@ void queue_fail_agent(hsa_agent_t agent, rawhal_status_t status, const rawhal_fa
                       const char *what)
 {
   agent_failure_t failure = {.agent = agent};
-  const death_t death = {.status = status,
-                         .hsa_status = (int32_t)HSA_STATUS_ERROR_MEMORY_FAULT,
-                         .what = what,
-                         .known = fault};
+  const death_t death = {
+      .status = status, .hsa_status = fault->hsa_status, .what = what, .known = fault};
   (void)queue_list_find(doom_one, &failure);
   for (rawhal_queue_t *queue = failure.doomed, *next; queue; queue = next) {
     next = queue->next_doomed; /* a dead one may be destroyed */

@@ -50,6 +50,43 @@ protected:
   }
 };
 
+// What newer runtimes tell: 1 is of a device that was reset, 2 of an error of memory. Who claims one keeps the runtime from
+// ending the process.
+hsa_status_t tell_event(uint32_t type)
+{
+  hsa_amd_event_t event = {};
+  const auto take = [](hsa_agent_t agent, void *data) {
+    hsa_device_type_t kind = HSA_DEVICE_TYPE_CPU;
+    (void)HSA(hsa_agent_get_info)(agent, HSA_AGENT_INFO_DEVICE, &kind);
+    *static_cast<hsa_agent_t *>(data) = agent;
+    return kind == HSA_DEVICE_TYPE_GPU ? HSA_STATUS_INFO_BREAK : HSA_STATUS_SUCCESS;
+  };
+  EXPECT_EQ(HSA(hsa_iterate_agents)(take, &event.memory_fault.agent), HSA_STATUS_INFO_BREAK);
+  memcpy(&event.event_type, &type, sizeof(type));
+  auto *handler =
+      static_cast<hsa_amd_system_event_callback_t *>(dlsym(RTLD_DEFAULT, "event_handler"));
+  auto *data = static_cast<void **>(dlsym(RTLD_DEFAULT, "event_data"));
+  return (*handler)(&event, *data);
+}
+
+TEST_F(Refusal, ADeviceThatWasReset)
+{
+  rawhal_queue_t *on = queue();
+  const rawhal_ticket_t ticket = submit(on, held());
+  EXPECT_NE(tell_event(2), HSA_STATUS_SUCCESS);
+  EXPECT_NE(tell_event(3), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(queue_info(on).status, RAWHAL_OK);
+  EXPECT_EQ(tell_event(1), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(wait(on, ticket), RAWHAL_DEVICE_LOST) << error.message;
+  EXPECT_NE(strstr(error.message, "reset"), nullptr) << error.message;
+  rawhal_fault_t fault = {};
+  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  EXPECT_EQ(fault.kind, RAWHAL_FAULT_DEVICE_LOST);
+  EXPECT_EQ(fault.hsa_status, 0);
+  ASSERT_GT(fault.cause_count, 0u);
+  EXPECT_EQ(fault.causes[0].kind, RAWHAL_CAUSE_DEVICE_LOST) << fault.causes[0].text;
+}
+
 TEST_F(Refusal, AReadIsNotDeliveredLater)
 {
   rawhal_queue_t *on = queue();

@@ -1,6 +1,7 @@
 /* The HSA runtime, which refuses some calls of three of its functions: as many as the test says, after
  * so many that it lets pass. Of loads it also counts all, and holds those up that the test says; of
- * copies it tells by which signal the last one ends, and has them wait for another. */
+ * copies it tells by which signal the last one ends, and has them wait for another. What handles
+ * events of the system is told, too. */
 #include <dlfcn.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -16,6 +17,19 @@ SHOWN _Atomic int refused_copies, passed_copies, refused_signals, passed_signals
 SHOWN _Atomic int loads;      /* begun */
 SHOWN _Atomic int held_loads; /* the load of this number, from 1, waits until this is another */
 SHOWN _Atomic uint64_t last_copy, copies_await; /* handles of signals; 0: none */
+
+SHOWN hsa_amd_system_event_callback_t event_handler;
+SHOWN void *event_data;
+
+SHOWN hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t handler,
+                                                         void *data)
+{
+  __typeof__(&hsa_amd_register_system_event_handler) real;
+  event_handler = handler;
+  event_data = data;
+  *(void **)&real = dlsym(RTLD_NEXT, "hsa_amd_register_system_event_handler");
+  return real(handler, data);
+}
 
 static bool refuses(_Atomic int *refused, _Atomic int *passed)
 {
