@@ -62,6 +62,7 @@ static const cause_row_t lost_rows[] = {
     {NOWHERE, 0, cause_before_alone}, {NOWHERE, 0, cause_nothing},
 };
 static const cause_row_t indirect_row = {NOWHERE, 0, cause_indirect};
+static const cause_row_t index_row = {NOWHERE, DIRECT, cause_index};
 
 /* What is less usual as a pointer that fails. */
 static const uint8_t less_likely[] = {
@@ -207,6 +208,9 @@ static void ask_dispatch(cause_evidence_t *evidence, found_t *found,
     return;
   cause_follow(evidence);
   ask_words(evidence, found, evidence->followed, less);
+  for (size_t w = 0; w < evidence->followed; ++w)
+    if (index_row.roles & AS_ROLE(evidence->words[w].role))
+      ask(evidence, found, &index_row, &evidence->words[w], less);
   if (best_score(found) < SURE)
     ask(evidence, found, &indirect_row, NULL, less);
 }

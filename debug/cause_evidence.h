@@ -31,6 +31,11 @@ typedef struct cause_word {
   cause_role_t role;
   bool has_live, has_dead;
   debug_allocation_t live, dead; /* what it points into: what lives, what was freed latest */
+  bool has_index;                /* from it to the address there are whole elements */
+  bool index_found;              /* and so many stand in memory that an argument points to */
+  int64_t index;
+  uint32_t index_argument; /* index of that argument, or RAWHAL_NO_ARGUMENT */
+  uint32_t index_at;       /* bytes from where it points to */
 } cause_word_t;
 
 /* Allocations at the address: what holds it, and the nearest that end before and begin after. */
@@ -67,7 +72,8 @@ void cause_look_around(cause_evidence_t *evidence, const debug_scene_t *scene,
                        const rawhal_fault_t *fault);
 /* Fills in the words of a dispatch's arguments. */
 void cause_look_at(cause_evidence_t *evidence, const debug_dispatch_t *dispatch, bool certain);
-/* Adds words of the memory that arguments point to, which lead to the address. */
+/* Adds words of the memory that arguments point to, which lead to the address, and looks there for
+ * the numbers by which arguments would. */
 void cause_follow(cause_evidence_t *evidence);
 
 /* ---- Helpers of rules ---- */
@@ -83,6 +89,13 @@ static inline bool cause_holds(const debug_allocation_t *allocation, uint64_t ad
 
 /* Bytes from the allocation's last to the address, or from the address to its first; 0 within. */
 uint64_t cause_distance(const debug_allocation_t *allocation, uint64_t address);
+
+/* Whether a number of so many bytes, with or without a sign, is this index. */
+static inline bool cause_is_index(int64_t index, uint64_t number, uint32_t bytes)
+{
+  return bytes == 8 ? number == (uint64_t)index
+                    : index == (int64_t)(uint32_t)number || index == (int32_t)(uint32_t)number;
+}
 
 /* Bytes between a pointer and the address. */
 static inline uint64_t cause_gap(const cause_evidence_t *evidence, uint64_t pointer)

@@ -28,6 +28,10 @@ cause_rule_fn cause_null_alone, cause_freed_alone, cause_here_alone, cause_befor
 /* cause_arguments.c: arguments beside each other. Of a word. */
 cause_rule_fn cause_swapped, cause_scalar, cause_grid, cause_count;
 
+/* cause_index.c: the number by which a pointer led to the address. Of a word, when memory that
+ * arguments point to has been looked at. */
+cause_rule_fn cause_index;
+
 /* cause_blob.c: the arguments as a whole. How many are no pointers and should be, or are and
  * should not. */
 uint32_t cause_misfits(const cause_evidence_t *evidence);

@@ -53,7 +53,7 @@ static cause_word_t *word_add(cause_evidence_t *evidence, cause_role_t role, uin
   word->at = at;
   word->argument = argument;
   word->role = role;
-  word->has_live = word->has_dead = false;
+  word->has_live = word->has_dead = word->has_index = word->index_found = false;
   return word;
 }
 
@@ -216,6 +216,37 @@ static bool memory_add(cause_evidence_t *evidence, size_t first, const cause_wor
   return true;
 }
 
+/* Which element of it was accessed, where the arguments' pointer is to its elements. */
+static void index_begin(const cause_evidence_t *evidence, cause_word_t *word)
+{
+  const int64_t bytes = evidence->fault->bytes;
+  const int64_t offset = (int64_t)(evidence->address - word->value);
+  word->has_index = evidence->has_address && word->has_live && bytes && offset % bytes == 0 &&
+                    !cause_holds(&word->live, evidence->address);
+  word->index = word->has_index ? offset / bytes : 0;
+}
+
+static void index_compare(cause_evidence_t *evidence, const cause_word_t *from, uint64_t at,
+                          uint64_t number, uint32_t bytes)
+{
+  for (size_t i = 0; i < evidence->followed; ++i) {
+    cause_word_t *word = &evidence->words[i];
+    if (!word->has_index || word->index_found || !cause_is_index(word->index, number, bytes))
+      continue;
+    word->index_found = true;
+    word->index_argument = from->argument;
+    word->index_at = (uint32_t)at;
+  }
+}
+
+static void index_look(cause_evidence_t *evidence, const cause_word_t *from, uint64_t at,
+                       uint64_t word)
+{
+  index_compare(evidence, from, at, word, WORD);
+  index_compare(evidence, from, at, (uint32_t)word, WORD / 2);
+  index_compare(evidence, from, at + WORD / 2, word >> 32, WORD / 2);
+}
+
 /* Adds what leads to the address, of one argument's memory a few words. False: not all was read. */
 static bool memory_scan(cause_evidence_t *evidence, const cause_word_t *from)
 {
@@ -232,6 +263,7 @@ static bool memory_scan(cause_evidence_t *evidence, const cause_word_t *from)
     if (!scene->read(scene->context, from->value + at, words, (size_t)piece))
       return false;
     for (size_t i = 0; i < piece / WORD; ++i) {
+      index_look(evidence, from, at + i * WORD, words[i]);
       if (!leads_there(evidence, words[i]))
         continue;
       cause_word_t word = {.value = words[i],
@@ -248,6 +280,8 @@ static bool memory_scan(cause_evidence_t *evidence, const cause_word_t *from)
 
 void cause_follow(cause_evidence_t *evidence)
 {
+  for (size_t i = 0; i < evidence->followed; ++i)
+    index_begin(evidence, &evidence->words[i]);
   for (size_t i = 0; i < evidence->followed; ++i) {
     const cause_word_t *word = &evidence->words[i];
     const bool points =

@@ -47,6 +47,35 @@ const std::vector<Case> all = {
      1, 0, "2 bytes past the end of argument 1 'a'"},
     {"FarPastTheEnd", [](World &w) { w.fault.address = w.At(1, 4096 + (8 << 20)); },
      RAWHAL_CAUSE_OUT_OF_BOUNDS, 1, 0, "8388608 bytes past the end of argument 1 'a'"},
+    {"AnIndexInMemoryTellsWhoseItIs", // c[i] = a[index[i]]
+     [](World &w) {
+       w.Write(2, {1, 2, 5'000'000ull << 32 | 7});
+       w.fault.access = RAWHAL_FAULT_ACCESS_READ;
+       w.fault.address = w.At(1, 20'000'000);
+     },
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 1, 0,
+     "its index 5000000 stands at byte 20 of the memory of "
+     "argument 2 'b'"},
+    {"ANegativeIndexInMemory",
+     [](World &w) {
+       w.Write(2, {1, 2, static_cast<uint32_t>(-300'000)});
+       w.fault.address = w.At(1, -1'200'000);
+     },
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 1, 0, "300000 elements before the start of argument 1 'a'"},
+    {"AnIndexThatLostItsSign", // a[-1u]
+     [](World &w) {
+       w.Write(2, {UINT64_MAX});
+       w.fault.address = w.At(1, 4 * 0xffffffffll);
+     },
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 1, 0,
+     "its index 4294967295 stands at byte 0 of the memory of "
+     "argument 2 'b'"},
+    {"AnIndexAmongTheArguments",
+     [](World &w) {
+       w.Launch(0, {w.At(0), w.At(1), w.At(2), 100'000'000});
+       w.fault.address = w.At(1, 400'000'000);
+     },
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 1, 0, "its index 100000000 is argument 3 'n'"},
     {"BeforeTheStart", [](World &w) { w.fault.address = w.At(0, -4); }, RAWHAL_CAUSE_OUT_OF_BOUNDS,
      0, 0, "one element before the start of argument 0 'c' (4096 bytes, offset -4)"},
     {"TheLabelOfTheBuffer",
