@@ -31,9 +31,12 @@ static bool write_memory(uint64_t address, const void *from, size_t size)
   const uint64_t place = registry_place(address, size);
   const bool written = place && own_memory_write(place, from, size);
   registry_let();
-  if (written)
-    hal_log(RAWHAL_SEVERITY_NOTE, "an observer has written %zu bytes at 0x%" PRIx64, size, address);
   return written;
+}
+
+static void wrote(uint64_t address, size_t size)
+{
+  hal_log(RAWHAL_SEVERITY_NOTE, "an observer has written %zu bytes at 0x%" PRIx64, size, address);
 }
 
 static rawhal_status_t write_core(int descriptor, rawhal_error_t *error)
@@ -42,5 +45,8 @@ static rawhal_status_t write_core(int descriptor, rawhal_error_t *error)
   return queues_dump(&hal_cores, NULL, descriptor, said, error);
 }
 
-const door_host_t hal_door_host = {
-    .why = queues_say, .read = read_memory, .write = write_memory, .core = write_core};
+const door_host_t hal_door_host = {.why = queues_say,
+                                   .read = read_memory,
+                                   .write = write_memory,
+                                   .wrote = wrote,
+                                   .core = write_core};

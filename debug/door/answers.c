@@ -130,6 +130,7 @@ static void answer_request(const message_t *message, answer_t *answer)
 {
   const uint32_t ask = message->request.ask;
   pthread_mutex_lock(&answers.lock);
+  const door_host_t *host = answers.host;
   if (ask >= sizeof(asks) / sizeof(*asks) || !asks[ask].answer)
     refuse(answer, RAWHAL_UNSUPPORTED, "this version does not know that request");
   else if (!answers.host)
@@ -139,6 +140,8 @@ static void answer_request(const message_t *message, answer_t *answer)
   else
     asks[ask].answer(message, answer);
   pthread_mutex_unlock(&answers.lock);
+  if (ask == DOOR_POKE && answer->status == RAWHAL_OK && host->wrote)
+    host->wrote(message->request.address, message->poked_bytes);
 }
 
 /* ---- Messages ---- */

@@ -19,6 +19,8 @@ typedef struct door_host {
   /* Within one allocation. False: it is in none, or cannot be had. */
   bool (*read)(uint64_t address, void *to, size_t size);
   bool (*write)(uint64_t address, const void *from, size_t size);
+  /* So much was written: for a log, whose hooks may wait for others. The host may be closed. */
+  void (*wrote)(uint64_t address, size_t size);
   /* Writes a core file of what is there now. */
   rawhal_status_t (*core)(int descriptor, rawhal_error_t *error);
 } door_host_t;

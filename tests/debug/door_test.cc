@@ -37,6 +37,7 @@ std::string Text(const rawhal_event_t &event)
 
 unsigned char host_memory[4096];
 std::mutex host_lock;
+std::atomic<size_t> written{0};
 constexpr uint64_t kPlace = 0x10000;
 
 bool InMemory(uint64_t address, size_t size)
@@ -60,6 +61,10 @@ const door_host_t kHost = {
       std::lock_guard<std::mutex> guard(host_lock);
       memcpy(host_memory + (address - kPlace), from, size);
       return true;
+    },
+    [](uint64_t, size_t size) {
+      written += size;
+      door_close(); // as a log's hook may
     },
     [](int descriptor, rawhal_error_t *) {
       return write(descriptor, "a core", 6) == 6 ? RAWHAL_OK : RAWHAL_RUNTIME;
@@ -524,13 +529,15 @@ TEST_F(Door, RequestsAreAnswered)
   EXPECT_EQ(said_, "nothing hangs");
   EXPECT_EQ(Ask(DOOR_PEEK, kPlace + 8, 16), RAWHAL_OK);
   EXPECT_EQ(got_, std::string(16, 0x5a));
+  EXPECT_EQ(Ask(DOOR_CORE), RAWHAL_OK);
+  EXPECT_EQ(got_, "a core");
   EXPECT_EQ(Ask(DOOR_POKE, kPlace, 3, "abc"), RAWHAL_OK);
   {
     std::lock_guard<std::mutex> guard(host_lock);
     EXPECT_EQ(memcmp(host_memory, "abcZ", 4), 0);
   }
-  EXPECT_EQ(Ask(DOOR_CORE), RAWHAL_OK);
-  EXPECT_EQ(got_, "a core");
+  EXPECT_EQ(written, 3u);
+  EXPECT_EQ(Ask(DOOR_WHY), RAWHAL_NOT_FOUND);
 }
 
 TEST_F(Door, WrongRequestsAreRefused)
