@@ -458,6 +458,9 @@ bool faults_dump_queue(proxy_t *proxy, const uint64_t *oldest, dump_t *dump)
 
 /* ---- What hardware tells: an address and a device ---- */
 
+/* HSA_AMD_GPU_HW_EXCEPTION_EVENT of later headers: the GPU was reset. */
+enum { HW_EXCEPTION_EVENT = 1 };
+
 static scene_t *visited_for; /* with `lock` */
 
 static void visit(proxy_t *proxy, proxy_notice_t *notice)
@@ -492,8 +495,9 @@ static hsa_status_t on_event(const hsa_amd_event_t *event, void *data)
 {
   (void)data;
   const hsa_amd_gpu_memory_fault_info_t *told = &event->memory_fault;
-  scene_t *scene = event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT
-                       ? scene_of(device_known(told->agent))
+  const bool lost = (int)event->event_type == HW_EXCEPTION_EVENT;
+  scene_t *scene = lost || event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT
+                       ? scene_of(device_known(told->agent)) /* at one place in both */
                        : NULL;
   if (!scene)
     return HSA_STATUS_ERROR;
@@ -503,10 +507,12 @@ static hsa_status_t on_event(const hsa_amd_event_t *event, void *data)
   proxies_each(visit);
   proxies_each(visit_ended);
   pthread_mutex_unlock(&lock);
-  rawhal_fault_t fault = {.size = sizeof(fault),
-                          .kind = debug_kind_of_reasons(told->fault_reason_mask),
-                          .known = RAWHAL_FAULT_KNOWS_ADDRESS,
-                          .address = told->virtual_address};
+  rawhal_fault_t fault = {.size = sizeof(fault), .kind = RAWHAL_FAULT_DEVICE_LOST};
+  if (!lost)
+    fault = (rawhal_fault_t){.size = sizeof(fault),
+                             .kind = debug_kind_of_reasons(told->fault_reason_mask),
+                             .known = RAWHAL_FAULT_KNOWS_ADDRESS,
+                             .address = told->virtual_address};
   tell(scene, &fault);
   return HSA_STATUS_ERROR;
 }

@@ -198,9 +198,14 @@ TEST_F(FrontFaults, OfADeviceAreToldAndLeftToOthers)
     EXPECT_EQ(2u, Count(said, "access at 0x123456789000")) << said;
     EXPECT_EQ(HSA_STATUS_ERROR, Event(0, static_cast<hsa_amd_event_type_t>(77)));
     EXPECT_EQ(said, Report().substr(before));
+    EXPECT_EQ(HSA_STATUS_ERROR, Event(0, static_cast<hsa_amd_event_type_t>(1))); // a reset
+    const std::string lost = Report().substr(before + said.size());
+    EXPECT_EQ(1u, Count(lost, "rawhal: device lost\n")) << lost;
+    EXPECT_EQ(1u, Count(lost, "  1.  99 %  device lost: ")) << lost;
+    const std::string all = Report().substr(before);
     Destroy(queue);
     Unload();
     EXPECT_EQ(HSA_STATUS_ERROR, Event(0)); // the runtime keeps it
-    EXPECT_EQ(said, Report().substr(before));
+    EXPECT_EQ(all, Report().substr(before));
   }
 }

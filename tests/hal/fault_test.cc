@@ -3,6 +3,7 @@
 #include "tests/values.h"
 
 #include <hsa/hsa_ext_amd.h>
+#include <rawhal/fault.h>
 
 #include <thread>
 
@@ -281,5 +282,79 @@ TEST_F(Endless, DestroyDoesNotWaitForKernels)
   rawhal_queue_destroy(on);
   EXPECT_LT(rawhal_deadline_after(0), deadline);
 }
+
+struct HardwareRow {
+  const char *name, *kernel;
+  Blob (*blob)(uint64_t data, uint64_t gone,
+               uint64_t table); // buffers, of which one has been freed
+  rawhal_cause_kind_t kind;
+  uint32_t levels;
+};
+
+// Only the page of the address, and of no queue, while another queue runs. The runtime tells one such event.
+class AsHardware : public Faults, public testing::WithParamInterface<HardwareRow> {
+protected:
+  const char *softgpu_options() override { return "gpus=1,vram_mib=64,hardware_faults=1"; }
+};
+
+TEST_P(AsHardware, TheTrueCauseIsAmongTheFirst)
+{
+  const uint64_t gone = rawhal_buffer_address(buffer(1 << 20));
+  rawhal_buffer_free(buffers.back());
+  buffers.pop_back();
+  const uint64_t data = rawhal_buffer_address(buffer(4096));
+  const uint64_t table = rawhal_buffer_address(upload<uint64_t>({data, gone}));
+  Blob waits;
+  waits.add(rawhal_buffer_address(upload<uint32_t>({0})));
+  const Blob blob = GetParam().blob(data, gone, table);
+  const rawhal_dispatch_t other =
+      dispatch_of(kernel("mistakes-gfx90a-v5.co", "wait_for"), 1, 1, waits);
+  const rawhal_dispatch_t failing =
+      dispatch_of(kernel("mistakes-gfx90a-v5.co", GetParam().kernel), 64, 64, blob);
+  rawhal_queue_t *busy = queue(), *on = queue();
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(busy, &other, 1, RAWHAL_FOREVER, &ticket, &error));
+  EXPECT_EQ(run(on, failing), RAWHAL_FAULT);
+  rawhal_fault_t fault = {};
+  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  EXPECT_EQ(fault.known & RAWHAL_FAULT_KNOWS_PC, 0u);
+  EXPECT_EQ(fault.address % 4096, 0u);
+  bool found = false;
+  std::string all;
+  for (uint32_t i = 0; i < fault.cause_count && i < 3; ++i) {
+    const rawhal_cause_t &cause = fault.causes[i];
+    found |= cause.kind == GetParam().kind && cause.argument == 0 &&
+             cause.levels == GetParam().levels && cause.queue_id == fault.queue_id;
+    all += std::string(cause.text) + "\n";
+  }
+  EXPECT_TRUE(found) << all;
+}
+
+#define BLOB(...)                                                                                  \
+  [](uint64_t data, uint64_t gone, uint64_t table) {                                               \
+    (void)data, (void)gone, (void)table;                                                           \
+    return Blob() __VA_ARGS__;                                                                     \
+  }
+struct HardwareBox {
+  uint32_t count, step;
+  uint64_t data;
+};
+constexpr HardwareRow hardware_rows[] = {
+    {"PastTheEnd", "store_at", BLOB(.add(data).add(int64_t{1024}).add(7u)),
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 0},
+    {"BeforeTheStart", "store_at", BLOB(.add(data).add(int64_t{-1}).add(7u)),
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 0},
+    {"Freed", "fill", BLOB(.add(gone).add(7u)), RAWHAL_CAUSE_FREED, 0},
+    {"Null", "fill", BLOB(.add(uint64_t{0}).add(7u)), RAWHAL_CAUSE_NULL, 0},
+    {"Wild", "fill", BLOB(.add(uint64_t{0x123456789000}).add(7u)), RAWHAL_CAUSE_WILD, 0},
+    {"InAStructure", "fill_box", BLOB(.add(HardwareBox{64, 1, gone}).add(7u)), RAWHAL_CAUSE_FREED,
+     1},
+    {"InMemory", "fill_table", BLOB(.add(table).add(1u).add(7u)), RAWHAL_CAUSE_FREED, 1},
+};
+#undef BLOB
+INSTANTIATE_TEST_SUITE_P(, AsHardware, testing::ValuesIn(hardware_rows),
+                         [](const testing::TestParamInfo<HardwareRow> &info) {
+                           return std::string(info.param.name);
+                         });
 
 } // namespace
