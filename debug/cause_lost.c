@@ -17,7 +17,7 @@ uint32_t cause_null_alone(const cause_evidence_t *evidence, const cause_word_t *
   cause_say(
       cause, RAWHAL_CAUSE_NULL, evidence, word, NULL,
       "null %c %llu is accessed: a pointer in memory, or one that the kernel computes; no pointer "
-      "of the arguments is null",
+      "argument is null",
       offset < 0 ? '-' : '+',
       (unsigned long long)(offset < 0 ? -evidence->address : evidence->address));
   cause->offset = offset;

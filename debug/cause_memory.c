@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { NULL_REACH = 64 << 10 };
+enum { NULL_REACH = 64 << 10, MEMBERS = 64 }; /* bytes: offsets of members of most structures */
 
 /* ---- Null, or nothing at all ---- */
 
@@ -29,6 +29,16 @@ uint32_t cause_null(const cause_evidence_t *evidence, const cause_word_t *word,
   return (near ? 93u : 80u) - (may_be_zero ? 30u : 0u);
 }
 
+/* How likely a number that is no address was taken for a pointer; `is_said`: it is one. */
+static uint32_t number_score(const cause_evidence_t *evidence, const cause_word_t *word,
+                             bool is_said)
+{
+  if (!evidence->has_address)
+    return 40;
+  const bool is_exact = word->role != CAUSE_MEMORY && word->value == evidence->address;
+  return is_said ? 85 : is_exact && word->value >= MEMBERS ? 72 : 40;
+}
+
 uint32_t cause_wild(const cause_evidence_t *evidence, const cause_word_t *word,
                     rawhal_cause_t *cause)
 {
@@ -40,7 +50,7 @@ uint32_t cause_wild(const cause_evidence_t *evidence, const cause_word_t *word,
     cause_say(cause, RAWHAL_CAUSE_NULL, evidence, word, NULL,
               "%s is %llu, no address: null with an offset, or a number in place of a pointer",
               cause_pointer(evidence, word).text, (unsigned long long)word->value);
-    return evidence->has_address && is_said ? 85 : 40;
+    return number_score(evidence, word, is_said);
   }
   cause_say(cause, RAWHAL_CAUSE_WILD, evidence, word, NULL,
             "%s is 0x%llx, where no known memory is, nor was lately: the host's, or never set",

@@ -257,7 +257,21 @@ const std::vector<Case> all = {
        w.fault.address = 24;
      },
      RAWHAL_CAUSE_NULL, 0, 1, "the pointer at byte 8 of argument 0 'list' is null",
-     "no pointer of the arguments is null"},
+     "no pointer argument is null"},
+    {"ANumberInPlaceOfAPointerOfAStructure", // its members are swapped
+     [](World &w) {
+       Structure(w);
+       w.Launch(0, {w.At(0), 64, w.At(2), 1024}, 1);
+       w.fault.address = 64;
+     },
+     RAWHAL_CAUSE_NULL, 0, 1, "the pointer at byte 8 of argument 0 'list' is 64, no address"},
+    {"NullAndTheOffsetOfAMemberIsNoNumberOfAStructure",
+     [](World &w) {
+       Structure(w);
+       w.Launch(0, {w.At(0), 8, w.At(2), 1024}, 1);
+       w.fault.address = 8;
+     },
+     RAWHAL_CAUSE_NULL, kNone, 0, "null + 8 is accessed: a pointer in memory"},
     {"NullOfAHiddenArgument",
      [](World &w) {
        w.NewKernel()->Pointer("out", 0).Hidden(RAWHAL_VALUE_HIDDEN_HOSTCALL_BUFFER, 8, 8);
