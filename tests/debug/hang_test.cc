@@ -218,4 +218,23 @@ TEST(HangProgress, BeginsAnewWithEachStepAndWhenThereIsNothing)
   EXPECT_FALSE(hang_stands(&progress, 949, 50));
 }
 
+// A label may have any bytes, and goes to logs and terminals here: 40 columns of it.
+TEST(HangLine, ALabelIsMadeFitToBeShown)
+{
+  rawhal_fault_t fault = {};
+  char line[256];
+  fault.queue_id = 3;
+  strcpy(fault.kernel, "k");
+  hang_say(&fault, 0, "ticket", 7, nullptr, line, sizeof(line));
+  EXPECT_STREQ(line, "queue 3: ticket 7, kernel k");
+  strcpy(fault.queue_label, "copies");
+  hang_say(&fault, 1'500'000'000, "ticket", 7, "it waits", line, sizeof(line));
+  EXPECT_STREQ(line, "queue 3 'copies' has not got on for 1.5 s: ticket 7, it waits");
+  memset(fault.queue_label, 'x', sizeof(fault.queue_label));
+  memcpy(fault.queue_label, "\x1b[2J\n\xff", 6);
+  hang_say(&fault, 0, "ticket", 7, nullptr, line, sizeof(line));
+  EXPECT_EQ(std::string(line),
+            "queue 3 '\\x1b[2J\\x0a\\xff" + std::string(25, 'x') + "': ticket 7, kernel k");
+}
+
 } // namespace
