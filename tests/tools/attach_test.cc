@@ -387,7 +387,12 @@ TEST_F(Attach, ToAProcessThatAnswers)
   const std::string core = scratch / "core", raw = scratch / "raw";
   EXPECT_EQ(0, attach({"--core", core}).status);
   expect_refusal(attach({"--core", core}), 3, "--force");
-  EXPECT_TRUE(contains(run({tool, "core", "show", core}).out, "spin+0x"));
+  std::string waves = run({tool, "core", "show", core}).out;
+  for (int i = 0; i < 10000 && !contains(waves, "spin+0x"); ++i) { // until they have begun
+    EXPECT_EQ(0, attach({"--core", core, "--force"}).status);
+    waves = run({tool, "core", "show", core}).out;
+  }
+  EXPECT_TRUE(contains(waves, "spin+0x")) << waves;
   EXPECT_EQ(0, attach({"--poke", at(64, "616263Ff")}).status);
   EXPECT_TRUE(contains(attach({"--peek", at(64, "5")}).out, " 61 62 63 ff 00  "));
   EXPECT_EQ(0, attach({"--peek", at(0, "65536"), "--output", raw}).status);
