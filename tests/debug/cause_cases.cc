@@ -395,10 +395,10 @@ const std::vector<Case> all = {
     {"APointerBehindTheBlob", // of which there is no word
      [](World &w) {
        w.Launch(0, {w.At(0), w.At(1)}).supplied = 16;
-       w.fault.address = 0;
+       w.fault.address = w.At(1, 4096);
      },
-     RAWHAL_CAUSE_SHORT_BLOB, 2, 0,
-     "the caller gave 16 bytes of arguments, the kernel declares 28"},
+     RAWHAL_CAUSE_SHORT_BLOB, 2, 0, "the caller gave 16 bytes of arguments, the kernel declares 28",
+     "one element past the end of argument 1"},
     {"AnotherKernelsArgumentsOneByOne", // a launcher copied what this one has: half of a pointer
      [](World &w) {
        w.NewKernel()->Pointer("x", 0).Arg("first", 8, 4).Arg("n", 16, 8).Pointer("y", 24);
