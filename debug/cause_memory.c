@@ -39,6 +39,33 @@ static uint32_t number_score(const cause_evidence_t *evidence, const cause_word_
   return is_said ? 85 : is_exact && word->value >= MEMBERS ? 72 : 40;
 }
 
+/* What lives right before or behind where the pointer leads; NULL: nothing. */
+static const debug_allocation_t *next_to(const cause_evidence_t *evidence, uint64_t value)
+{
+  const debug_allocation_t *below = &evidence->places[CAUSE_BELOW],
+                           *above = &evidence->places[CAUSE_ABOVE];
+  if (evidence->has_place[CAUSE_BELOW] && below->reachable && value > below->base &&
+      cause_distance(below, value) < CAUSE_PAGE)
+    return below;
+  return evidence->has_place[CAUSE_ABOVE] && above->reachable && value < above->base &&
+                 cause_distance(above, value) < CAUSE_PAGE
+             ? above
+             : NULL;
+}
+
+static cause_phrase_t outside_text(const debug_allocation_t *allocation, uint64_t value)
+{
+  const uint64_t distance = cause_distance(allocation, value);
+  const char *where = value > allocation->base ? "past the end of" : "before the start of";
+  cause_phrase_t phrase;
+  if (distance)
+    snprintf(phrase.text, sizeof(phrase.text), "%llu byte%s %s", (unsigned long long)distance,
+             distance == 1 ? "" : "s", where);
+  else
+    snprintf(phrase.text, sizeof(phrase.text), "just %s", where);
+  return phrase;
+}
+
 uint32_t cause_wild(const cause_evidence_t *evidence, const cause_word_t *word,
                     rawhal_cause_t *cause)
 {
@@ -52,10 +79,17 @@ uint32_t cause_wild(const cause_evidence_t *evidence, const cause_word_t *word,
               cause_pointer(evidence, word).text, (unsigned long long)word->value);
     return number_score(evidence, word, is_said);
   }
-  cause_say(cause, RAWHAL_CAUSE_WILD, evidence, word, NULL,
-            "%s is 0x%llx, where no known memory is, nor was lately: the host's, or never set",
-            cause_pointer(evidence, word).text, (unsigned long long)word->value);
-  if (evidence->has_address)
+  const debug_allocation_t *near = is_said ? next_to(evidence, word->value) : NULL;
+  if (near)
+    cause_say(cause, RAWHAL_CAUSE_OUT_OF_BOUNDS, evidence, word, near,
+              "%s itself points %s memory that it may have been meant to point into (%s)",
+              cause_pointer(evidence, word).text, outside_text(near, word->value).text,
+              cause_where(evidence, near).text);
+  else
+    cause_say(cause, RAWHAL_CAUSE_WILD, evidence, word, NULL,
+              "%s is 0x%llx, where no known memory is, nor was lately: the host's, or never set",
+              cause_pointer(evidence, word).text, (unsigned long long)word->value);
+  if (evidence->has_address && !near)
     cause->offset = (int64_t)(evidence->address - word->value);
   return evidence->has_address ? cause_nearness(cause_gap(evidence, word->value), 90, 60) : 75;
 }

@@ -286,6 +286,20 @@ const std::vector<Case> all = {
      },
      RAWHAL_CAUSE_WILD, 1, 0,
      "argument 1 'a' is 0x123400000000, where no known memory is, nor was lately"},
+    {"APointerRightBehindAPool", // the last part of a pool, and one more
+     [](World &w) {
+       w.Launch(0, {w.At(2, 4096), w.At(1), w.At(2), 1024});
+       w.fault.address = w.At(2, 4096);
+     },
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 0, 0,
+     "argument 0 'c' itself points just past the end of memory that it may have been meant to "
+     "point into (4096 bytes, offset 4096)"},
+    {"APointerRightBeforeAPool",
+     [](World &w) {
+       w.Launch(0, {w.At(0), w.At(1, -64), w.At(2), 1024});
+       w.fault.address = w.At(1, -64);
+     },
+     RAWHAL_CAUSE_OUT_OF_BOUNDS, 1, 0, "argument 1 'a' itself points 64 bytes before the start of"},
     {"AnAddressFromNowhere", [](World &w) { w.fault.address = 0x123400000010; },
      RAWHAL_CAUSE_UNKNOWN, kNone, 0,
      "no memory is there, nor was lately, and no argument leads there"},
