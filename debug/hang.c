@@ -160,7 +160,16 @@ static verdict_t of_barrier(search_t *search, size_t at, const barrier_t *barrie
   return verdict;
 }
 
-/* Each queue is looked at once: so deep at most as there are queues. */
+/* What was taken for a cycle while an open queue was, is none if that queue has another way on. */
+static void forget_cycles(search_t *search)
+{
+  for (size_t i = 0; i < search->scene->count; ++i)
+    if (search->state[i] == KNOWN && search->verdict[i] == CYCLE)
+      search->state[i] = UNSEEN;
+}
+
+/* So deep at most as there are queues; each is looked at once, and again for each barrier of which
+ * one is enough. */
 static verdict_t of_queue(search_t *search, size_t at)
 {
   const hang_stand_t *stand = &search->scene->stands[at];
@@ -174,6 +183,8 @@ static verdict_t of_queue(search_t *search, size_t at)
                         : stand->moves ? MOVES
                                        : RUNS;
   search->state[at] = KNOWN;
+  if (barrier.any && search->verdict[at] != CYCLE)
+    forget_cycles(search);
   return search->verdict[at];
 }
 

@@ -18,10 +18,10 @@ bool Copy(const void *, void *to, uint64_t from, size_t size)
   return true;
 }
 
-// Three queues of four packets, each of which stands at its first and has as many as were put.
+// Four queues of four packets, each of which stands at its first and has as many as were put.
 class Hang : public testing::Test {
 protected:
-  enum { A, B, C, QUEUES };
+  enum { A, B, C, D, QUEUES };
 
   void SetUp() override
   {
@@ -165,6 +165,20 @@ TEST_F(Hang, AllOfABarrierMustComeTrueOrOneIsEnough)
   EXPECT_EQ(Why(B), HANG_MOVES);
   stands_[A].moves = false;
   ExpectWaits(B, "packet 0 of queue 1 or packet 0 of queue 3");
+}
+
+// What waits for it within the search is no cycle, then.
+TEST_F(Hang, OneOfABarrierThatGetsOnBreaksACycle)
+{
+  stands_[C].moves = true;
+  Kernel(C, 2);
+  Barrier(A, 0, 1, 2, HSA_PACKET_TYPE_BARRIER_OR);
+  Barrier(B, 1, 0);
+  Barrier(D, 3, 0, 1);
+  for (const int queue : {A, B, D})
+    EXPECT_EQ(Why(queue), HANG_MOVES) << queue << said_;
+  stands_[C].moves = false;
+  ExpectWaits(D, "packet 0 of queue 1 and packet 0 of queue 2");
 }
 
 TEST_F(Hang, AValueThatIsNotReached)
