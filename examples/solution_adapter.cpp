@@ -76,7 +76,7 @@ public:
     check(rawhal_builder_create(rawhal_device_kernel_info(kernel)->layout, nullptr, &builder, &error));
     const std::unique_ptr<rawhal_builder_t, void (*)(rawhal_builder_t *)> own(builder, rawhal_builder_destroy);
     const rawhal_bytes_t blob = invocation.arguments.build(builder);
-    rawhal_dispatch_t dispatch = {kernel, {}, {}, invocation.sharedMemBytes, blob.data, blob.size, nullptr, 0, 0, {}};
+    rawhal_dispatch_t dispatch = {kernel, {}, {}, invocation.sharedMemBytes, blob.data, blob.size, nullptr, 0, 0, {}, nullptr};
     for (size_t d = 0; d < 3; ++d) {
       dispatch.workgroup[d] = invocation.workGroupSize[d];
       dispatch.work_items[d] = invocation.numWorkGroups[d] * invocation.workGroupSize[d];
