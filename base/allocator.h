@@ -9,7 +9,8 @@
  *   what devices see: rings, kernargs and staging memory are the runtime's;
  *   files that are mapped;
  *   what belongs to no instance, for which malloc() is called: limit configurations, views and
- *     controls, limiters that a program opens itself, and notes of what the HSA runtime keeps. */
+ *     controls, limiters that a program opens itself, subscriptions to events, and notes of what
+ *     the HSA runtime keeps. */
 #ifndef RAWHAL_ALLOCATOR_H
 #define RAWHAL_ALLOCATOR_H
 

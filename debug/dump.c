@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -97,6 +98,7 @@ static rawhal_status_t open_output(dump_t *dump, int descriptor, rawhal_error_t 
       core_output_open(&dump->output, dump->settings->where, &process, error);
   if (status != RAWHAL_OK || dump->output.kind == CORE_OUTPUT_PROGRAM)
     return status;
+  dump->in_turn = dump->output.kind == CORE_OUTPUT_DESCRIPTOR;
   return dump->output.kind == CORE_OUTPUT_FILE ? ask_permit(dump, error)
                                                : check_descriptor(dump, error);
 }
@@ -128,6 +130,31 @@ void dump_gather_queue(dump_t *dump, const dump_queue_t *queue)
 
 /* ---- End ---- */
 
+/* Two files at once into one descriptor would be none. */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+
+static bool turn_take(uint64_t deadline)
+{
+  while (pthread_mutex_trylock(&turn) != 0) {
+    if (clock_now() >= deadline)
+      return false;
+    clock_nap(CLOCK_SECOND / 1000);
+  }
+  return true;
+}
+
+static rawhal_status_t write_in_turn(dump_t *dump, const core_options_t *options,
+                                     core_written_t *written, rawhal_error_t *error)
+{
+  if (dump->in_turn && !turn_take(options->deadline))
+    return rawhal_fail(error, RAWHAL_TIMED_OUT, "another one was still being written there");
+  const rawhal_status_t status =
+      core_output_write(&dump->output, &dump->store->all, options, written, error);
+  if (dump->in_turn)
+    pthread_mutex_unlock(&turn);
+  return status;
+}
+
 static rawhal_status_t write_all(dump_t *dump, uint64_t deadline, core_written_t *written,
                                  rawhal_error_t *error)
 {
@@ -147,8 +174,7 @@ static rawhal_status_t write_all(dump_t *dump, uint64_t deadline, core_written_t
   if (!options.scratch)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no address space for %zu bytes",
                        options.scratch_size);
-  const rawhal_status_t status =
-      core_output_write(&dump->output, &store->all, &options, written, error);
+  const rawhal_status_t status = write_in_turn(dump, &options, written, error);
   (void)munmap(options.scratch, options.scratch_size);
   return status;
 }

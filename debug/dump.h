@@ -82,6 +82,7 @@ typedef struct dump {
   const dump_settings_t *settings;
   core_output_t output;
   permit_t permit;
+  bool in_turn;             /* it goes where another thread's may be on its way: one at a time */
   struct dump_store *store; /* what was gathered; NULL: nothing can be */
   rawhal_error_t error;     /* why there will be none; OK: nothing has failed yet */
 } dump_t;

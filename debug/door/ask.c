@@ -107,19 +107,27 @@ static rawhal_status_t take_reply(int from, char text[DOOR_TEXT_BYTES], int *mem
   return RAWHAL_OK;
 }
 
-static rawhal_status_t ask_through(int door, int process, const door_request_t *request,
-                                   const void *poked, uint64_t timeout, char text[DOOR_TEXT_BYTES],
+/* Whom, what, and how long it may take. */
+typedef struct question {
+  int door, process;
+  door_request_t request;
+  const void *poked;
+  uint64_t timeout;
+} question_t;
+
+static rawhal_status_t ask_through(const question_t *question, char text[DOOR_TEXT_BYTES],
                                    int *memory, uint64_t *bytes, rawhal_error_t *error)
 {
   int ends[2];
-  if (!is_pair(door))
+  if (!is_pair(question->door))
     return rawhal_fail(error, RAWHAL_MALFORMED, "the process has no socket for requests");
   if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends) != 0)
     return rawhal_fail(error, RAWHAL_RUNTIME, "a socket for the answer: %s", strerror(errno));
   rawhal_status_t status = RAWHAL_OK;
-  if (!send_request(door, request, poked, ends[1]))
+  if (!send_request(question->door, &question->request, question->poked, ends[1]))
     status = rawhal_fail(error, RAWHAL_RUNTIME, "asking the process: %s", strerror(errno));
-  const waited_t waited = status == RAWHAL_OK ? wait_for(ends[0], process, timeout) : WAITED_LATE;
+  const waited_t waited =
+      status == RAWHAL_OK ? wait_for(ends[0], question->process, question->timeout) : WAITED_LATE;
   if (waited == WAITED_READY)
     status = take_reply(ends[0], text, memory, bytes, error);
   else if (status == RAWHAL_OK)
@@ -147,8 +155,12 @@ rawhal_status_t observer_ask(observer_t *observer, const door_request_t *request
       reach_descriptor(observer->process, observer->pidfd, observer_socket(observer), &door, error);
   if (status != RAWHAL_OK)
     return status;
-  const door_request_t asked = {DOOR_REQUEST_MAGIC, request->ask, request->address, request->bytes};
-  status = ask_through(door, observer->pidfd, &asked, poked, timeout, text, memory, bytes, error);
+  const question_t question = {door,
+                               observer->pidfd,
+                               {DOOR_REQUEST_MAGIC, request->ask, request->address, request->bytes},
+                               poked,
+                               timeout};
+  status = ask_through(&question, text, memory, bytes, error);
   (void)close(door);
   if (status != RAWHAL_OK && *memory >= 0) {
     (void)close(*memory);

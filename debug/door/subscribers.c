@@ -2,10 +2,10 @@
 
 #include "debug/door/memory.h"
 
+#include "base/allocate.h"
 #include "base/error.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 struct rawhal_subscription {
   uint64_t types;
@@ -40,6 +40,18 @@ void subscribers_tell(const rawhal_event_t *event)
   pthread_rwlock_unlock(&lock);
 }
 
+/* Who held the lock is not there any more. */
+static void fork_child(void)
+{
+  static const pthread_rwlock_t fresh = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+  lock = fresh;
+}
+
+static void watch_forks(void)
+{
+  (void)pthread_atfork(NULL, NULL, fork_child);
+}
+
 rawhal_status_t rawhal_events_subscribe(uint64_t types, rawhal_event_fn *function, void *context,
                                         rawhal_subscription_t **subscription, rawhal_error_t *error)
 {
@@ -49,7 +61,9 @@ rawhal_status_t rawhal_events_subscribe(uint64_t types, rawhal_event_fn *functio
   if (!function || !types || types & ~RAWHAL_EVENTS_ALL)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
                        function ? "`types` has none of the types, or others" : "function is NULL");
-  rawhal_subscription_t *created = malloc(sizeof(*created));
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, watch_forks);
+  rawhal_subscription_t *created = allocate(NULL, sizeof(*created));
   if (!created)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a subscription");
   pthread_rwlock_wrlock(&lock);
@@ -73,7 +87,7 @@ void rawhal_events_unsubscribe(rawhal_subscription_t *subscription)
     }
   types_collect();
   pthread_rwlock_unlock(&lock);
-  free(subscription);
+  allocate_free(NULL, subscription);
 }
 
 const char *rawhal_event_type_name(rawhal_event_type_t type)

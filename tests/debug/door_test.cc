@@ -425,6 +425,35 @@ TEST_F(Door, SubscribersHearWhatTheyWant)
   rawhal_events_unsubscribe(nullptr);
 }
 
+// Another thread is being told something when the process forks.
+TEST_F(Door, AChildMayUnsubscribe)
+{
+  struct Held {
+    std::atomic<bool> in{false}, out{false};
+  } held;
+  rawhal_subscription_t *subscription = nullptr;
+  rawhal_error_t error;
+  rawhal_event_fn *const wait = [](void *context, const rawhal_event_t *) {
+    auto *in = static_cast<Held *>(context);
+    in->in = true;
+    while (!in->out)
+      std::this_thread::yield();
+  };
+  ASSERT_EQ(rawhal_events_subscribe(RAWHAL_EVENTS_ALL, wait, &held, &subscription, &error),
+            RAWHAL_OK);
+  std::thread told([] { tell_event(Full(RAWHAL_EVENT_FREE)); });
+  while (!held.in)
+    std::this_thread::yield();
+  const int ended = in_child([subscription] {
+    rawhal_events_unsubscribe(subscription);
+    return 0;
+  });
+  held.out = true;
+  told.join();
+  EXPECT_EQ(ended, 0);
+  rawhal_events_unsubscribe(subscription);
+}
+
 TEST_F(Door, WrongSubscriptionsAreRefused)
 {
   rawhal_error_t error;

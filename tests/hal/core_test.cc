@@ -247,6 +247,59 @@ TEST_P(CoreFile, IsWrittenWithoutLocks)
   core_file_close(&file);
 }
 
+// Two queues die at once, by two threads; whoever reads gets one file, and then the other.
+TEST_P(CoreFile, OneComesAfterTheOther)
+{
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  set("RAWHAL_CORE", "fd:" + std::to_string(ends[1]));
+  set("RAWHAL_CORE_CONTENTS", "all");
+  again();
+  buffer(1 << 20); // more than a pipe holds
+  std::mutex guard;
+  std::vector<size_t> sizes;
+  when_told = [&] {
+    const std::lock_guard<std::mutex> held(guard);
+    const size_t at = lines.rfind("core file fd:");
+    if (at != std::string::npos) {
+      sizes.push_back(std::stoul(lines.substr(lines.find(": ", at) + 2)));
+      lines.clear();
+    }
+  };
+  rawhal_queue_t *both[] = {queue(), queue()};
+  std::vector<std::future<void>> deaths;
+  std::atomic<int> dying{0};
+  for (rawhal_queue_t *each : both)
+    deaths.push_back(std::async(std::launch::async, [each, &dying] {
+      rawhal_error_t why;
+      ++dying;
+      (void)!rawhal_queue_report(each, HSA_STATUS_ERROR_EXCEPTION, &why);
+    }));
+  while (dying < 2)
+    std::this_thread::yield();
+  std::string all;
+  auto reader = std::async(std::launch::async, [&] {
+    char bytes[1 << 12];
+    for (ssize_t got; (got = read(ends[0], bytes, sizeof(bytes))) > 0;)
+      all.append(bytes, static_cast<size_t>(got));
+  });
+  for (std::future<void> &death : deaths)
+    death.get();
+  when_told = nullptr;
+  close(ends[1]);
+  reader.get();
+  close(ends[0]);
+  ASSERT_EQ(sizes.size(), 2u) << lines;
+  ASSERT_EQ(all.size(), sizes[0] + sizes[1]);
+  for (size_t i = 0, at = 0; i < 2; at += sizes[i++]) {
+    core_file_t file = {};
+    ASSERT_EQ(core_file_open(&file, {all.data() + at, sizes[i]}, &error), RAWHAL_OK)
+        << error.message;
+    EXPECT_EQ(walk(file.view).queues, 2u);
+    core_file_close(&file);
+  }
+}
+
 TEST_P(CoreFile, GoesToNoDescriptorThatHasBecomeAnothers)
 {
   const std::string other = std::string(folder) + "/other";
