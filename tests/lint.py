@@ -23,8 +23,8 @@ MAY_INCLUDE = {
     "tools": {"record", "tools"},  # and the public headers, and
     "examples": set(),
 }
-HELPERS = {"tools": {"base/escape.h", "base/list.h", "base/new_file.h", "base/whole.h",  # which the command has with record/
-                     *("debug/core/" + name for name in ("change.h", "core.h", "file.h", "notes.h", "walk.h")), "debug/dump.h", "debug/dump.h", "debug/report.h",
+HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/list.h", "base/new_file.h", "base/whole.h",  # which the command has with record/
+                     *("debug/core/" + name for name in ("change.h", "core.h", "file.h", "notes.h", "walk.h")), "debug/dump.h", "debug/report.h",
                      "debug/door/observe.h", "debug/door/requests.h"},
            "debug": {"softgpu/waves.h"}}  # it includes nothing, and what it declares is found by name
 # Folders within one, lowest first: each may include itself and those before it.

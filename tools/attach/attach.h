@@ -82,9 +82,7 @@ void attach_show_text(const doors_t *doors, const attach_status_t *statuses,
 /* `whys`: NULL, or one of each door. */
 void attach_show_json(const doors_t *doors, const attach_status_t *statuses,
                       const attach_why_t *whys);
-/* The process's command, escaped by whoever prints it. */
-enum { ATTACH_COMMAND = 1024 };
-rawhal_string_t attach_command_of(pid_t process, char text[ATTACH_COMMAND]);
+enum { ATTACH_COMMAND = 1024 }; /* of the process's, escaped by whoever prints it */
 
 /* ---- Memory and core files (memory.c) ---- */
 

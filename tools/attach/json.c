@@ -5,13 +5,7 @@
 #include <stdio.h>
 
 #include "tools/shared/json.h"
-
-static void put_address(json_writer_t *out, const char *key, uint64_t value)
-{
-  char text[24];
-  (void)snprintf(text, sizeof(text), "0x%" PRIx64, value);
-  json_put_text(out, key, text);
-}
+#include "tools/shared/program.h"
 
 static void put_packets(json_writer_t *out, const char *key, const attach_status_t *status,
                         const attach_packet_t *packets, size_t count)
@@ -20,7 +14,7 @@ static void put_packets(json_writer_t *out, const char *key, const attach_status
   for (size_t i = 0; i < count; ++i) {
     json_begin_object(out, NULL);
     json_put_unsigned(out, "packet", packets[i].index);
-    put_address(out, "kernel_object", packets[i].kernel_object);
+    json_put_address(out, "kernel_object", packets[i].kernel_object);
     json_put_string_or_null(out, "kernel",
                             kernels_find(&status->kernels, packets[i].kernel_object));
     json_put_three(out, "grid", packets[i].grid[0], packets[i].grid[1], packets[i].grid[2]);
@@ -48,8 +42,8 @@ static void put_queues(json_writer_t *out, const attach_status_t *status)
   for (size_t i = 0; i < status->queues.count; ++i) {
     json_begin_object(out, NULL);
     json_put_unsigned(out, "id", queues[i].now.id);
-    put_address(out, "agent", queues[i].agent);
-    put_address(out, "address", queues[i].address);
+    json_put_address(out, "agent", queues[i].agent);
+    json_put_address(out, "address", queues[i].address);
     json_put_unsigned(out, "room", queues[i].now.size);
     put_indices(out, &queues[i]);
     put_packets(out, "in_flight", status, queues[i].in_flight, queues[i].flying);
@@ -66,7 +60,7 @@ static void put_modules(json_writer_t *out, const attach_status_t *status)
   for (size_t i = 0; i < status->modules.count; ++i) {
     json_begin_object(out, NULL);
     json_put_unsigned(out, "id", modules[i].id);
-    put_address(out, "agent", modules[i].agent);
+    json_put_address(out, "agent", modules[i].agent);
     json_put_unsigned(out, "bytes", modules[i].bytes);
     json_put_string_or_null(out, "file", (rawhal_string_t){modules[i].file, modules[i].file_size});
     json_end(out);
@@ -80,7 +74,7 @@ static void put_agents(json_writer_t *out, const attach_status_t *status)
   json_begin_array(out, "agents");
   for (size_t i = 0; i < status->agents.count; ++i) {
     json_begin_object(out, NULL);
-    put_address(out, "agent", agents[i].handle);
+    json_put_address(out, "agent", agents[i].handle);
     json_put_unsigned(out, "modules", agents[i].modules);
     json_put_unsigned(out, "queues", agents[i].queues);
     json_put_unsigned(out, "allocations", agents[i].allocations);
@@ -110,7 +104,8 @@ void attach_show_json(const doors_t *doors, const attach_status_t *statuses,
   json_begin_object(&out, NULL);
   json_put_text(&out, "schema", "rawhal-attach-1");
   json_put_signed(&out, "process", doors->process);
-  json_put_string_or_null(&out, "arguments", attach_command_of(doors->process, command));
+  json_put_string_or_null(&out, "arguments",
+                          program_command_of(doors->process, command, sizeof(command)));
   json_begin_array(&out, "doors");
   for (size_t i = 0; i < doors->count; ++i) {
     const attach_status_t *status = &statuses[i];

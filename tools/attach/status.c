@@ -1,12 +1,7 @@
 /* rawhal attach: what a process shows of itself. */
 #include "tools/attach/attach.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "base/whole.h"
 
 /* ---- What is listed ---- */
 
@@ -146,22 +141,4 @@ void attach_status_free(attach_status_t *status)
   list_free(&status->queues);
   list_free(&status->agents);
   kernels_free(&status->kernels);
-}
-
-/* ---- Its command ---- */
-
-rawhal_string_t attach_command_of(pid_t process, char text[ATTACH_COMMAND])
-{
-  char path[64];
-  (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)process);
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t got = file >= 0 ? read_whole(file, text, ATTACH_COMMAND) : 0;
-  if (file >= 0)
-    (void)close(file);
-  size_t size = got > 0 ? (size_t)got : 0;
-  while (size && !text[size - 1])
-    --size;
-  for (size_t i = 0; i < size; ++i)
-    text[i] = text[i] ? text[i] : ' ';
-  return (rawhal_string_t){text, size};
 }

@@ -6,28 +6,17 @@
 #include <string.h>
 
 #include "tools/shared/demangle.h"
+#include "tools/shared/program.h"
 #include "tools/shared/terminal.h"
 
 enum { INDENT = 4, WORD = 24, NAME = 512 };
 
 /* ---- Pieces ---- */
 
-static void heading(const char *text)
-{
-  putchar('\n');
-  terminal_style(STYLE_NAME);
-  fputs(text, stdout);
-  terminal_style(STYLE_NONE);
-  fputs(":\n", stdout);
-}
-
 /* Cells with the width of each; the last has none. */
 static void row(const char *const *cells, const unsigned char *widths)
 {
-  terminal_row_t line = {.gap = 2};
-  for (size_t i = 0; cells[i]; ++i)
-    terminal_row_put(&line, cells[i], widths[i], INDENT);
-  putchar('\n');
+  terminal_row_print(cells, widths, 2, INDENT);
 }
 
 static const char *number(uint64_t value, char text[WORD])
@@ -49,20 +38,12 @@ static const char *three(const uint32_t values[3], char text[40])
   return text;
 }
 
-/* What a row's cell escapes and cuts. */
-static const char *text_of(rawhal_string_t text, char buffer[NAME])
-{
-  (void)snprintf(buffer, NAME, "%.*s", (int)(text.size < NAME ? text.size : NAME),
-                 text.data ? text.data : "");
-  return *buffer ? buffer : "-";
-}
-
 static const char *kernel_of(const attach_status_t *status, uint64_t kernel_object, bool nice,
                              char text[NAME])
 {
   const rawhal_string_t name = kernels_find(&status->kernels, kernel_object);
   if (name.size)
-    return text_of(demangle_if(nice, name), text);
+    return terminal_cell(demangle_if(nice, name), text, NAME);
   (void)snprintf(text, NAME, "0x%" PRIx64, kernel_object);
   return text;
 }
@@ -75,7 +56,7 @@ static void show_agents(const attach_status_t *status)
   const attach_agent_t *agents = status->agents.items;
   if (!status->agents.count)
     return;
-  heading("devices");
+  terminal_heading("devices");
   row((const char *const[]){"AGENT", "MODULES", "QUEUES", "ALLOCATIONS", "BYTES", NULL}, widths);
   for (size_t i = 0; i < status->agents.count; ++i) {
     char handle[WORD], modules[WORD], queues[WORD], allocations[WORD], bytes[WORD];
@@ -93,13 +74,14 @@ static void show_modules(const attach_status_t *status)
   const attach_module_t *modules = status->modules.items;
   if (!status->modules.count)
     return;
-  heading("code");
+  terminal_heading("code");
   row((const char *const[]){"MODULE", "AGENT", "BYTES", "FILE", NULL}, widths);
   for (size_t i = 0; i < status->modules.count; ++i) {
     char id[WORD], agent[WORD], bytes[WORD], file[NAME];
     const rawhal_string_t path = {modules[i].file, modules[i].file_size};
     row((const char *const[]){number(modules[i].id, id), agent_of(modules[i].agent, agent),
-                              number(modules[i].bytes, bytes), text_of(path, file), NULL},
+                              number(modules[i].bytes, bytes), terminal_cell(path, file, NAME),
+                              NULL},
         widths);
   }
 }
@@ -110,7 +92,7 @@ static void show_queues(const attach_status_t *status)
   const attach_queue_t *queues = status->queues.items;
   if (!status->queues.count)
     return;
-  heading("queues");
+  terminal_heading("queues");
   row((const char *const[]){"QUEUE", "AGENT", "ROOM", "TAKEN", "WRITTEN", "STATE", NULL}, widths);
   for (size_t i = 0; i < status->queues.count; ++i) {
     const attach_queue_t *queue = &queues[i];
@@ -143,7 +125,7 @@ static void show_packet(const attach_status_t *status, const attach_queue_t *que
 static void show_heads(const char *title)
 {
   static const unsigned char widths[] = {6, 10, 8, 14, 12, 0};
-  heading(title);
+  terminal_heading(title);
   row((const char *const[]){"QUEUE", "PACKET", "STATE", "GRID", "GROUP", "KERNEL", NULL}, widths);
 }
 
@@ -210,7 +192,7 @@ void attach_show_text(const doors_t *doors, const attach_status_t *statuses,
 {
   char command[ATTACH_COMMAND];
   printf("process %d, '", (int)doors->process);
-  (void)tool_print_text(attach_command_of(doors->process, command));
+  (void)tool_print_text(program_command_of(doors->process, command, sizeof(command)));
   fputs("'\n", stdout);
   for (size_t i = 0; i < doors->count; ++i)
     show_door(doors, i, &statuses[i], demangle_text(request->demangle));

@@ -57,7 +57,6 @@ bool core_symbol(const core_contents_t *contents, uint64_t address, rawhal_strin
 
 /* "stopped: memory violation", "running"; words for what comes from files, "?" for what is none. */
 void core_stop_text(const walk_wave_t *wave, char text[96]);
-void core_chip_text(uint32_t gfx_target_version, char text[32]);
 void core_reason_text(uint32_t reason, char text[128]);
 const char *core_class_text(uint32_t kind);
 const char *core_outcome_text(uint32_t outcome);

@@ -5,13 +5,6 @@
 #include "tools/core/core.h"
 #include "tools/shared/json.h"
 
-static void put_address(json_writer_t *out, const char *key, uint64_t value)
-{
-  char text[24];
-  (void)snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
-  json_put_text(out, key, text);
-}
-
 static void put_report(void *context, const char *text, size_t size)
 {
   (void)fwrite(text, 1, size, ((const json_writer_t *)context)->out);
@@ -71,8 +64,8 @@ static void put_dispatch(json_writer_t *out, const core_note_dispatch_t *dispatc
   json_put_unsigned(out, "submitted_ns", dispatch->submitted);
   json_put_unsigned(out, "finished_ns", dispatch->finished);
   json_put_string_or_null(out, "kernel", dispatch->kernel);
-  put_address(out, "kernel_object", dispatch->kernel_object);
-  put_address(out, "kernarg", dispatch->kernarg);
+  json_put_address(out, "kernel_object", dispatch->kernel_object);
+  json_put_address(out, "kernarg", dispatch->kernarg);
   json_put_string_or_null(out, "label", dispatch->label);
   put_hex(out, "packet_bytes", dispatch->packet_bytes);
   put_hex(out, "kernarg_bytes", dispatch->kernarg_bytes);
@@ -83,7 +76,7 @@ static void put_allocation(json_writer_t *out, const core_note_allocation_t *all
 {
   json_begin_object(out, NULL);
   json_put_unsigned(out, "number", allocation->number);
-  put_address(out, "address", allocation->base);
+  json_put_address(out, "address", allocation->base);
   json_put_unsigned(out, "bytes", allocation->size);
   json_put_text(out, "state", core_state_text(allocation->state));
   json_put_bool(out, "read_only", allocation->read_only);
@@ -141,7 +134,7 @@ static void put_left_out(json_writer_t *out, const core_contents_t *contents)
       continue;
     core_reason_text(record.as.entry.reason, reason);
     json_begin_object(out, NULL);
-    put_address(out, "address", record.as.entry.address);
+    json_put_address(out, "address", record.as.entry.address);
     json_put_unsigned(out, "bytes", record.as.entry.size);
     json_put_text(out, "what", core_class_text(record.as.entry.kind));
     json_put_text(out, "why", reason);
@@ -182,7 +175,7 @@ static void put_queues(json_writer_t *out, const core_contents_t *contents)
     json_begin_object(out, NULL);
     json_put_unsigned(out, "id", queues[i].entry.id);
     json_put_unsigned(out, "agent", queues[i].agent);
-    put_address(out, "ring", queues[i].entry.ring);
+    json_put_address(out, "ring", queues[i].entry.ring);
     json_put_unsigned(out, "ring_bytes", queues[i].entry.ring_bytes);
     json_put_unsigned(out, "read_id", queues[i].read_id);
     json_put_unsigned(out, "write_id", queues[i].write_id);
@@ -213,7 +206,7 @@ static void put_rows(json_writer_t *out, const char *key, const core_contents_t 
 static void put_registers(json_writer_t *out, const core_contents_t *contents,
                           const walk_wave_t *wave, bool vectors)
 {
-  put_address(out, "exec", wave->exec);
+  json_put_address(out, "exec", wave->exec);
   json_put_unsigned(out, "m0", wave->hwregs[HWREG_M0]);
   json_put_unsigned(out, "mode", wave->hwregs[HWREG_MODE]);
   json_put_unsigned(out, "status", wave->hwregs[HWREG_STATUS]);
@@ -239,7 +232,7 @@ static void put_wave(json_writer_t *out, const core_contents_t *contents, const 
   json_put_unsigned(out, "wave", wave->index);
   json_put_bool(out, "stopped", wave->reason != 0);
   json_put_text(out, "state", stop);
-  put_address(out, "pc", wave->pc);
+  json_put_address(out, "pc", wave->pc);
   (void)core_symbol(contents, wave->pc, &name, &offset);
   json_put_string_or_null(out, "symbol", name);
   json_put_unsigned(out, "symbol_offset", offset);
@@ -262,8 +255,8 @@ static void put_objects(json_writer_t *out, const core_contents_t *contents)
   json_begin_array(out, "objects");
   for (size_t i = 0; i < contents->codes.count; ++i) {
     json_begin_object(out, NULL);
-    put_address(out, "loaded_at", codes[i].object.delta);
-    put_address(out, "address", codes[i].object.address);
+    json_put_address(out, "loaded_at", codes[i].object.delta);
+    json_put_address(out, "address", codes[i].object.address);
     json_put_unsigned(out, "bytes", codes[i].object.size);
     json_put_bool(out, "read", codes[i].hsaco != NULL);
     json_end(out);

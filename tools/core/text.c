@@ -12,30 +12,10 @@ enum { INDENT = 4, LONG_TEXT = 192 };
 
 /* ---- Pieces ---- */
 
-static void heading(const char *text)
-{
-  putchar('\n');
-  terminal_style(STYLE_NAME);
-  fputs(text, stdout);
-  terminal_style(STYLE_NONE);
-  fputs(":\n", stdout);
-}
-
 /* Cells with the width of each; the last has none. */
 static void row(const char *const *cells, const unsigned char *widths)
 {
-  terminal_row_t line = {.gap = 2};
-  for (size_t i = 0; cells[i]; ++i)
-    terminal_row_put(&line, cells[i], widths[i], INDENT);
-  putchar('\n');
-}
-
-/* What terminal_row_put() escapes and cuts. */
-static const char *text_of(rawhal_string_t text, char buffer[LONG_TEXT])
-{
-  (void)snprintf(buffer, LONG_TEXT, "%.*s", (int)(text.size < LONG_TEXT ? text.size : LONG_TEXT),
-                 text.data ? text.data : "");
-  return *buffer ? buffer : "-";
+  terminal_row_print(cells, widths, 2, INDENT);
 }
 
 static void put_report(void *context, const char *text, size_t size)
@@ -116,7 +96,7 @@ static void show_dispatches(const core_contents_t *contents)
     if (record.type != CORE_RECORD_DISPATCH)
       continue;
     if (!any) {
-      heading("dispatches");
+      terminal_heading("dispatches");
       row((const char *const[]){"QUEUE", "PACKET", "TICKET", "OUTCOME", "TOOK", "KERNEL", "LABEL",
                                 NULL},
           widths);
@@ -129,8 +109,8 @@ static void show_dispatches(const core_contents_t *contents)
       (void)snprintf(taken, sizeof(taken), "%" PRIu64 " us",
                      (dispatch->finished - dispatch->submitted) / 1000);
     row((const char *const[]){queue, packet, ticket, core_outcome_text(dispatch->outcome), taken,
-                              text_of(dispatch->kernel, kernel), text_of(dispatch->label, label),
-                              NULL},
+                              terminal_cell(dispatch->kernel, kernel, LONG_TEXT),
+                              terminal_cell(dispatch->label, label, LONG_TEXT), NULL},
         widths);
   }
 }
@@ -144,7 +124,7 @@ static void show_allocation(const core_note_allocation_t *allocation)
   (void)snprintf(size, sizeof(size), "%" PRIu64, allocation->size);
   row((const char *const[]){number, base, size, core_state_text(allocation->state),
                             allocation->read_only ? "read-only" : "-",
-                            text_of(allocation->label, label), NULL},
+                            terminal_cell(allocation->label, label, LONG_TEXT), NULL},
       widths);
 }
 
@@ -165,7 +145,7 @@ static void show_allocations(const core_contents_t *contents, bool all)
         !core_is_near(&near, &record.as.allocation, fault.address))
       continue;
     if (!shown++) {
-      heading(near.any ? "allocations around the address" : "allocations");
+      terminal_heading(near.any ? "allocations around the address" : "allocations");
       row((const char *const[]){"NUMBER", "ADDRESS", "BYTES", "STATE", "WRITES", "LABEL", NULL},
           widths);
     }
@@ -182,7 +162,7 @@ static void show_queues(const core_contents_t *contents)
   const walk_queue_t *queues = contents->queues.items;
   if (!contents->queues.count)
     return;
-  heading("queues");
+  terminal_heading("queues");
   row((const char *const[]){"QUEUE", "CHIP", "RING", "FROM", "TO", "STATE", NULL}, widths);
   for (size_t i = 0; i < contents->queues.count; ++i) {
     char id[24], chip[32], ring[24], from[24], to[24];
@@ -267,11 +247,11 @@ static void show_waves(const core_contents_t *contents, bool all)
   size_t shown = 0, stopped = 0;
   if (!contents->waves.count)
     return;
-  heading("waves");
+  terminal_heading("waves");
   row((const char *const[]){"QUEUE", "PACKET", "WORK-GROUP", "WAVE", "STATE", "AT", NULL}, widths);
   for (size_t i = 0; i < contents->waves.count; ++i)
     show_wave_row(contents, &waves[i]);
-  heading("registers");
+  terminal_heading("registers");
   for (size_t i = 0; i < contents->waves.count; ++i) {
     stopped += waves[i].reason != 0;
     if (all || (waves[i].reason && shown < FIRST)) {
@@ -293,7 +273,7 @@ static void show_codes(const core_contents_t *contents)
   const core_code_t *codes = contents->codes.items;
   if (!contents->codes.count)
     return;
-  heading("code objects");
+  terminal_heading("code objects");
   row((const char *const[]){"OBJECT", "LOADED AT", "BYTES AT", "BYTES", "STATE", NULL}, widths);
   for (size_t i = 0; i < contents->codes.count; ++i) {
     const walk_object_t *object = &codes[i].object;
@@ -315,7 +295,7 @@ static void show_limits(const core_contents_t *contents)
   for (uint64_t cursor = 0; core_notes_next(note, &cursor, &record);) {
     if (record.type != CORE_RECORD_LIMITS)
       continue;
-    heading("limits");
+    terminal_heading("limits");
     for (rawhal_string_t left = record.as.limits.text; left.size;) {
       const char *end = memchr(left.data, '\n', left.size);
       const size_t size = end ? (size_t)(end - left.data) : left.size;
@@ -337,7 +317,7 @@ static void show_left_out(const core_contents_t *contents)
   for (uint64_t cursor = 0; core_notes_next(note, &cursor, &record);) {
     char address[24], size[24], reason[128];
     if (record.type == CORE_RECORD_LEFT_OUT && record.as.left_out.ranges) {
-      heading("left out");
+      terminal_heading("left out");
       printf("  %" PRIu64 " ranges, %" PRIu64 " bytes\n", record.as.left_out.ranges,
              record.as.left_out.bytes);
     }
@@ -357,7 +337,7 @@ static void show_left_out(const core_contents_t *contents)
 static void show_debuggers(const core_contents_t *contents)
 {
   const walk_finding_t *finding = &contents->finding;
-  heading("debuggers");
+  terminal_heading("debuggers");
   if (!contents->shown)
     printf("  ROCgdb refuses the GPUs' part: %s\n", core_mistake_text(finding->mistake));
   else

@@ -56,15 +56,6 @@ void core_reason_text(uint32_t reason, char text[128])
     (void)snprintf(text, 128, "%s", word(words, sizeof(words) / sizeof(*words), reason));
 }
 
-void core_chip_text(uint32_t version, char text[32])
-{
-  const core_chip_t *chip = core_chip_of(version);
-  if (chip)
-    (void)snprintf(text, 32, "%s", chip->name);
-  else
-    (void)snprintf(text, 32, "gfx%u%x%x", version / 10000, version / 100 % 100, version % 100);
-}
-
 void core_stop_text(const walk_wave_t *wave, char text[96])
 {
   static const struct {

@@ -2,21 +2,14 @@
 #include "tools/demo/job.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "tools/demo/report.h"
 
 /* No job may hang the demo; a slow machine with a sanitizer stays far below. */
 #define JOB_LIMIT_NS (300 * UINT64_C(1000000000))
 
 #define PATTERN 0xA5A5A5A5u
-
-static uint64_t now_ns(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
 
 void job_introduce(const demo_t *demo, const char *title)
 {
@@ -63,13 +56,13 @@ rawhal_status_t job_run(demo_t *demo, job_dispatch_t *dispatches, size_t count, 
     report_dispatch(i == 0 ? "dispatch" : "then", dispatches[i].workgroups, JOB_WORKGROUP_SIZE);
 
   uint64_t deadline = rawhal_deadline_after(JOB_LIMIT_NS);
-  uint64_t start = now_ns();
+  uint64_t start = clock_now();
   rawhal_status_t status = RAWHAL_OK;
   for (size_t i = 0; i < count && status == RAWHAL_OK; ++i)
     status = submit(demo, &dispatches[i], deadline);
   if (status == RAWHAL_OK)
     status = rawhal_queue_wait(demo->queue, dispatches[count - 1].ticket, deadline, &demo->error);
-  *wall_ns = now_ns() - start;
+  *wall_ns = clock_now() - start;
   return status;
 }
 

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/whole.h"
 #include "tools/doctor/doctor.h"
@@ -64,9 +65,7 @@ static _Noreturn void be_child(const doctor_t *doctor, doctor_check_fn *check, i
 
 static int64_t now_ms(void)
 {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+  return (int64_t)(clock_now() / 1000000);
 }
 
 static bool keep_row(doctor_rows_t *rows, const doctor_row_t *row)

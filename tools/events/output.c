@@ -142,13 +142,6 @@ static void begin_line(json_writer_t *out, const events_source_t *source, const 
   json_put_text(out, "event", event);
 }
 
-static void put_address(json_writer_t *out, const char *key, uint64_t value)
-{
-  char text[24];
-  (void)snprintf(text, sizeof(text), "0x%" PRIx64, value);
-  json_put_text(out, key, text);
-}
-
 static void put_member(const events_output_t *output, json_writer_t *out,
                        const rawhal_event_t *event, const struct member *member)
 {
@@ -162,7 +155,7 @@ static void put_member(const events_output_t *output, json_writer_t *out,
     break;
   case MEMBER_KERNEL:
   case MEMBER_HEX:
-    put_address(out, member->key, number_of(event, member));
+    json_put_address(out, member->key, number_of(event, member));
     break;
   default:
     json_put_unsigned(out, member->key, number_of(event, member));

@@ -10,9 +10,10 @@
 
 #include <rawhal/version.h>
 
-#include "base/whole.h"
+#include "base/clock.h"
 #include "debug/core/notes.h"
 #include "tools/shared/file.h"
+#include "tools/shared/program.h"
 
 enum { MAGIC = sizeof(EVENTS_MAGIC) - 1, RECORD_BYTES = 8192, MOST_ARGUMENTS = 2048 };
 
@@ -45,30 +46,6 @@ static void put_head(events_file_t *file)
   put_bytes(file, bytes, sizeof(bytes));
 }
 
-/* Its words, with blanks between. */
-static size_t read_arguments(pid_t process, char text[MOST_ARGUMENTS])
-{
-  char path[64];
-  (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)process);
-  const int input = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t got = input >= 0 ? read_whole(input, text, MOST_ARGUMENTS) : 0;
-  if (input >= 0)
-    (void)close(input);
-  size_t size = got > 0 ? (size_t)got : 0;
-  while (size && !text[size - 1])
-    --size;
-  for (size_t i = 0; i < size; ++i)
-    text[i] = text[i] ? text[i] : ' ';
-  return size;
-}
-
-static uint64_t now(void)
-{
-  struct timespec time;
-  (void)clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 static void put_process(events_file_t *file, pid_t id)
 {
   char arguments[MOST_ARGUMENTS], host[256] = "", versions[64];
@@ -76,10 +53,10 @@ static void put_process(events_file_t *file, pid_t id)
   (void)snprintf(versions, sizeof(versions), "rawhal %s", rawhal_version_text());
   core_note_process_t process = {.id = id,
                                  .written = time(NULL),
-                                 .now = now(),
+                                 .now = clock_now(),
                                  .host = rawhal_string(host),
                                  .versions = rawhal_string(versions)};
-  process.arguments = (rawhal_string_t){arguments, read_arguments(id, arguments)};
+  process.arguments = program_command_of(id, arguments, sizeof(arguments));
   put_record(file, CORE_RECORD_PROCESS, &process);
 }
 

@@ -4,7 +4,8 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 /* A look that finds nothing waits twice as long as the one before: the ring has room for a
  * thousandth of a second of what the fastest program does, and for hours of others. */
@@ -63,13 +64,6 @@ static int by_time(const void *a, const void *b)
   return (one > other) - (one < other);
 }
 
-static uint64_t clock_of(void)
-{
-  struct timespec time;
-  (void)clock_gettime(CLOCK_MONOTONIC, &time);
-  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* Of one door, in the order in which it came. */
 static bool list_door(watch_t *watch, size_t index)
 {
@@ -78,7 +72,7 @@ static bool list_door(watch_t *watch, size_t index)
   watch->listed = (list_t){0};
   door->source.exists = true;
   observer_list(watch->doors->list[index], keep, watch, &unlisted);
-  door->known_until = clock_of();
+  door->known_until = clock_now();
   listed_t *all = watch->listed.items;
   if (all)
     qsort(all, watch->listed.count, sizeof(*all), by_time);

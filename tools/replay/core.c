@@ -308,8 +308,7 @@ static void take_device(replay_core_t *core)
   const walk_agent_t *agents = core->agents.items;
   const size_t index = queue && queue->agent < core->agents.count ? queue->agent : 0;
   const uint32_t version = core->agents.count ? agents[index].entry.gfx_target_version : 0;
-  snprintf(core->expected.chip, sizeof(core->expected.chip), "gfx%" PRIu32 "%" PRIx32 "%" PRIx32,
-           version / 10000, version / 100 % 100, version % 100);
+  core_chip_text(version, core->expected.chip);
   snprintf(core->device, sizeof(core->device), "amdgcn-amd-amdhsa--%s", core->expected.chip);
   core->source.dispatch.device = rawhal_string(core->device);
 }

@@ -28,19 +28,12 @@ static size_t shown_notes(const replay_t *replay)
 
 /* ---- JSON ---- */
 
-static void put_address(json_writer_t *out, const char *key, uint64_t address)
-{
-  char text[24];
-  snprintf(text, sizeof(text), "0x%" PRIx64, address);
-  json_put_text(out, key, text);
-}
-
 static void put_difference(json_writer_t *out, const replay_t *replay)
 {
   const replay_buffer_t *buffer = replay->first;
   json_begin_object(out, "difference");
   json_put_unsigned(out, "buffer", buffer->index);
-  put_address(out, "address", buffer->before->address);
+  json_put_address(out, "address", buffer->before->address);
   json_put_unsigned(out, "size", buffer->before->content.size);
   if (buffer->named)
     json_put_unsigned(out, "argument", buffer->argument);
@@ -78,8 +71,8 @@ static void put_place(json_writer_t *out, const replay_t *replay)
   json_begin_object(out, "buffer");
   json_put_unsigned(out, "size", there->before->content.size);
   json_put_text(out, "state", state_texts[there->state]);
-  put_address(out, "recorded", there->before->address);
-  put_address(out, "replayed", there->now);
+  json_put_address(out, "recorded", there->before->address);
+  json_put_address(out, "replayed", there->now);
   json_end(out);
 }
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "tools/run/run.h"
 #include "tools/shared/device.h"
 #include "tools/shared/file.h"
@@ -273,13 +273,6 @@ static bool pack_arguments(session_t *s)
 
 /* ---- The run ---- */
 
-static uint64_t now_ns(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* What a launch before has left does not go into the next. */
 static bool fill_buffers(session_t *s)
 {
@@ -296,11 +289,11 @@ static bool launch(session_t *s, run_outcome_t *outcome)
   const uint64_t deadline =
       seconds ? rawhal_deadline_after((seconds + 5) * 1000000000u) : RAWHAL_FOREVER;
   rawhal_ticket_t ticket;
-  const uint64_t start = now_ns();
+  const uint64_t start = clock_now();
   if (rawhal_queue_submit(s->queue, &s->dispatch, 1, deadline, &ticket, &s->error) ||
       rawhal_queue_wait(s->queue, ticket, deadline, &s->error))
     return false;
-  outcome->wall_ns[outcome->count] = now_ns() - start;
+  outcome->wall_ns[outcome->count] = clock_now() - start;
   if (s->services && rawhal_services_flush(s->services, s->executable, &s->error))
     return false;
   uint64_t start_ns = 0, end_ns = 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/whole.h"
+#include "debug/core/walk.h"
 #include "tools/shared/file.h"
 #include "tools/shared/tool.h"
 
@@ -94,4 +95,13 @@ rawhal_bytes_t core_own_note(const core_file_t *file, uint32_t type)
     if (note.type == type && core_note_is_of(&note, "RAWHAL"))
       return note.bytes;
   return (rawhal_bytes_t){0};
+}
+
+void core_chip_text(uint32_t version, char text[32])
+{
+  const core_chip_t *chip = core_chip_of(version);
+  if (chip)
+    (void)snprintf(text, 32, "%s", chip->name);
+  else
+    (void)snprintf(text, 32, "gfx%u%x%x", version / 10000, version / 100 % 100, version % 100);
 }

@@ -20,6 +20,9 @@ void core_input_close(core_input_t *input);
  * at twice. */
 bool core_input_is(const char *path);
 
+/* A GPU by its number there: "gfx90a". */
+void core_chip_text(uint32_t gfx_target_version, char text[32]);
+
 /* The note of ours of that type; empty: there is none. */
 rawhal_bytes_t core_own_note(const core_file_t *file, uint32_t type);
 

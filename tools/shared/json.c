@@ -125,6 +125,13 @@ void json_put_string_or_null(json_writer_t *writer, const char *key, rawhal_stri
     json_put_null(writer, key);
 }
 
+void json_put_address(json_writer_t *writer, const char *key, uint64_t value)
+{
+  char text[24];
+  (void)snprintf(text, sizeof(text), "0x%" PRIx64, value);
+  json_put_text(writer, key, text);
+}
+
 void json_put_offset(json_writer_t *writer, const char *key, uint64_t value)
 {
   if (value == RAWHAL_NO_OFFSET)

@@ -32,6 +32,9 @@ void json_put_text(json_writer_t *writer, const char *key, const char *value); /
 void json_put_string(json_writer_t *writer, const char *key, rawhal_string_t value);
 void json_put_string_or_null(json_writer_t *writer, const char *key, rawhal_string_t value);
 
+/* As text, "0x7f00": as numbers they do not pass through every reader. */
+void json_put_address(json_writer_t *writer, const char *key, uint64_t value);
+
 /* null for RAWHAL_NO_OFFSET. */
 void json_put_offset(json_writer_t *writer, const char *key, uint64_t value);
 

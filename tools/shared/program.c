@@ -2,6 +2,7 @@
 #include "tools/shared/program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/whole.h"
 #include "tools/shared/tool.h"
 
 bool program_is(const char *path)
@@ -83,4 +85,20 @@ int program_end_like(int status)
   (void)sigprocmask(SIG_SETMASK, &unblocked, NULL);
   (void)raise(WTERMSIG(status));
   return 128 + WTERMSIG(status);
+}
+
+rawhal_string_t program_command_of(pid_t process, char *text, size_t size)
+{
+  char path[64];
+  (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)process);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t got = file >= 0 ? read_whole(file, text, size) : 0;
+  if (file >= 0)
+    (void)close(file);
+  size_t used = got > 0 ? (size_t)got : 0;
+  while (used && !text[used - 1])
+    --used;
+  for (size_t i = 0; i < used; ++i)
+    text[i] = text[i] ? text[i] : ' ';
+  return (rawhal_string_t){text, used};
 }

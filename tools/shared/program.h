@@ -3,6 +3,7 @@
 #define TOOLS_SHARED_PROGRAM_H
 
 #include <limits.h>
+#include <sys/types.h>
 
 #include <rawhal/status.h>
 
@@ -14,6 +15,9 @@ bool program_in_path(const char *name, char path[PATH_MAX]);
 
 /* llvm-objdump, which disassembles: RAWHAL_OBJDUMP, or the newest that is in PATH. */
 bool program_find_objdump(char path[PATH_MAX], rawhal_error_t *error);
+
+/* The words that a process was started with, with blanks between; empty: they cannot be seen. */
+rawhal_string_t program_command_of(pid_t process, char *text, size_t size);
 
 enum { PROGRAM_NOT_STARTED = 126, PROGRAM_NOT_THERE = 127 }; /* as shells have it */
 /* Says why the program could not be started: `why` is execvp(3)'s errno. Returns the exit status.

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tools/shared/escape.h"
 #include "tools/shared/terminal.h"
 
@@ -26,9 +26,7 @@ static bool is_wanted(void)
 
 static int64_t now_ms(void)
 {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+  return (int64_t)(clock_now() / 1000000);
 }
 
 /* Asked each time: windows change. One column stays free, so that the cursor stays in the line. */

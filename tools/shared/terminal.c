@@ -49,6 +49,15 @@ void terminal_style(terminal_style_t style)
     printf("\033[%sm", codes[style]);
 }
 
+void terminal_heading(const char *text)
+{
+  putchar('\n');
+  terminal_style(STYLE_NAME);
+  fputs(text, stdout);
+  terminal_style(STYLE_NONE);
+  fputs(":\n", stdout);
+}
+
 /* ---- Width ---- */
 
 /* Asked each time: windows change. */
@@ -156,4 +165,20 @@ void terminal_row_put_wrapped(terminal_row_t *row, rawhal_string_t text, size_t 
       row->gap = blanks;
     put_or_break(row, (rawhal_string_t){text.data + at, end - at}, 0, indent);
   }
+}
+
+void terminal_row_print(const char *const *cells, const unsigned char *widths, size_t gap,
+                        size_t indent)
+{
+  terminal_row_t row = {.gap = gap};
+  for (size_t i = 0; cells[i]; ++i)
+    terminal_row_put(&row, cells[i], widths[i], indent);
+  putchar('\n');
+}
+
+const char *terminal_cell(rawhal_string_t text, char *buffer, size_t size)
+{
+  (void)snprintf(buffer, size, "%.*s", (int)(text.size < size ? text.size : size),
+                 text.data ? text.data : "");
+  return *buffer ? buffer : "-";
 }

@@ -28,6 +28,9 @@ size_t terminal_columns(void);
  * nothing of it where there is no room for that. Returns the columns. */
 size_t terminal_print_within(rawhal_string_t text, size_t most);
 
+/* "TEXT:", behind an empty line: the head of a section. */
+void terminal_heading(const char *text);
+
 /* A row of a table. Begins as {0}; the caller ends its last line. */
 typedef struct terminal_row {
   size_t used, gap; /* columns of the line, and those before the next cell */
@@ -41,5 +44,12 @@ void terminal_row_put(terminal_row_t *row, const char *text, size_t width, size_
 /* The same of a sentence, which is broken between words; the terminal breaks it itself where the
  * indent leaves too little. */
 void terminal_row_put_wrapped(terminal_row_t *row, rawhal_string_t text, size_t indent);
+
+/* A whole row: cells up to NULL, each of its width, and the line's end. */
+void terminal_row_print(const char *const *cells, const unsigned char *widths, size_t gap,
+                        size_t indent);
+
+/* A cell of text from outside, at most what `buffer` holds; "-" where there is none. */
+const char *terminal_cell(rawhal_string_t text, char *buffer, size_t size);
 
 #endif
