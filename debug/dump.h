@@ -98,6 +98,10 @@ void dump_gather(dump_t *dump, const dump_scene_t *scene);
 /* Then each other queue of the process, under what locks it needs: what is in flight on it, and its
  * waves where they have been noted, are copied. */
 void dump_gather_queue(dump_t *dump, const dump_queue_t *queue);
+/* What a file has for the device's words where nothing has failed. */
+#define DUMP_FOR_OBSERVER "no fault: this is what ran when an observer asked"
+
+enum { DUMP_SAID = CORE_PATH_BYTES + 176 }; /* bytes: of what is said of one */
 /* Checks and writes what was gathered, and gives the memory back: without locks. True: there is one
  * now, and `said` has where and what is in it; else why there is none, or "" where nothing was
  * gathered. */

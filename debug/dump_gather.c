@@ -1,7 +1,7 @@
 /* Copies of what a core file is to have, by priority. */
 #include "debug/dump_internal.h"
 
-#include "base/own_memory.h"
+#include "debug/packets.h"
 
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa.h>
@@ -154,14 +154,14 @@ static void add_code(dump_store_t *store)
 /* The packets in flight, of a ring that may begin anew between them. */
 static void add_packets(dump_store_t *store, const core_queue_t *queue)
 {
-  enum { PACKET = 64 };
   const amd_queue_t *amd = queue->bytes;
-  const uint64_t packets = queue->ring_bytes / PACKET, first = amd->read_dispatch_id;
+  const uint64_t packets = queue->ring_bytes / PACKET_BYTES, first = amd->read_dispatch_id;
   const uint64_t all = amd->write_dispatch_id - first, flight = all < packets ? all : packets;
   const uint64_t at = packets ? first % packets : 0,
                  before = flight < packets - at ? flight : packets - at;
-  dump_add_range(store, queue->ring + at * PACKET, before * PACKET, CORE_QUEUE, dump_read_own);
-  dump_add_range(store, queue->ring, (flight - before) * PACKET, CORE_QUEUE, dump_read_own);
+  dump_add_range(store, queue->ring + at * PACKET_BYTES, before * PACKET_BYTES, CORE_QUEUE,
+                 dump_read_own);
+  dump_add_range(store, queue->ring, (flight - before) * PACKET_BYTES, CORE_QUEUE, dump_read_own);
 }
 
 /* False: it cannot be read, or there is no room. */
@@ -180,7 +180,7 @@ static bool describe_queue(dump_store_t *store, const dump_queue_t *queue, core_
       .address = (uint64_t)(uintptr_t)hsa_queue,
       .bytes = bytes,
       .ring = (uint64_t)(uintptr_t)amd->hsa_queue.base_address,
-      .ring_bytes = amd->hsa_queue.size * 64,
+      .ring_bytes = amd->hsa_queue.size * PACKET_BYTES,
       .scratch = amd->scratch_backing_memory_location,
   };
   return true;

@@ -2,15 +2,13 @@
 
 #include "debug/cause_text.h"
 
-#include "base/own_memory.h"
-
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa_ext_amd.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PACKET_BYTES = 64, AT_ONCE = 32, TYPE_BITS = 0xff, NONE = HANG_STANDS };
+enum { AT_ONCE = 32, NONE = HANG_STANDS };
 
 void hang_note(hang_progress_t *progress, bool busy, uint64_t ended, uint64_t stands_at,
                uint64_t now)
@@ -31,8 +29,7 @@ typedef struct barrier {
 
 static bool copy(const hang_scene_t *scene, void *to, uint64_t from, size_t size)
 {
-  return scene->copy ? scene->copy(scene->process, to, from, size)
-                     : own_memory_copy(to, from, size);
+  return debug_copy(scene->copy, scene->process, to, from, size);
 }
 
 static bool signal_value(const hang_scene_t *scene, hsa_signal_t signal, int64_t *value)
@@ -67,7 +64,7 @@ static bool barrier_of(const hang_scene_t *scene, const hang_stand_t *stand, bar
             sizeof(packet)))
     return false;
   memcpy(&value, &packet, sizeof(value));
-  const uint16_t type = packet.header & TYPE_BITS;
+  const uint16_t type = packet.header & PACKET_TYPE_BITS;
   barrier->any = type == HSA_PACKET_TYPE_BARRIER_OR;
   barrier->is_one = type == HSA_PACKET_TYPE_BARRIER_AND || barrier->any;
   if (barrier->is_one)
@@ -90,7 +87,7 @@ static bool sets(const hang_stand_t *stand, uint64_t index,
                  const hsa_kernel_dispatch_packet_t *packet, hsa_signal_t signal)
 {
   return packet->completion_signal.handle == signal.handle &&
-         (index < stand->read || (packet->header & TYPE_BITS) != HSA_PACKET_TYPE_INVALID);
+         (index < stand->read || (packet->header & PACKET_TYPE_BITS) != HSA_PACKET_TYPE_INVALID);
 }
 
 static bool find_in(const hang_scene_t *scene, const hang_stand_t *stand, hsa_signal_t signal,

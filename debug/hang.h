@@ -49,7 +49,7 @@ typedef struct hang_stand {
 typedef struct hang_scene {
   const hang_stand_t *stands;
   size_t count;
-  debug_copy_fn *copy; /* NULL: of this process */
+  debug_copy_fn *copy; /* as debug_copy() takes it */
   const void *process; /* for it */
   bool others_wait;    /* what is none of these packets, such as copies, waits for its turn */
   /* Says which packet of a queue it is; NULL: "packet 4 of queue 2". */

@@ -3,14 +3,14 @@
 #include <hsa/amd_hsa_signal.h>
 #include <stddef.h>
 
-enum { TAKEN = 8, PACKET_BYTES = 64, TYPE_BITS = 0xff };
+enum { TAKEN = 8 };
 
 static bool packet_copy(const debug_packets_t *packets, uint64_t index,
                         hsa_kernel_dispatch_packet_t *packet)
 {
   const uint64_t base = (uint64_t)(uintptr_t)packets->queue->base_address;
-  return packets->copy(packets->context, packet,
-                       base + (index & (packets->queue->size - 1)) * PACKET_BYTES, sizeof(*packet));
+  return debug_copy(packets->copy, packets->context, packet,
+                    base + (index & (packets->queue->size - 1)) * PACKET_BYTES, sizeof(*packet));
 }
 
 /* By its signal, which packets of all kinds have at one place. */
@@ -22,8 +22,8 @@ static bool has_ended(const debug_packets_t *packets, uint64_t index)
     return true;
   const uint64_t signal = packet.completion_signal.handle;
   return signal &&
-         packets->copy(packets->context, &value, signal + offsetof(amd_signal_t, value),
-                       sizeof(value)) &&
+         debug_copy(packets->copy, packets->context, &value, signal + offsetof(amd_signal_t, value),
+                    sizeof(value)) &&
          value <= 0;
 }
 
@@ -46,7 +46,7 @@ bool packets_next(const debug_packets_t *packets, uint64_t *index,
     const uint64_t at = (*index)++;
     if (packet_copy(packets, at, packet) &&
         ((packets->failed && at == *packets->failed) || at < packets->read ||
-         (packet->header & TYPE_BITS) == HSA_PACKET_TYPE_KERNEL_DISPATCH))
+         (packet->header & PACKET_TYPE_BITS) == HSA_PACKET_TYPE_KERNEL_DISPATCH))
       return true;
   }
   return false;

@@ -2,6 +2,8 @@
 #ifndef RAWHAL_DEBUG_PACKETS_H
 #define RAWHAL_DEBUG_PACKETS_H
 
+#include "base/own_memory.h"
+
 #include <hsa/hsa.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,16 +12,24 @@
 extern "C" {
 #endif
 
+enum { PACKET_BYTES = 64, PACKET_TYPE_BITS = 0xff }; /* of a packet's header: its type */
+
 /* Copies bytes of the queue's process, which may not be there: false, then. */
 typedef bool debug_copy_fn(const void *context, void *to, uint64_t from, size_t size);
+/* By that function; NULL: of this process. */
+static inline bool debug_copy(debug_copy_fn *copy, const void *context, void *to, uint64_t from,
+                              size_t size)
+{
+  return copy ? copy(context, to, from, size) : own_memory_copy(to, from, size);
+}
 
 typedef struct debug_packets {
   const hsa_queue_t *queue; /* base_address, size */
   uint64_t read, write;     /* its indices */
   const uint64_t *failed;   /* of the packet that failed; NULL: not known */
-  debug_copy_fn *copy;
-  const void *context;    /* for it */
-  const uint64_t *oldest; /* that may not have ended; NULL: signals tell */
+  debug_copy_fn *copy;      /* as debug_copy() takes it */
+  const void *context;      /* for it */
+  const uint64_t *oldest;   /* that may not have ended; NULL: signals tell */
 } debug_packets_t;
 
 /* The next one from `*index` on, which is where the next search begins: a dispatch, or whatever

@@ -108,9 +108,12 @@ static bool write_memory(uint64_t address, const void *from, size_t size)
   const uint64_t place = place_of(address, size);
   const bool written = place && own_memory_write(place, from, size);
   ranges_let();
-  if (written)
-    front_report("an observer has written %zu bytes at 0x%" PRIx64, size, address);
   return written;
+}
+
+static void wrote(uint64_t address, size_t size)
+{
+  front_report("an observer has written %zu bytes at 0x%" PRIx64, size, address);
 }
 
 /* With the door's lock. */
@@ -133,7 +136,7 @@ static void take_core(proxy_t *proxy, proxy_notice_t *notice)
 
 static rawhal_status_t write_core(int descriptor, rawhal_error_t *error)
 {
-  char said[CORE_PATH_BYTES + 128] = "";
+  char said[DUMP_SAID] = "";
   core.idle = core.done = false;
   if (!faults_dump_begin(&core.dump, descriptor))
     return rawhal_fail(error, RAWHAL_RUNTIME, "a core file cannot be begun");
@@ -147,8 +150,11 @@ static rawhal_status_t write_core(int descriptor, rawhal_error_t *error)
   return rawhal_fail(error, RAWHAL_RUNTIME, "%s", said);
 }
 
-static const door_host_t host = {
-    .why = hangs_why, .read = read_memory, .write = write_memory, .core = write_core};
+static const door_host_t host = {.why = hangs_why,
+                                 .read = read_memory,
+                                 .write = write_memory,
+                                 .wrote = wrote,
+                                 .core = write_core};
 
 /* ---- Coming and going ---- */
 

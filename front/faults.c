@@ -14,7 +14,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/own_memory.h"
 #include "debug/agent.h"
 #include "debug/gathered.h"
 #include "debug/report.h"
@@ -75,12 +74,6 @@ static void add_dispatch(scene_t *scene, const hsa_queue_t *queue, uint64_t inde
   scene->found.descriptors[at] = kernel->facts->descriptor;
 }
 
-static bool copy_own(const void *unused, void *to, uint64_t from, size_t size)
-{
-  (void)unused;
-  return own_memory_copy(to, from, size);
-}
-
 static debug_packets_t packets_of(const hsa_queue_t *queue, const uint64_t *failed,
                                   const uint64_t *oldest)
 {
@@ -88,7 +81,6 @@ static debug_packets_t packets_of(const hsa_queue_t *queue, const uint64_t *fail
                            .read = front.hsa.load_read_relaxed(queue),
                            .write = front.hsa.load_write_relaxed(queue),
                            .failed = failed,
-                           .copy = copy_own,
                            .oldest = oldest};
 }
 
@@ -297,7 +289,7 @@ static void explain_again(scene_t *scene, rawhal_fault_t *fault)
 static void finish(scene_t *scene, const rawhal_fault_t *fault, bool dumps)
 {
   dump_t dump;
-  char said[CORE_PATH_BYTES + 128] = "";
+  char said[DUMP_SAID] = "";
   dumps = dumps && scene->device && dump_begin(&dump, &cores, -1);
   if (dumps)
     gather(&dump, scene, fault);
@@ -443,8 +435,7 @@ bool faults_dump_queue(proxy_t *proxy, const uint64_t *oldest, dump_t *dump)
     return false;
   rawhal_fault_t fault = {.size = sizeof(fault), .queue_id = queue->id};
   (void)debug_waves_describe(&softgpu, queue, 0, fault.device_text, sizeof(fault.device_text));
-  (void)snprintf(fault.device_text, sizeof(fault.device_text),
-                 "no fault: this is what ran when an observer asked");
+  (void)snprintf(fault.device_text, sizeof(fault.device_text), DUMP_FOR_OBSERVER);
   scene->queue = queue;
   if (oldest) {
     add_queue(scene, queue, NULL, oldest);

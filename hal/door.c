@@ -18,8 +18,8 @@ static bool read_memory(uint64_t address, void *to, size_t size)
   for (size_t done = 0; done < size && read; done += PART) {
     const size_t part = size - done < PART ? size - done : PART;
     registry_hold();
-    const uint64_t place = registry_place(address, size) ? registry_place(address + done, part) : 0;
-    read = place && own_memory_copy((char *)to + done, place, part);
+    const uint64_t place = registry_place(address, size);
+    read = place && own_memory_copy((char *)to + done, place + done, part);
     registry_let();
   }
   return read;
@@ -41,8 +41,8 @@ static void wrote(uint64_t address, size_t size)
 
 static rawhal_status_t write_core(int descriptor, rawhal_error_t *error)
 {
-  char said[QUEUES_DUMP_SAID];
-  return queues_dump(&hal_cores, NULL, descriptor, said, error);
+  char said[DUMP_SAID];
+  return queues_dump(&hal_cores, NULL, DUMP_FOR_OBSERVER, descriptor, said, error);
 }
 
 const door_host_t hal_door_host = {.why = queues_say,

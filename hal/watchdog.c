@@ -11,11 +11,11 @@
 
 static watchdog_t watchdog = WATCHDOG_NONE;
 
-static void dump(const rawhal_queue_t *queue)
+static void dump(const queue_hang_t *hang)
 {
-  char said[QUEUES_DUMP_SAID];
+  char said[DUMP_SAID];
   rawhal_error_t error = {0};
-  if (queues_dump(&hal_cores, queue, -1, said, &error) == RAWHAL_OK)
+  if (queues_dump(&hal_cores, hang->queue, hang->message, -1, said, &error) == RAWHAL_OK)
     hal_log(RAWHAL_SEVERITY_ERROR, "%s", said);
   else if (*said)
     hal_log(RAWHAL_SEVERITY_ERROR, "%s", error.message);
@@ -28,7 +28,7 @@ static void act(const queue_hang_t *hang)
   if (hang->action < WATCHDOG_FAIL)
     hal_log(RAWHAL_SEVERITY_ERROR, "%s", hang->message);
   if (hang->action == WATCHDOG_DUMP)
-    dump(hang->queue);
+    dump(hang);
   if (hang->action >= WATCHDOG_DEVICE)
     queue_fail_agent(hang->agent, RAWHAL_FAULT, &fault, hang->message);
   if (hang->action == WATCHDOG_ABORT)

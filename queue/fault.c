@@ -117,7 +117,7 @@ static void tell(const rawhal_queue_t *queue, const char *said)
 static void queue_die(rawhal_queue_t *queue, const death_t *death)
 {
   const queue_witness_t *witness = queue->device->witness;
-  char said[1200] = "";
+  char said[DUMP_SAID] = "";
   dump_t dump;
   const bool dumps = witness && witness->cores && dump_begin(&dump, witness->cores, -1);
   const bool code = witness && witness->code_hold();

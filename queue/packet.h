@@ -7,13 +7,14 @@
 #ifndef RAWHAL_QUEUE_PACKET_H
 #define RAWHAL_QUEUE_PACKET_H
 
+#include "debug/packets.h"
 #include "queue/kernel.h"
 
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <string.h>
 
-enum { PACKET_BYTES = 64, PACKET_DIMENSIONS = 3 };
+enum { PACKET_DIMENSIONS = 3 };
 
 _Static_assert(sizeof(hsa_kernel_dispatch_packet_t) == PACKET_BYTES, "AQL packets have 64 bytes");
 _Static_assert(sizeof(hsa_barrier_and_packet_t) == PACKET_BYTES, "AQL packets have 64 bytes");
