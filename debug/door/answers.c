@@ -2,6 +2,7 @@
  * trouble alone. It asks the host, with the lock, for what does not depend on observers. */
 #include "debug/door/answers.h"
 
+#include "debug/door/passing.h"
 #include "debug/door/requests.h"
 
 #include "base/clock.h"
@@ -146,48 +147,23 @@ static void answer_request(const message_t *message, answer_t *answer)
 
 /* ---- Messages ---- */
 
-static bool is_socket(int fd)
-{
-  int domain = 0, type = 0;
-  socklen_t size = sizeof(domain);
-  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
-         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_DGRAM;
-}
-
-typedef union control {
-  struct cmsghdr head;
-  char bytes[CMSG_SPACE(sizeof(int))];
-} control_t;
-
-static int descriptor_of(struct msghdr *header)
-{
-  const struct cmsghdr *control = CMSG_FIRSTHDR(header);
-  int fd = -1;
-  if (control && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
-      control->cmsg_len == CMSG_LEN(sizeof(fd)))
-    memcpy(&fd, CMSG_DATA(control), sizeof(fd));
-  return fd;
-}
-
 /* False: it is no request. */
 static bool receive(message_t *message)
 {
-  control_t control;
+  passing_t passing;
   struct iovec parts[2] = {{&message->request, sizeof(message->request)},
                            {message->poked, sizeof(message->poked)}};
-  struct msghdr header = {.msg_iov = parts,
-                          .msg_iovlen = 2,
-                          .msg_control = &control,
-                          .msg_controllen = CMSG_LEN(sizeof(int))}; /* no second descriptor */
+  struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
+  passing_await(&header, &passing);
   const ssize_t bytes = recvmsg(answers.ends[0], &header, MSG_CMSG_CLOEXEC);
-  message->reply_to = bytes < 0 ? -1 : descriptor_of(&header);
+  message->reply_to = bytes < 0 ? -1 : passing_take(&header);
   if (bytes <= 0) /* whoever has the other end can have it so for ever */
     clock_nap(CLOCK_SECOND / 100);
   if (bytes < (ssize_t)sizeof(message->request) || header.msg_flags & MSG_TRUNC ||
       message->request.magic != DOOR_REQUEST_MAGIC)
     return false;
   message->poked_bytes = (size_t)bytes - sizeof(message->request);
-  return is_socket(message->reply_to);
+  return passing_is_socket(message->reply_to);
 }
 
 static void reply(const message_t *message, const answer_t *answer)
@@ -196,15 +172,10 @@ static void reply(const message_t *message, const answer_t *answer)
   struct iovec parts[2] = {
       {(void *)(uintptr_t)&head, sizeof(head)},
       {(void *)(uintptr_t)answer->text, strnlen(answer->text, sizeof(answer->text))}};
-  control_t control = {.bytes = {0}};
+  passing_t passing;
   struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
-  if (answer->memory >= 0) {
-    header.msg_control = &control;
-    header.msg_controllen = sizeof(control);
-    control.head = (struct cmsghdr){
-        .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-    memcpy(CMSG_DATA(&control.head), &answer->memory, sizeof(answer->memory));
-  }
+  if (answer->memory >= 0)
+    passing_put(&header, &passing, answer->memory);
   (void)sendmsg(message->reply_to, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 

@@ -1,6 +1,7 @@
 /* Requests to a process that answers. */
 #include "debug/door/observe_internal.h"
 
+#include "debug/door/passing.h"
 #include "debug/door/reach.h"
 
 #include "base/clock.h"
@@ -16,24 +17,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-typedef union control {
-  struct cmsghdr head;
-  char bytes[CMSG_SPACE(sizeof(int))];
-} control_t;
-
 /* With the end of a socket that the reply is for. */
 static bool send_request(int to, const door_request_t *request, const void *poked, int reply_to)
 {
-  control_t control = {.bytes = {0}};
+  passing_t passing;
   struct iovec parts[2] = {{(void *)(uintptr_t)request, sizeof(*request)},
                            {(void *)(uintptr_t)poked, poked ? (size_t)request->bytes : 0}};
-  const struct msghdr header = {.msg_iov = parts,
-                                .msg_iovlen = 2,
-                                .msg_control = &control,
-                                .msg_controllen = sizeof(control)};
-  control.head = (struct cmsghdr){
-      .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-  memcpy(CMSG_DATA(&control.head), &reply_to, sizeof(reply_to));
+  struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
+  passing_put(&header, &passing, reply_to);
   return sendmsg(to, &header, MSG_DONTWAIT | MSG_NOSIGNAL) > 0;
 }
 
@@ -66,27 +57,22 @@ static bool is_fixed(int fd, uint64_t bytes)
  * of ours, with our rights. */
 static bool is_pair(int fd)
 {
-  int domain = 0, type = 0;
-  socklen_t size = sizeof(domain), named = sizeof(struct sockaddr_un);
+  socklen_t named = sizeof(struct sockaddr_un);
   struct sockaddr_un peer;
-  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
-         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_DGRAM &&
-         getpeername(fd, (struct sockaddr *)&peer, &named) == 0 && named <= sizeof(sa_family_t);
+  return passing_is_socket(fd) && getpeername(fd, (struct sockaddr *)&peer, &named) == 0 &&
+         named <= sizeof(sa_family_t);
 }
 
 /* False: what came is no reply. */
 static bool receive_reply(int from, door_reply_t *reply, char text[DOOR_TEXT_BYTES], int *memory)
 {
-  control_t control;
+  passing_t passing;
   struct iovec parts[2] = {{reply, sizeof(*reply)}, {text, DOOR_TEXT_BYTES - 1}};
-  struct msghdr header = {.msg_iov = parts,
-                          .msg_iovlen = 2,
-                          .msg_control = &control,
-                          .msg_controllen = CMSG_LEN(sizeof(int))}; /* no second descriptor */
+  struct msghdr header = {.msg_iov = parts, .msg_iovlen = 2};
+  passing_await(&header, &passing);
   const ssize_t bytes = recvmsg(from, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  const struct cmsghdr *passed = bytes < 0 ? NULL : CMSG_FIRSTHDR(&header);
-  if (passed && passed->cmsg_type == SCM_RIGHTS && passed->cmsg_len == CMSG_LEN(sizeof(int)))
-    memcpy(memory, CMSG_DATA(passed), sizeof(*memory));
+  if (bytes >= 0)
+    *memory = passing_take(&header);
   text[bytes > (ssize_t)sizeof(*reply) ? (size_t)bytes - sizeof(*reply) : 0] = '\0';
   return bytes >= (ssize_t)sizeof(*reply) && reply->magic == DOOR_REQUEST_MAGIC;
 }
