@@ -3,25 +3,13 @@
 #include "debug/cause.h"
 #include "debug/report.h"
 #include "fuzz/budget.h"
+#include "fuzz/input.h"
 
 #include <string.h>
 
 enum { ARGUMENTS = 12, WORDS = 96, BUFFERS = 12, DISPATCHES = 4, KERNELS = 2 };
 
 /* ---- The input, zeros behind its end ---- */
-
-typedef struct input {
-  const uint8_t *data;
-  size_t size;
-} input_t;
-
-static uint8_t take(input_t *input)
-{
-  if (!input->size)
-    return 0;
-  --input->size;
-  return *input->data++;
-}
 
 static uint32_t take_size(input_t *input)
 {

@@ -3,6 +3,7 @@
  * writes, and of when the observer looks. */
 #include "debug/door/observe_internal.h"
 #include "fuzz/budget.h"
+#include "fuzz/input.h"
 
 #include <fcntl.h>
 #include <hsa/amd_hsa_queue.h>
@@ -16,19 +17,6 @@
 enum { NEAR_SLOTS = 24, NEAR_ENTRIES = 16, MOST_LISTS = 4, MOST_ASKS = 16, REPLY_BYTES = 256 };
 
 /* ---- The input, zeros behind its end ---- */
-
-typedef struct input {
-  const uint8_t *data;
-  size_t size;
-} input_t;
-
-static uint8_t take(input_t *input)
-{
-  if (!input->size)
-    return 0;
-  --input->size;
-  return *input->data++;
-}
 
 static size_t take_bytes(input_t *input, void *to, size_t size)
 {

@@ -2,24 +2,12 @@
  * describes a kernel's arguments, a launch and a blob; all that a code object's metadata could say
  * can be said, and more that it could not. */
 #include "fuzz/budget.h"
+#include "fuzz/input.h"
 #include "fuzz/kernarg_checks.h"
 
 enum { MAX_ARGUMENTS = 32 };
 
 /* ---- The input, zeros behind its end ---- */
-
-typedef struct input {
-  const uint8_t *data;
-  size_t size;
-} input_t;
-
-static uint8_t take(input_t *input)
-{
-  if (!input->size)
-    return 0;
-  --input->size;
-  return *input->data++;
-}
 
 /* Little-endian, `bytes` of them. */
 static uint64_t take_number(input_t *input, unsigned bytes)

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tests/child.h"
+#include "tests/observing.h"
 
 extern "C" {
 #include "debug/core/records.h"
@@ -125,26 +126,13 @@ protected:
   rawhal_status_t Ask(door_ask_t what, uint64_t address = 0, uint64_t bytes = 0,
                       const void *poked = nullptr)
   {
-    const door_request_t request = {0, static_cast<uint32_t>(what), address, bytes};
-    rawhal_error_t error = {};
-    char text[DOOR_TEXT_BYTES];
-    int memory;
-    uint64_t size;
-    const rawhal_status_t status = observer_ask(observer_, &request, poked, UINT64_C(60000000000),
-                                                text, &memory, &size, &error);
-    said_ = status == RAWHAL_OK ? text : error.message;
-    got_.assign(size, '\0');
-    if (memory >= 0) {
-      EXPECT_EQ(pread(memory, &got_[0], size, 0), static_cast<ssize_t>(size));
-      close(memory);
-    }
-    return status;
+    return ask_process(observer_, what, address, bytes, poked, &answered_);
   }
 
   observer_t *observer_ = nullptr;
   uint64_t lost_ = 0, unlisted_ = 0;
   std::vector<std::string> texts_;
-  std::string said_, got_;
+  Answered answered_;
 };
 
 rawhal_event_t Full(rawhal_event_type_t type)
@@ -555,11 +543,11 @@ TEST_F(Door, RequestsAreAnswered)
     memset(host_memory, 0x5a, sizeof(host_memory));
   }
   EXPECT_EQ(Ask(DOOR_WHY), RAWHAL_OK);
-  EXPECT_EQ(said_, "nothing hangs");
+  EXPECT_EQ(answered_.said, "nothing hangs");
   EXPECT_EQ(Ask(DOOR_PEEK, kPlace + 8, 16), RAWHAL_OK);
-  EXPECT_EQ(got_, std::string(16, 0x5a));
+  EXPECT_EQ(answered_.got, std::string(16, 0x5a));
   EXPECT_EQ(Ask(DOOR_CORE), RAWHAL_OK);
-  EXPECT_EQ(got_, "a core");
+  EXPECT_EQ(answered_.got, "a core");
   EXPECT_EQ(Ask(DOOR_POKE, kPlace, 3, "abc"), RAWHAL_OK);
   {
     std::lock_guard<std::mutex> guard(host_lock);
@@ -580,7 +568,7 @@ TEST_F(Door, WrongRequestsAreRefused)
   EXPECT_EQ(Ask(static_cast<door_ask_t>(77)), RAWHAL_UNSUPPORTED);
   Open("answers");
   EXPECT_EQ(Ask(DOOR_POKE, kPlace, 3, "abc"), RAWHAL_UNSUPPORTED);
-  EXPECT_NE(said_.find("RAWHAL_DOOR=poke"), std::string::npos);
+  EXPECT_NE(answered_.said.find("RAWHAL_DOOR=poke"), std::string::npos);
   door_close();
   EXPECT_EQ(Ask(DOOR_WHY), RAWHAL_NOT_FOUND);
 }
@@ -593,25 +581,11 @@ TEST_F(Door, MessagesThatAreNoRequests)
   const int file = open("/dev/null", O_RDWR);
   const door_request_t whole = {DOOR_REQUEST_MAGIC, DOOR_WHY, 0, 0};
   const std::string large(10000, 'x');
-  for (const int passed : {-1, file})
+  for (const std::vector<int> &passed : {std::vector<int>{}, std::vector<int>{file}})
     for (const std::string &bytes :
          {std::string(), std::string("x"), large,
           std::string(reinterpret_cast<const char *>(&whole), sizeof(whole))}) {
-      iovec part = {const_cast<char *>(bytes.data()), bytes.size()};
-      alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-      msghdr header = {};
-      header.msg_iov = &part;
-      header.msg_iovlen = 1;
-      if (passed >= 0) {
-        header.msg_control = control;
-        header.msg_controllen = sizeof(control);
-        cmsghdr *head = CMSG_FIRSTHDR(&header);
-        head->cmsg_level = SOL_SOCKET;
-        head->cmsg_type = SCM_RIGHTS;
-        head->cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(head), &passed, sizeof(passed));
-      }
-      EXPECT_GE(sendmsg(socket, &header, MSG_NOSIGNAL), 0);
+      EXPECT_GE(send_with(socket, bytes, passed), 0);
     }
   EXPECT_EQ(Ask(DOOR_WHY), RAWHAL_OK);
   close(file);
@@ -630,24 +604,12 @@ TEST_F(Door, DescriptorsThatComeAlongAreNotKept)
 {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends), 0);
-  const int passed[2] = {ends[1], ends[1]};
-  door_request_t request = {DOOR_REQUEST_MAGIC, DOOR_WHY, 0, 0};
-  iovec part = {&request, sizeof(request)};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(passed))] = {};
-  msghdr header = {};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof(control);
-  cmsghdr *head = CMSG_FIRSTHDR(&header);
-  head->cmsg_level = SOL_SOCKET;
-  head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN(sizeof(passed));
-  memcpy(CMSG_DATA(head), passed, sizeof(passed));
+  const door_request_t request = {DOOR_REQUEST_MAGIC, DOOR_WHY, 0, 0};
+  const std::string bytes(reinterpret_cast<const char *>(&request), sizeof(request));
   EXPECT_EQ(Ask(DOOR_WHY), RAWHAL_OK);
   const size_t before = Descriptors();
   for (int i = 0; i < 8; ++i)
-    ASSERT_GT(sendmsg(observer_->head.socket, &header, MSG_NOSIGNAL), 0);
+    ASSERT_GT(send_with(observer_->head.socket, bytes, {ends[1], ends[1]}), 0);
   EXPECT_EQ(Ask(DOOR_WHY), RAWHAL_OK);
   EXPECT_LT(Descriptors(), before + 4); // the thread may still have the last
   close(ends[0]);

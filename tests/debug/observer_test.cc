@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tests/child.h"
+#include "tests/observing.h"
 
 extern "C" {
 #include "debug/core/notes.h"
@@ -275,7 +276,7 @@ protected:
   {
     char bytes[sizeof(door_request_t)];
     iovec part = {bytes, sizeof(bytes)};
-    alignas(cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
     msghdr header = {};
     header.msg_iov = &part;
     header.msg_iovlen = 1;
@@ -284,16 +285,7 @@ protected:
     int to = -1;
     if (recvmsg(ends_[0], &header, 0) > 0 && CMSG_FIRSTHDR(&header))
       memcpy(&to, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof(to));
-    part = {const_cast<char *>(reply.data()), reply.size()};
-    header.msg_controllen = passed.empty() ? 0 : CMSG_LEN(passed.size() * sizeof(int));
-    if (!passed.empty()) {
-      cmsghdr *head = CMSG_FIRSTHDR(&header);
-      head->cmsg_level = SOL_SOCKET;
-      head->cmsg_type = SCM_RIGHTS;
-      head->cmsg_len = header.msg_controllen;
-      memcpy(CMSG_DATA(head), passed.data(), passed.size() * sizeof(int));
-    }
-    EXPECT_GE(sendmsg(to, &header, MSG_NOSIGNAL), 0);
+    EXPECT_GE(send_with(to, reply, passed), 0);
     close(to);
   }
 

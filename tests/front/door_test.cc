@@ -1,6 +1,7 @@
 // What others see of a program behind the front: this process is both.
 #include "tests/front/proxy_test.h"
 #include "tests/front/toy_memory.h"
+#include "tests/observing.h"
 
 #include <map>
 #include <string>
@@ -79,21 +80,8 @@ protected:
   rawhal_status_t Ask(door_ask_t what, const void *address = nullptr, uint64_t bytes = 0,
                       const void *poked = nullptr)
   {
-    const door_request_t request = {0, static_cast<uint32_t>(what),
-                                    reinterpret_cast<uint64_t>(address), bytes};
-    rawhal_error_t error = {};
-    char text[DOOR_TEXT_BYTES];
-    int memory = -1;
-    uint64_t size = 0;
-    const rawhal_status_t status = observer_ask(observer_, &request, poked, UINT64_C(60000000000),
-                                                text, &memory, &size, &error);
-    said_ = status == RAWHAL_OK ? text : error.message;
-    got_.assign(size, '\0');
-    if (memory < 0)
-      return status;
-    EXPECT_EQ(static_cast<ssize_t>(size), pread(memory, &got_[0], size, 0));
-    close(memory);
-    return status;
+    return ask_process(observer_, what, reinterpret_cast<uint64_t>(address), bytes, poked,
+                       &answered_);
   }
 
   void *Allocate(hsa_amd_memory_pool_t pool, size_t size)
@@ -111,7 +99,7 @@ protected:
   static constexpr hsa_amd_memory_pool_t host_pool = {1};
   observer_t *observer_ = nullptr;
   uint64_t lost_ = 0;
-  std::string said_, got_;
+  Answered answered_;
 };
 
 } // namespace
@@ -258,21 +246,22 @@ TEST_F(FrontDoor, UnaskedItShowsWhatIsKnown)
 TEST_F(FrontDoor, RequestsAreAnswered)
 {
   Begin("poke");
-  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_WHY)) << said_;
-  EXPECT_EQ("queue " + std::to_string(queue_->id) + ": nothing is in flight\n", said_);
+  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_WHY)) << answered_.said;
+  EXPECT_EQ("queue " + std::to_string(queue_->id) + ": nothing is in flight\n", answered_.said);
   toy_hold(true);
   Submit(Kernel(7, 100));
-  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_WHY)) << said_;
-  EXPECT_NE(std::string::npos, said_.find("queue " + std::to_string(queue_->id) + ": packet 0, "))
-      << said_;
-  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_CORE)) << said_;
-  EXPECT_EQ("\177ELF", got_.substr(0, 4));
+  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_WHY)) << answered_.said;
+  EXPECT_NE(std::string::npos,
+            answered_.said.find("queue " + std::to_string(queue_->id) + ": packet 0, "))
+      << answered_.said;
+  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_CORE)) << answered_.said;
+  EXPECT_EQ("\177ELF", answered_.got.substr(0, 4));
   auto *memory = static_cast<char *>(Allocate(host_pool, 4096));
   memset(memory, 'a', 4096);
-  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_PEEK, memory + 4000, 96)) << said_;
-  EXPECT_EQ(std::string(96, 'a'), got_);
+  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_PEEK, memory + 4000, 96)) << answered_.said;
+  EXPECT_EQ(std::string(96, 'a'), answered_.got);
   EXPECT_EQ(RAWHAL_NOT_FOUND, Ask(DOOR_PEEK, memory + 4000, 97));
-  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_POKE, memory + 4000, 3, "xyz")) << said_;
+  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_POKE, memory + 4000, 3, "xyz")) << answered_.said;
   EXPECT_EQ("xyza", std::string(memory + 4000, 4));
   EXPECT_NE(std::string::npos, Report().find("an observer has written 3 bytes at 0x"));
   EXPECT_EQ(RAWHAL_NOT_FOUND, Ask(DOOR_POKE, memory + 4095, 3, "xyz"));
@@ -281,8 +270,8 @@ TEST_F(FrontDoor, RequestsAreAnswered)
   toy_hold(false);
   Ran(1);
   Destroy();
-  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_WHY)) << said_;
-  EXPECT_EQ("there are no queues\n", said_);
+  EXPECT_EQ(RAWHAL_OK, Ask(DOOR_WHY)) << answered_.said;
+  EXPECT_EQ("there are no queues\n", answered_.said);
   EXPECT_EQ(RAWHAL_NOT_FOUND, Ask(DOOR_CORE));
   Unload();
   EXPECT_EQ(RAWHAL_NOT_FOUND, Ask(DOOR_WHY));

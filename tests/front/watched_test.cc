@@ -1,5 +1,6 @@
 // Programs that were never changed, seen by another process: this one.
 #include "tests/front/region_child.h"
+#include "tests/observing.h"
 
 #include <cinttypes>
 #include <map>
@@ -110,27 +111,14 @@ protected:
   rawhal_status_t Ask(door_ask_t what, uint64_t address = 0, uint64_t bytes = 0,
                       const void *poked = nullptr)
   {
-    const door_request_t request = {0, static_cast<uint32_t>(what), address, bytes};
-    rawhal_error_t error = {};
-    char text[DOOR_TEXT_BYTES];
-    int memory = -1;
-    uint64_t size = 0;
-    const rawhal_status_t status = observer_ask(observer_, &request, poked, UINT64_C(60000000000),
-                                                text, &memory, &size, &error);
-    said_ = status == RAWHAL_OK ? text : error.message;
-    got_.assign(size, '\0');
-    if (memory < 0)
-      return status;
-    EXPECT_EQ(static_cast<ssize_t>(size), pread(memory, &got_[0], size, 0));
-    close(memory);
-    return status;
+    return ask_process(observer_, what, address, bytes, poked, &answered_);
   }
 
   Scratch scratch_;
   std::unique_ptr<RegionChild> child_;
   observer_t *observer_ = nullptr;
   std::vector<Seen> before_;
-  std::string said_, got_;
+  Answered answered_;
 };
 
 } // namespace
@@ -148,11 +136,13 @@ TEST_F(FrontWatched, APlainProgramWhileItRuns)
   EXPECT_GT(modules[0].bytes, 0u);
   EXPECT_EQ(2u, Listed(RAWHAL_EVENT_QUEUE_CREATE).size());
 
-  while (Ask(DOOR_WHY) == RAWHAL_OK && said_.find("resident") == std::string::npos)
+  while (Ask(DOOR_WHY) == RAWHAL_OK && answered_.said.find("resident") == std::string::npos)
     usleep(1000);
-  EXPECT_NE(std::string::npos, said_.find(": packet 0, kernel wait_for; 1 wave is resident: "))
-      << said_;
-  EXPECT_NE(std::string::npos, said_.find(": nothing is in flight\n")) << said_; // the other queue
+  EXPECT_NE(std::string::npos,
+            answered_.said.find(": packet 0, kernel wait_for; 1 wave is resident: "))
+      << answered_.said;
+  EXPECT_NE(std::string::npos, answered_.said.find(": nothing is in flight\n"))
+      << answered_.said; // the other queue
 
   hsa_kernel_dispatch_packet_t packet = {};
   observer_queue_t at;
@@ -169,21 +159,21 @@ TEST_F(FrontWatched, APlainProgramWhileItRuns)
 
   Outcome shown; // a wave that gets no processor cannot be asked where it is
   do {
-    ASSERT_EQ(RAWHAL_OK, Ask(DOOR_CORE)) << said_;
-    spit(scratch_ / "core", got_.data(), got_.size());
+    ASSERT_EQ(RAWHAL_OK, Ask(DOOR_CORE)) << answered_.said;
+    spit(scratch_ / "core", answered_.got.data(), answered_.got.size());
     shown = run({RAWHAL_TOOL, "core", "show", scratch_ / "core"});
   } while (shown.out.find(" running ") == std::string::npos);
   for (const char *part : {" wait_for  ", " in flight\n", " wait_for+0x", " read\n"})
     EXPECT_NE(std::string::npos, shown.out.find(part)) << part << shown.out << shown.err;
 
   ASSERT_EQ(RAWHAL_OK, Ask(DOOR_PEEK, reinterpret_cast<uint64_t>(packet.kernarg_address), 8))
-      << said_;
+      << answered_.said;
   uint64_t flag;
-  memcpy(&flag, got_.data(), sizeof(flag));
+  memcpy(&flag, answered_.got.data(), sizeof(flag));
   EXPECT_EQ(RAWHAL_NOT_FOUND, Ask(DOOR_PEEK, reinterpret_cast<uint64_t>(&flag), 8)); // of this one
   (void)Happened();
   const uint32_t one = 1;
-  ASSERT_EQ(RAWHAL_OK, Ask(DOOR_POKE, flag, sizeof(one), &one)) << said_;
+  ASSERT_EQ(RAWHAL_OK, Ask(DOOR_POKE, flag, sizeof(one), &one)) << answered_.said;
   EXPECT_EQ(1u, Next(RAWHAL_EVENT_COMPLETE).ticket);
   child_->Say("\n");
   EXPECT_EQ("done", child_->Line());

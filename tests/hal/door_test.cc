@@ -1,5 +1,6 @@
 // What a program that uses librawhal shows of itself, and answers: this process observes itself.
 #include "device_test.h"
+#include "tests/observing.h"
 
 #include <fcntl.h>
 #include <hsa/hsa.h>
@@ -75,19 +76,7 @@ protected:
   rawhal_status_t ask(door_ask_t what, uint64_t address = 0, uint64_t bytes = 0,
                       const void *poked = nullptr)
   {
-    const door_request_t request = {0, static_cast<uint32_t>(what), address, bytes};
-    char text[DOOR_TEXT_BYTES];
-    int memory;
-    uint64_t size;
-    const rawhal_status_t status =
-        observer_ask(observer, &request, poked, 60000 * millisecond, text, &memory, &size, &error);
-    said = status == RAWHAL_OK ? text : error.message;
-    got.resize(size);
-    if (memory >= 0) {
-      EXPECT_EQ(pread(memory, got.data(), size, 0), static_cast<ssize_t>(size));
-      close(memory);
-    }
-    return status;
+    return ask_process(observer, what, address, bytes, poked, &answered);
   }
   rawhal_dispatch_t fill(Blob &blob, uint32_t items)
   {
@@ -99,8 +88,7 @@ protected:
   rawhal_event_t last = {};
   uint64_t lost = 0, unlisted = 0;
   Listed before;
-  std::string said;
-  std::vector<char> got;
+  Answered answered;
 };
 
 TEST_F(HalDoor, EachThingThatHappensIsTold)
@@ -217,7 +205,7 @@ TEST_F(HalDoor, MemoryIsReadAndWritten)
     ASSERT_OK(rawhal_buffer_write(of, 0, bytes.data(), size, &error));
     const uint64_t address = rawhal_buffer_address(of);
     EXPECT_OK(ask(DOOR_PEEK, address, size));
-    EXPECT_EQ(got, bytes);
+    EXPECT_EQ(answered.got, std::string(bytes.begin(), bytes.end()));
     EXPECT_EQ(ask(DOOR_PEEK, address, size + 1), RAWHAL_NOT_FOUND);
     EXPECT_EQ(ask(DOOR_PEEK, address - 1, 2), RAWHAL_NOT_FOUND);
     EXPECT_OK(ask(DOOR_POKE, address + size - 3, 3, "abc"));
@@ -246,7 +234,7 @@ TEST_F(HalDoor, ACoreFileOfWhatRuns)
   while (!waves) { // until they have begun
     ASSERT_OK(ask(DOOR_CORE));
     core_file_t file = {};
-    ASSERT_OK(core_file_open(&file, {got.data(), got.size()}, &error));
+    ASSERT_OK(core_file_open(&file, {answered.got.data(), answered.got.size()}, &error));
     walk_visitor_t visitor = {};
     visitor.context = &waves;
     visitor.wave = [](void *to, const walk_wave_t *) { return ++*static_cast<size_t *>(to), true; };
@@ -256,8 +244,8 @@ TEST_F(HalDoor, ACoreFileOfWhatRuns)
   }
   EXPECT_LE(waves, 2u);
   EXPECT_OK(ask(DOOR_WHY));
-  EXPECT_NE(said.find("nothing is in flight\n"), std::string::npos) << said;
-  EXPECT_NE(said.find("ticket 1, kernel wait_for; "), std::string::npos) << said;
+  EXPECT_NE(answered.said.find("nothing is in flight\n"), std::string::npos) << answered.said;
+  EXPECT_NE(answered.said.find("ticket 1, kernel wait_for; "), std::string::npos) << answered.said;
   __atomic_store_n(word, 1, __ATOMIC_SEQ_CST);
   EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error)); // nothing has happened to it
 }
