@@ -5,6 +5,7 @@ Pure Python, no device and no library: a code object that a compiler of Triton's
 from __future__ import annotations
 
 import linecache
+import os
 import struct
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -236,7 +237,8 @@ class LineTable:
 
     A table that cannot be read, or is not there, is empty: `bool(table)` is False then."""
 
-    def __init__(self, elf: bytes):
+    def __init__(self, elf: bytes, folder: str = ""):
+        self._folder = folder  # where files with a relative path are looked for
         rows: list[tuple[int, str, int, bool]] = []
         try:
             sections = _sections(elf)
@@ -260,6 +262,6 @@ class LineTable:
         while index >= 0 and not self._rows[index][3]:
             _, file, line, _ = self._rows[index]
             if line > 0 and file:
-                return SourceLine(file, line, linecache.getline(file, line).strip())
+                return SourceLine(file, line, linecache.getline(os.path.join(self._folder, file), line).strip())
             index -= 1
         return None
