@@ -28,6 +28,9 @@ CHECKS = ("lds", "races", "kernarg", "stores")
 # What Debian's runtime does not know by its name, and a device can be listed as instead; code is relabelled.
 _LISTED = {"gfx942": "gfx90a", "gfx950": "gfx90a"}
 
+_FIXED = ("chip", "listed", "sramecc", "gpus", "vram_mib")  # while a device is open
+_settled: dict[str, Any] = {}  # what they were set to
+
 _lock = threading.Lock()
 _devices: "weakref.WeakValueDictionary[int, Device]" = weakref.WeakValueDictionary()
 
@@ -67,7 +70,10 @@ def open(chip: Optional[str] = None, *, checks: Union[str, Iterable[str], None] 
     if chip:
         settings.update(chip=chip, listed=_LISTED.get(chip, 0))
     settings.update(_softgpu_settings(checks, timeout))
-    instance = _instance(_HSA if hardware else _SOFTGPU, settings, limits, log)
+    if hardware:
+        instance = _instance(_HSA, {}, limits, log)
+    else:
+        instance = _software_instance(settings, limits, log)
     count = lib.rawhal_instance_device_count(instance)
     if not 0 <= index < count:
         raise InvalidArgument(f"device {index}; there are {count}")
@@ -92,6 +98,20 @@ def _softgpu_settings(checks: Union[str, Iterable[str], None], timeout: Optional
     return settings
 
 
+def _software_instance(settings: dict[str, Any], limits: Optional[Mapping[str, str]], log: Optional[Log]) -> Any:
+    """What is fixed while a device is open may be asked for again, as it is."""
+    fixed = {name: value for name, value in settings.items() if name in _FIXED}
+    try:
+        instance = _instance(_SOFTGPU, settings, limits, log)
+        _settled.clear()
+    except InvalidArgument:
+        if not fixed or fixed.items() - _settled.items():
+            raise
+        instance = _instance(_SOFTGPU, {name: settings[name] for name in settings.keys() - fixed.keys()}, limits, log)
+    _settled.update(fixed)
+    return instance
+
+
 def _instance(backend: int, settings: Mapping[str, Any], limits: Optional[Mapping[str, str]], log: Optional[Log]) -> Any:
     options = sized("rawhal_instance_options_t", backend=backend)
     held: list[Any] = []
@@ -106,8 +126,8 @@ def _instance(backend: int, settings: Mapping[str, Any], limits: Optional[Mappin
     if runtime and backend == _SOFTGPU and not os.environ.get("RAWHAL_RUNTIME_LIBRARY"):
         options.runtime_library = c_text(runtime)
     if limits:
-        options.limits = _limits(limits)
-        held.append(options.limits)
+        held.append(_limits(limits))  # not what is read back from the structure, which owns nothing
+        options.limits = held[-1]
     owner: Callable[[Any], None] = lib.rawhal_instance_destroy
     if log is not None:
         sink = log

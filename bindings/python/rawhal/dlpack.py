@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CPU, ROCM, ROCM_HOST = 1, 10, 11  # DLDeviceType
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
+_NAMES = {0: "i", 1: "u", 2: "f", 4: "u", 5: "c", 6: "b"}  # numpy has no bfloat16: its bits
 
 
 class _DataType(ctypes.Structure):
@@ -99,13 +100,39 @@ def export(array: DeviceArray, dl_device: Optional[tuple[int, int]], copy: Optio
 class _Taken:
     """A structure of another library's, until we are done with its memory."""
 
-    def __init__(self, capsule: Any):
+    def __init__(self, source: Any):
+        capsule = source.__dlpack__()
         self.managed = _Managed.from_address(_pointer(capsule, _FRESH))
         _set_name(capsule, _USED)
+        tensor = self.managed.tensor
+        code, bits = tensor.dtype.code, tensor.dtype.bits
+        if tensor.dtype.lanes != 1 or code not in _NAMES or bits % 8:
+            raise BufferError(f"type {code} of DLPack's with {bits} bits")
+        self.dtype = np.dtype(f"{_NAMES[code]}{bits // 8}")
+        self.shape = tuple(tensor.shape[index] for index in range(tensor.ndim))
+        self.strides = dense_strides(self.shape, self.dtype)
+        if tensor.strides:
+            self.strides = tuple(tensor.strides[index] * self.dtype.itemsize for index in range(tensor.ndim))
+        self.start = (tensor.data or 0) + tensor.byte_offset
+
+    def bounds(self) -> tuple[int, int]:
+        low = high = self.start
+        for length, stride in zip(self.shape, self.strides):
+            low, high = (low + (length - 1) * stride, high) if stride < 0 else (low, high + (length - 1) * stride)
+        return low, high + self.dtype.itemsize
 
     def __del__(self) -> None:
         if self.managed.deleter:
             self.managed.deleter(ctypes.byref(self.managed))
+
+
+class _OnHost:
+    """Memory of such a structure, for numpy, which keeps it."""
+
+    def __init__(self, taken: _Taken):
+        self.taken = taken
+        self.__array_interface__ = {"shape": taken.shape, "strides": taken.strides, "typestr": taken.dtype.str,
+                                    "data": (taken.start, False), "version": 3}
 
 
 def import_from(device: "Device", source: Any) -> DeviceArray:
@@ -117,33 +144,34 @@ def import_from(device: "Device", source: Any) -> DeviceArray:
         return device.array(numpy_of(source))
     if isinstance(source, DeviceArray):
         return device.array(source.numpy())
-    taken = _Taken(source.__dlpack__())
-    tensor = taken.managed.tensor
-    codes = {code: name for name, code in _CODES.items()}
-    if tensor.dtype.lanes != 1 or tensor.dtype.code not in codes:
-        raise BufferError(f"type {tensor.dtype.code} of DLPack's, {tensor.dtype.bits} bits")
-    dtype = np.dtype(f"{codes[tensor.dtype.code]}{tensor.dtype.bits // 8}")
-    shape = tuple(tensor.shape[index] for index in range(tensor.ndim))
-    strides = (tuple(tensor.strides[index] * dtype.itemsize for index in range(tensor.ndim)) if tensor.strides
-               else dense_strides(shape, dtype))
-    low = high = 0
-    for length, stride in zip(shape, strides):
-        low, high = (low + (length - 1) * stride, high) if stride < 0 else (low, high + (length - 1) * stride)
-    start = tensor.data + tensor.byte_offset
-    buffer = Buffer.import_host(device._handle, start + low, high - low + dtype.itemsize, owner=taken)
-    return DeviceArray(device, buffer, -low, shape, strides, dtype)
+    taken = _Taken(source)
+    low, high = taken.bounds()
+    own = _exported_at(low, high)
+    buffer = own or Buffer.import_host(device._handle, low, high - low, owner=taken)
+    return DeviceArray(device, buffer, taken.start - buffer.address, taken.shape, taken.strides, taken.dtype)
+
+
+def _exported_at(low: int, high: int) -> Optional[Buffer]:
+    """The buffer, if the memory is our own and came back."""
+    for _, _, _, buffer, _ in list(_exported.values()):
+        if buffer.address <= low and high <= buffer.address + buffer.nbytes:
+            return buffer
+    return None
 
 
 def numpy_of(source: Any) -> np.ndarray:
-    """An array of numpy's of what is on the host; shares its memory."""
+    """An array of numpy's of what is on the host; shares its memory, to be written as well."""
     if isinstance(source, DeviceArray):
         return source.numpy()
+    if isinstance(source, np.ndarray):
+        return source
     kind, _ = source.__dlpack_device__()
     if kind not in (CPU, ROCM_HOST):
         raise TypeError(f"an array in memory of another device (DLPack's type {kind})")
     if hasattr(source, "detach"):  # of torch: one that needs a gradient is refused by __dlpack__()
         source = source.detach()
-    return np.from_dlpack(source)
+    taken = _Taken(source)
+    return np.asarray(_OnHost(taken)) if 0 not in taken.shape else np.empty(taken.shape, taken.dtype)
 
 
 __all__ = ["device_of", "export", "import_from", "numpy_of"]
