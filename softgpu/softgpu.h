@@ -75,7 +75,9 @@ extern "C" {
  *                                      dropped, as on the hardware
  *   check_races  0        0..1         so is use of the same byte of LDS by two waves, of which one
  *                                      writes, without a barrier between; a load from memory into
- *                                      LDS writes from its issue to the s_waitcnt that awaits it
+ *                                      LDS writes from its issue to the s_waitcnt that awaits it.
+ *                                      Waves that store the same bytes by the same instruction,
+ *                                      as of layouts that are replicated, are no race
  *   check_kernarg 0       0..1         so are reads of what softgpu_kernarg_missing() named
  *   check_stores 0        0..1         so is the end of a wave without s_dcache_wb after a scalar
  *                                      store: memory has the data here, on the hardware it may stay

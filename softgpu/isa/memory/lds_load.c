@@ -19,6 +19,8 @@ static bool check_landing(isa_wave_t *wave, const isa_lds_load_t *load)
     touch.lane = lane;
     touch.address = load->base + load->stride * lane;
     touch.bytes = 4u * load->dwords[lane];
+    touch.words = load->words[lane];
+    touch.apart = 1;
     if (touch.bytes && !isa_shadow_check(&touch))
       return false; /* the fault is at the load */
   }

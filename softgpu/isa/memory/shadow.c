@@ -16,6 +16,20 @@ static bool report_race(const isa_touch_t *touch, unsigned byte, unsigned other,
   return false;
 }
 
+static uint8_t stored_byte(const isa_touch_t *touch, unsigned byte)
+{
+  return (uint8_t)(touch->words[byte / 4 * touch->apart] >> (touch->shift + byte % 4 * 8));
+}
+
+/* Where a layout is replicated, as Triton's are, each wave stores all of it: by one instruction,
+ * the same bytes. Which of them is the last makes no difference. */
+static bool is_replicated(const isa_touch_t *touch, const isa_shadow_cell_t *cell, unsigned byte)
+{
+  const isa_wave_t *wave = touch->wave;
+  return touch->words && !cell->by_atomic && cell->write_pc == pc_offset(wave) &&
+         stored_byte(touch, byte) == wave->lds[touch->address + byte];
+}
+
 /* Conflicts with another wave since the last barrier. Of two atomics there is none; nor is a plain
  * read of what another wave changes atomically taken for one, for that is how flags are polled. */
 static bool check_race(const isa_touch_t *touch, const isa_shadow_cell_t *cell, unsigned byte)
@@ -24,7 +38,8 @@ static bool check_race(const isa_touch_t *touch, const isa_shadow_cell_t *cell, 
   const bool plain = !touch->is_atomic, writes = touch->writes;
   const bool written = cell->write_epoch >= touch->since && cell->writer != self;
   const bool read = cell->read_epoch >= touch->since && cell->reader != self;
-  if (written && !(cell->by_atomic && (touch->is_atomic || !writes)))
+  if (written && !(cell->by_atomic && (touch->is_atomic || !writes)) &&
+      !is_replicated(touch, cell, byte))
     return report_race(touch, byte, cell->writer, cell->write_pc);
   if (read && writes && plain)
     return report_race(touch, byte, cell->reader, cell->read_pc);

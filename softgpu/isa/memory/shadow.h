@@ -36,6 +36,10 @@ typedef struct isa_touch {
   uint32_t address, bytes;
   uint32_t since; /* epoch from which on it may have happened */
   bool reads, writes, is_atomic;
+  /* What a plain store puts there: dwords so many apart, of the first from bit `shift` on. NULL:
+   * that is not known. */
+  const uint32_t *words;
+  uint32_t apart, shift;
 } isa_touch_t;
 
 /* By isa_access_kind_t; since the last barrier, at no address yet. */

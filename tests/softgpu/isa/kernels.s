@@ -336,6 +336,52 @@ awake:
   global_store_dword v1, v8, s[6:7] offset:512
   s_endpgm
 
+// Two waves store to the same LDS, 16 bytes a lane, wave 1 its data plus a number in the first register and another one in
+// the others; with the third argument, by an instruction of its own. The fourth stays.
+//# same_store_{b8|b8_hi|b16|b16_hi|b32|b64|b96|b128|pair|flat|flat_hi} gfx90a
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_readfirstlane_b32 s3, v0
+  v_and_b32_e32 v4, 63, v0
+  v_lshlrev_b32_e32 v1, 4, v4
+  v_lshrrev_b32_e32 v5, 6, v0
+  v_mov_b32_e32 v10, v1
+  v_mov_b32_e32 v11, 0x10000
+  s_waitcnt lgkmcnt(0)
+  v_mul_lo_u32 v6, v5, s4
+  v_mul_lo_u32 v7, v5, s5
+  v_add_u32_e32 v6, v4, v6
+  v_add_u32_e32 v7, v4, v7
+  v_mov_b32_e32 v8, v7
+  v_mov_b32_e32 v9, v7
+  s_cmp_eq_u32 s6, 0
+  s_cbranch_scc1 store
+  s_cmp_eq_u32 s3, 0
+  s_cbranch_scc1 store
+  {ds_write_b8 v1, v6|ds_write_b8_d16_hi v1, v6|ds_write_b16 v1, v6|ds_write_b16_d16_hi v1, v6|ds_write_b32 v1, v6|ds_write_b64 v1, v[6:7]|ds_write_b96 v1, v[6:8]|ds_write_b128 v1, v[6:9]|ds_write2_b32 v1, v6, v7 offset1:1|flat_store_dword v[10:11], v6|flat_store_short_d16_hi v[10:11], v6}
+  s_endpgm
+store:
+  {ds_write_b8 v1, v6|ds_write_b8_d16_hi v1, v6|ds_write_b16 v1, v6|ds_write_b16_d16_hi v1, v6|ds_write_b32 v1, v6|ds_write_b64 v1, v[6:7]|ds_write_b96 v1, v[6:8]|ds_write_b128 v1, v[6:9]|ds_write2_b32 v1, v6, v7 offset1:1|flat_store_dword v[10:11], v6|flat_store_short_d16_hi v[10:11], v6}
+  s_endpgm
+
+// Two waves load dwords into the same LDS, wave 1 those that lie so many bytes on. Arguments: the dwords, nothing, a number.
+//# same_load gfx90a
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dword s12, s[0:1], 0x10
+  v_lshrrev_b32_e32 v1, 6, v0
+  v_and_b32_e32 v2, 63, v0
+  v_lshlrev_b32_e32 v2, 2, v2
+  s_mov_b32 m0, 0
+  s_waitcnt lgkmcnt(0)
+  v_mul_lo_u32 v1, v1, s12
+  v_add_u32_e32 v1, v1, v2
+  s_mov_b32 s8, s4
+  s_mov_b32 s9, s5
+  s_movk_i32 s10, 0x300
+  s_mov_b32 s11, 0
+  buffer_load_dword v1, s[8:11], 0 offen lds
+  s_waitcnt vmcnt(0)
+  s_endpgm
+
 // Wave 0 loads 64 dwords into LDS over those that wave 1 reads, and wave 1 reads them again: old
 // ones and new ones. Arguments: the dwords, where wave 1 puts both, and whether there is a barrier
 // before the load (bit 0) and a wait before the barrier behind it (bit 1).

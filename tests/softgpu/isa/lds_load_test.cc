@@ -37,7 +37,7 @@ protected:
   }
 
   device::Memory from{4096}, out{4096}, kernarg{64};
-  uint64_t entry = 0;
+  uint64_t entry = 0, differs = 0;
 };
 INSTANTIATE_TEST_SUITE_P(Engines, LdsLoad, testing::Bool(),
                          [](const auto &engine) { return engine.param ? "reference" : "fast"; });
@@ -92,6 +92,55 @@ TEST_P(LdsLoad, RacesFromItsIssueToItsLanding)
     EXPECT_NE(strstr(result.fault.text, "wave 0"), nullptr) << result.fault.text;
     EXPECT_EQ(result.fault.other_wave, 1u);
   }
+}
+
+// Waves that each store all of a replicated layout: the same bytes, by one instruction.
+TEST_P(LdsLoad, TheSameBytesByTheSameInstructionAreNoRace)
+{
+  const auto runs = [&](const std::string &store, uint32_t first, uint32_t rest, uint32_t apart,
+                        softgpu_chip_t chip) {
+    const uint32_t arguments[4] = {first, rest, apart, 0};
+    memcpy(kernarg.as<void>(), arguments, sizeof arguments);
+    device::Kernel kernel(kernels::words("same_store_" + store));
+    auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, 128, chip);
+    dispatch.group_bytes = 1024;
+    dispatch.checks = SOFTGPU_CHECK_RACES;
+    const device::Result result = device::run(dispatch);
+    EXPECT_EQ(result.fault.kind, result.ok ? SOFTGPU_FAULT_NONE : SOFTGPU_FAULT_LDS_RACE);
+    if (!result.ok) {
+      EXPECT_EQ(result.fault.wave, 1u);
+      EXPECT_EQ(result.fault.other_wave, 0u);
+      EXPECT_EQ(result.fault.lanes, ~0ull);
+      differs = result.fault.address;
+    }
+    return result.ok || GetParam(); // the checks are the engine's alone
+  };
+  const struct {
+    const char *store;
+    bool has_low, has_high, has_rest;
+  } stores[] = {
+      {"b8", true, false, false},     {"b8_hi", false, true, false},  {"b16", true, false, false},
+      {"b16_hi", false, true, false}, {"b32", true, true, false},     {"b64", true, true, true},
+      {"b96", true, true, true},      {"b128", true, true, true},     {"pair", true, true, true},
+      {"flat", true, true, false},    {"flat_hi", false, true, false}};
+  for (const softgpu_chip_t chip : {SOFTGPU_GFX90A, SOFTGPU_GFX942, SOFTGPU_GFX950})
+    for (const auto &of : stores) {
+      SCOPED_TRACE(std::string(of.store) + " on chip " + std::to_string(chip));
+      EXPECT_TRUE(runs(of.store, 0, 0, 0, chip));
+      EXPECT_EQ(runs(of.store, 0, 0, 1, chip), GetParam()) << "by another instruction";
+      EXPECT_EQ(runs(of.store, 1, 0, 0, chip), !of.has_low || GetParam());
+      EXPECT_EQ(runs(of.store, 1 << 16, 0, 0, chip), !of.has_high || GetParam());
+      differs = 4;
+      EXPECT_EQ(runs(of.store, 0, 1, 0, chip), !of.has_rest || GetParam());
+      EXPECT_EQ(differs, 4u) << "the first dwords are equal";
+    }
+}
+
+TEST_P(LdsLoad, TheSameDwordsLoadedByTheSameInstructionAreNoRace)
+{
+  EXPECT_TRUE(run("same_load", 0, 128, SOFTGPU_CHECK_RACES).ok);
+  EXPECT_EQ(run("same_load", 4, 128, SOFTGPU_CHECK_RACES).ok, GetParam());
+  EXPECT_EQ(run("same_load", 4, 64, SOFTGPU_CHECK_RACES).ok, true);
 }
 
 // buffer_store_lds_dword: MI200 ISA document, "Memory Buffer Load to LDS", the other way. A lane's dword is at

@@ -7,6 +7,17 @@
 
 /* --- LDS --- */
 
+/* What the lane stores of its registers. */
+static void set_words(isa_touch_t *touch, const isa_inst_t *inst, unsigned element, unsigned form)
+{
+  const isa_operand_t *data = &inst->data[element];
+  if (touch->reads || !data->kind)
+    return;
+  touch->words = &isa_rows(touch->wave, data)[0][touch->lane];
+  touch->apart = ISA_LANES;
+  touch->shift = form >= ISA_FORM_HIGH_ZERO ? 16 : 0;
+}
+
 static bool check_ds(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_ds_touch_t what = isa_ds_touch(inst);
@@ -15,6 +26,7 @@ static bool check_ds(isa_wave_t *wave, const isa_inst_t *inst)
     touch.lane = lane;
     for (unsigned i = 0; i < what.count; ++i) {
       touch.address = isa_rows(wave, &inst->vaddr)[0][touch.lane] + what.offset[i];
+      set_words(&touch, inst, i, what.form);
       if (!isa_shadow_check(&touch))
         return false;
     }
@@ -78,6 +90,7 @@ static bool check_flat(isa_wave_t *wave, const isa_inst_t *inst)
     const bool in_lds =
         inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->shared_aperture_hi;
     touch.address = (uint32_t)address;
+    set_words(&touch, inst, 0, plan->form);
     if (in_lds && wave->shadow && !isa_shadow_check(&touch))
       return false;
     if (!in_lds && touch.reads && !check_kernarg(wave, lane, address, plan->bytes))

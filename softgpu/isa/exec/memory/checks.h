@@ -16,7 +16,7 @@ uint64_t isa_checks_failing(isa_wave_t *wave, const isa_inst_t *inst, unsigned f
 
 /* What a DS instruction does with LDS: so many elements a lane, at the lane's address + offset. */
 typedef struct isa_ds_touch {
-  uint8_t kind, bytes, count; /* count 0: nothing */
+  uint8_t kind, bytes, form, count; /* as of isa_access_t; count 0: nothing */
   uint32_t offset[2];
 } isa_ds_touch_t;
 isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst);

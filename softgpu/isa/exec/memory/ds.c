@@ -258,7 +258,7 @@ isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
   const isa_access_t *op = isa_access_of(inst->op);
   if (!op) /* permutations */
     return (isa_ds_touch_t){.count = 0};
-  isa_ds_touch_t touch = {.kind = op->kind, .bytes = op->bytes, .count = 1};
+  isa_ds_touch_t touch = {.kind = op->kind, .bytes = op->bytes, .form = op->form, .count = 1};
   touch.offset[0] = (uint32_t)inst->offset * (op->unit ? op->unit : 1);
   if (op->unit) {
     touch.count = 2;
