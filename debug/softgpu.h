@@ -13,6 +13,7 @@ typedef struct debug_softgpu {
   softgpu_waves_fn *waves;
   softgpu_waves_take_fn *waves_take;
   softgpu_memory_bound_fn *memory_bound;
+  softgpu_signal_instructions_fn *instructions;
 } debug_softgpu_t;
 
 /* Of an open library (dlopen()), the thunk. */

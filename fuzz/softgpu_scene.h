@@ -247,7 +247,7 @@ private:
   bool execute(softgpu_fault_t *fault)
   {
     const bool stop = true; // at the first look, after some thousand instructions
-    const softgpu_limits_t limits = {0, &stop, 0, 0, nullptr};
+    const softgpu_limits_t limits = {0, &stop, 0, 0, nullptr, nullptr};
     return softgpu_execute(&dispatch_, &limits, fault);
   }
 

@@ -175,6 +175,7 @@ static void fill_queue_device(const hal_runtime_t *runtime, hsa_agent_t agent,
   queue->agent = agent;
   queue->kernarg_pool = runtime->kernarg_pool;
   queue->timestamp_hz = runtime->timestamp_hz;
+  queue->instructions = runtime_softgpu()->instructions;
   queue->lds_bytes = info->lds_bytes;
   queue->max_workgroup_size = info->max_workgroup_size;
   memcpy(queue->max_workgroup_dim, info->max_workgroup_dim, sizeof(queue->max_workgroup_dim));

@@ -69,8 +69,10 @@ typedef struct queue_device {
   hsa_agent_t agent;
   hsa_amd_memory_pool_t kernarg_pool; /* host memory for kernargs */
   uint64_t timestamp_hz;              /* of signal wait timeouts and of dispatch times */
-  rawhal_limiter_t *limiter;          /* NULL: no limits */
-  cu_mask_t cu_mask;                  /* of every queue */
+  /* softgpu_signal_instructions(); NULL: the device does not count. */
+  bool (*instructions)(uint64_t signal, uint64_t *start, uint64_t *end);
+  rawhal_limiter_t *limiter; /* NULL: no limits */
+  cu_mask_t cu_mask;         /* of every queue */
   cu_mask_device_t units;
   const occupancy_chip_t *chip; /* NULL: not known */
   scratch_chip_t scratch;

@@ -89,7 +89,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_device_kernel_occupancy(
     rawhal_occupancy_t *occupancy, rawhal_error_t *error);
 
 /* Flags of a dispatch. */
-typedef enum rawhal_dispatch_flags {
+enum {
   RAWHAL_DISPATCH_CLAMP = 1u << 0,       /* RAWHAL_KERNARG_CLAMP for this blob */
   RAWHAL_DISPATCH_KEEP_HIDDEN = 1u << 1, /* RAWHAL_KERNARG_KEEP_HIDDEN for this blob */
   RAWHAL_DISPATCH_OVERLAP = 1u << 2,     /* no barrier bit: may overlap earlier dispatches */
@@ -104,7 +104,7 @@ typedef enum rawhal_dispatch_flags {
                                             global wave sync (GWS) do not work on any queue here:
                                             HSA's queue with GWS may be the same for all who ask
                                             for one, and none of them may stop it */
-} rawhal_dispatch_flags_t;
+};
 
 /* One dispatch. The arguments are either a prepacked blob or, when `arguments` is not NULL, one
  * pointer for each visible argument; both are read during the call only. */
@@ -134,7 +134,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_submit_sized(
     rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t dispatch_size, size_t count,
     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
 
-RAWHAL_CHECKED RAWHAL_INLINE rawhal_status_t
+RAWHAL_CHECKED static inline rawhal_status_t
 rawhal_queue_submit(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t count,
                     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
@@ -170,7 +170,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_barrier_sized(
     rawhal_queue_t *queue, const rawhal_dependency_t *dependencies, size_t dependency_size,
     size_t count, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
 
-RAWHAL_CHECKED RAWHAL_INLINE rawhal_status_t
+RAWHAL_CHECKED static inline rawhal_status_t
 rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_dependency_t *dependencies, size_t count,
                      uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
@@ -254,6 +254,28 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_queue_dispatch_timing(rawhal_queue_t *queue, rawhal_ticket_t ticket, size_t dispatch,
                              uint64_t *start_ns, uint64_t *end_ns, rawhal_error_t *error);
 
+/* Wave-instructions that a finished submission executed, where the device counts them, as softgpu
+ * does: one for each instruction that a wave has run, whatever lanes were active, summed over the
+ * waves of all its dispatches. An instruction that waits (for memory, at a barrier, for global wave
+ * sync) counts once. Barriers, copies and fills have none. The count is the same each time where
+ * the kernels' control flow is: not where it follows the clock, or polls what others write. On both
+ * of softgpu's engines, and by whatever number of threads, it is the same.
+ *
+ * UNSUPPORTED, and *instructions is 0: the device does not count, as hardware does not; or, on a
+ * queue that the program made (rawhal_queue_options_t), of a batch of several whose dispatches all
+ * OVERLAP. Kept and fails as rawhal_queue_timing(). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_instructions(rawhal_queue_t *queue,
+                                                                    rawhal_ticket_t ticket,
+                                                                    uint64_t *instructions,
+                                                                    rawhal_error_t *error);
+
+/* The same for one of its dispatches, as rawhal_queue_dispatch_timing(). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_dispatch_instructions(rawhal_queue_t *queue,
+                                                                             rawhal_ticket_t ticket,
+                                                                             size_t dispatch,
+                                                                             uint64_t *instructions,
+                                                                             rawhal_error_t *error);
+
 /* ---- Recordings ----
  *
  * A recording is a batch that was checked and packed once, hidden arguments included, and is
@@ -275,7 +297,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_recording_create_sized(
     rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t dispatch_size, size_t count,
     rawhal_recording_t **recording, rawhal_error_t *error);
 
-RAWHAL_CHECKED RAWHAL_INLINE rawhal_status_t
+RAWHAL_CHECKED static inline rawhal_status_t
 rawhal_recording_create(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t count,
                         rawhal_recording_t **recording, rawhal_error_t *error)
 {

@@ -37,6 +37,7 @@ enum {
   SOFTGPU_CHECK_RACES = 1 << 1, /* waves of a work-group that use LDS without a barrier between */
   SOFTGPU_CHECK_KERNARG = 1 << 2, /* reads of kernel arguments that were not supplied */
   SOFTGPU_CHECK_STORES = 1 << 3,  /* scalar stores that stay in the scalar cache */
+  SOFTGPU_CHECK_MEMORY = 1 << 4,  /* reads of memory that nothing has written */
 };
 
 typedef struct softgpu_gws softgpu_gws_t;     /* resources of global wave sync: isa/memory/gws.h */
@@ -88,6 +89,7 @@ typedef struct softgpu_limits {
   const volatile bool *stop; /* checked at the same places as the timeout; may be NULL */
   uint32_t units, all_units; /* part of the threads it may use, at least one; units 0: all */
   softgpu_notes_t *notes;    /* where its waves are noted when it fails, or on request; NULL: no */
+  uint64_t *executed;        /* grows by its wave-instructions, atomically; NULL: does not */
 } softgpu_limits_t;
 
 /* Runs a dispatch to its end on the calling thread and on the engine's helper threads, if any. True
@@ -100,7 +102,8 @@ bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t 
  * dispatches run: they keep what they decoded. */
 void softgpu_invalidate_code(void);
 
-/* Wave-instructions executed by this process so far. */
+/* Wave-instructions executed by this process so far: one for each instruction of a wave, whatever
+ * lanes are active; one that waits, for a barrier or global wave sync, counts once. */
 uint64_t softgpu_instruction_count(void);
 
 #endif

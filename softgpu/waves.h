@@ -36,6 +36,7 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_GWS = 18,             /* global wave sync that the queue has not, or for too much */
   SOFTGPU_FAULT_IMAGE = 19,           /* an image or a sampler that cannot be used */
   SOFTGPU_FAULT_REGISTERS = 20,       /* a work-group's waves need more than a compute unit has */
+  SOFTGPU_FAULT_MEMORY_UNWRITTEN = 21, /* check_memory */
 } softgpu_fault_kind_t;
 
 typedef struct softgpu_fault_info {
@@ -122,11 +123,20 @@ bool softgpu_waves_take(const void *hsa_queue, uint32_t milliseconds);
  * False, and nothing changed, when no allocation begins there or it has fewer bytes. */
 bool softgpu_memory_bound(uint64_t address, uint64_t bytes);
 
+/* Wave-instructions that the queue had executed when it began the packet that a completion signal
+ * was last subtracted from by, and when it ended that: one for each instruction of a wave, whatever
+ * lanes are active; one that waits at a barrier counts once. The first of a queue begins at 0, and
+ * packets in between are counted, whether they have signals or not. A device writes them where it
+ * writes the times. `signal` is hsa_signal_t.handle. False, and nothing said: it is no signal of
+ * the runtime's. */
+bool softgpu_signal_instructions(uint64_t signal, uint64_t *start, uint64_t *end);
+
 typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,
                                          size_t size);
 typedef size_t softgpu_waves_fn(const void *hsa_queue, softgpu_wave_fn *function, void *context);
 typedef bool softgpu_waves_take_fn(const void *hsa_queue, uint32_t milliseconds);
 typedef bool softgpu_memory_bound_fn(uint64_t address, uint64_t bytes);
+typedef bool softgpu_signal_instructions_fn(uint64_t signal, uint64_t *start, uint64_t *end);
 
 #ifdef __cplusplus
 }

@@ -77,8 +77,10 @@ softgpu_step_t softgpu_aql_retire(softgpu_queue_t *queue, uint64_t signal, uint6
   __atomic_store_n(header, HSA_PACKET_TYPE_INVALID, __ATOMIC_RELAXED);
   /* Releases the slot: a thread that sees the index may write the packet. */
   atomic_store_explicit(queue->setup.read_index, ++queue->next, memory_order_release);
-  if (signal != 0 &&
-      !softgpu_signal_complete(queue->setup.node, signal, start, softgpu_clock_ticks()))
+  const softgpu_completion_t completion = {start, softgpu_clock_ticks(), queue->counted,
+                                           queue->executed};
+  queue->counted = queue->executed;
+  if (signal != 0 && !softgpu_signal_complete(queue->setup.node, signal, &completion))
     return signal_refuse(queue, "completion signal", signal);
   return SOFTGPU_STEP_DONE;
 }

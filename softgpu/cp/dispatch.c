@@ -198,7 +198,8 @@ static softgpu_limits_t limits_of(softgpu_queue_t *queue, uint64_t kernel_object
                              .stop = &queue->stop,
                              .units = atomic_load(&queue->units),
                              .all_units = queue->setup.compute_units,
-                             .notes = queue->notes};
+                             .notes = queue->notes,
+                             .executed = &queue->executed};
   if (is_of_the_runtime(kernel_object))
     limits.timeout_ns = 0;
   return limits;

@@ -63,6 +63,8 @@ struct softgpu_queue {
   uint64_t next;    /* index of the packet at hand; the device's copy of the read index */
   uint64_t packets; /* AQL: of the ring, a power of two; 0 until the first */
   softgpu_request_t request;
+  /* Wave-instructions of all its dispatches, and of those before the packet at hand. */
+  uint64_t executed, counted;
   uint64_t announced; /* packets that doorbells covered so far, or that stayed unchanged */
   /* Since when the packet at hand, which no doorbell covers, has not changed, or 0; its words. */
   uint64_t unannounced_since, unannounced[8];

@@ -2,10 +2,14 @@
 
 #include <hsa/amd_hsa_signal.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "softgpu/cp/processor.h"
 #include "softgpu/device/event.h"
 #include "softgpu/device/memory.h"
+#include "softgpu/device/opened.h"
+#include "softgpu/exports.h"
+#include "softgpu/waves.h"
 
 static amd_signal_t *signal_of(uint64_t handle)
 {
@@ -65,13 +69,31 @@ bool softgpu_signal_load(uint32_t node, uint64_t handle, int64_t *value)
   return true;
 }
 
-bool softgpu_signal_complete(uint32_t node, uint64_t handle, uint64_t start, uint64_t end)
+/* In fields of a signal that nobody else uses: queue_ptr is a doorbell's alone. */
+static void counts_put(amd_signal_t *signal, uint64_t start, uint64_t end)
+{
+  signal->reserved2 = start;
+  memcpy(signal->reserved3, &end, sizeof(end));
+}
+
+SOFTGPU_EXPORT bool softgpu_signal_instructions(uint64_t handle, uint64_t *start, uint64_t *end)
+{
+  if (!start || !end || softgpu_forked() || !softgpu_signal_valid(0, handle))
+    return false;
+  const amd_signal_t *signal = signal_of(handle);
+  *start = signal->reserved2;
+  memcpy(end, signal->reserved3, sizeof(*end));
+  return true;
+}
+
+bool softgpu_signal_complete(uint32_t node, uint64_t handle, const softgpu_completion_t *what)
 {
   amd_signal_t *signal = signal_of(handle);
   if (!softgpu_signal_valid(node, handle))
     return false;
-  signal->start_ts = start;
-  signal->end_ts = end;
+  signal->start_ts = what->start;
+  signal->end_ts = what->end;
+  counts_put(signal, what->executed_start, what->executed_end);
   interrupt_t interrupt = interrupt_of(signal);
   __atomic_fetch_sub(&signal->value, 1, __ATOMIC_SEQ_CST);
   interrupt_raise(node, interrupt, softgpu_signal_word(handle));

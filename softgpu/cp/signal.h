@@ -13,10 +13,16 @@ bool softgpu_signal_valid(uint32_t node, uint64_t handle);
 bool softgpu_signal_load(uint32_t node, uint64_t handle, int64_t *value);
 const void *softgpu_signal_word(uint64_t handle); /* where its value is; not to be read */
 
-/* Stores times, subtracts 1 and wakes waiting threads. The host may free the signal at any moment
- * after the subtraction, so nothing of it is read afterwards. Times are ticks. False, and nothing
- * changed, when the handle is no such signal. */
-bool softgpu_signal_complete(uint32_t node, uint64_t handle, uint64_t start, uint64_t end);
+/* What a packet leaves in its signal. */
+typedef struct softgpu_completion {
+  uint64_t start, end;                   /* ticks */
+  uint64_t executed_start, executed_end; /* wave-instructions of its queue before it, and after */
+} softgpu_completion_t;
+
+/* Stores what is said, subtracts 1 and wakes waiting threads. The host may free the signal at any
+ * moment after the subtraction, so nothing of it is read afterwards. False, and nothing changed,
+ * when the handle is no such signal. */
+bool softgpu_signal_complete(uint32_t node, uint64_t handle, const softgpu_completion_t *what);
 
 /* An interrupt of a kernel's: wakes the threads that wait for the signal with this event. On any
  * thread. */

@@ -178,6 +178,27 @@ TEST_F(Shared, CopiesAndRecordingsGoThere)
   EXPECT_EQ(download<uint32_t>(to, 1)[0], 3u);
 }
 
+TEST_F(Shared, InstructionsAreOfOursAlone)
+{
+  rawhal_queue_t *on = join(64);
+  const rawhal_dispatch_t one = store(kernel("write_ids-gfx90a-v5.co", "write_ids"), 3);
+  rawhal_dispatch_t batch[2] = {one, one};
+  rawhal_ticket_t ticket = submit(on, one);
+  uint64_t count = 0, both = 0;
+  ASSERT_OK(wait(on, ticket));
+  ASSERT_OK(rawhal_queue_instructions(on, ticket, &count, &error));
+  EXPECT_GT(count, 0u);
+  ASSERT_OK(rawhal_queue_submit(on, batch, 2, 0, &ticket, &error));
+  ASSERT_OK(wait(on, ticket));
+  ASSERT_OK(rawhal_queue_instructions(on, ticket, &both, &error));
+  EXPECT_EQ(both, 2 * count);
+  batch[0].flags = batch[1].flags = RAWHAL_DISPATCH_OVERLAP;
+  ASSERT_OK(rawhal_queue_submit(on, batch, 2, 0, &ticket, &error));
+  ASSERT_OK(wait(on, ticket));
+  EXPECT_EQ(rawhal_queue_instructions(on, ticket, &both, &error), RAWHAL_UNSUPPORTED);
+  EXPECT_EQ(both, 0u);
+}
+
 TEST_F(Shared, FaultsAreReportedByTheProgram)
 {
   rawhal_queue_t *on = join(64);

@@ -1,4 +1,4 @@
-// Each dispatch's own time, in batches and recordings.
+// Each dispatch's own time, in batches and recordings, and what they executed.
 #include "device_test.h"
 #include "tests/values.h"
 
@@ -52,6 +52,35 @@ protected:
               RAWHAL_OUT_OF_RANGE);
   }
 
+  uint64_t instructions(rawhal_queue_t *on, rawhal_ticket_t ticket)
+  {
+    uint64_t count = 1;
+    EXPECT_OK(rawhal_queue_wait(on, ticket, rawhal_deadline_after(20000 * millisecond), &error));
+    EXPECT_OK(rawhal_queue_instructions(on, ticket, &count, &error));
+    return count;
+  }
+
+  uint64_t submit(rawhal_queue_t *on, size_t count)
+  {
+    rawhal_ticket_t ticket = 0;
+    EXPECT_OK(rawhal_queue_submit(on, batch, count, RAWHAL_FOREVER, &ticket, &error));
+    return instructions(on, ticket);
+  }
+
+  // Of one work-group of one wave. By a count of softgpu's own, of the whole process.
+  uint64_t one(rawhal_queue_t *on)
+  {
+    auto *counters =
+        reinterpret_cast<void (*)(void *, size_t)>(dlsym(RTLD_DEFAULT, "softgpu_counters"));
+    uint64_t before[2], after[2]; // dispatches, wave-instructions
+    counters(before, sizeof before);
+    const uint64_t count = submit(on, 1);
+    counters(after, sizeof after);
+    EXPECT_EQ(after[1] - before[1], count);
+    EXPECT_GT(count, 4u);
+    return count;
+  }
+
   rawhal_buffer_t *out = nullptr;
   Blob blobs[4];
   rawhal_dispatch_t batch[4] = {};
@@ -93,6 +122,87 @@ TEST_F(Times, OfARecordingsDispatches)
   }
   rawhal_recording_destroy(recording);
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 103u);
+}
+
+TEST_F(Times, InstructionsAreThoseOfTheDispatches)
+{
+  rawhal_queue_options_t options = {};
+  options.packets = 64;
+  for (rawhal_queue_t *on : {timed(), queue(options)}) {
+    const bool is_timed = on == queues[0];
+    const uint64_t count = one(on);
+    EXPECT_EQ(one(on), count) << "the same each time";
+    EXPECT_EQ(submit(on, 4), 4 * count);
+    for (unsigned last = 0; last < 2;
+         ++last) { // of one that all overlap the first signal is the last one's
+      for (rawhal_dispatch_t &dispatch : batch)
+        dispatch.flags = &dispatch >= &batch[1 - last] ? RAWHAL_DISPATCH_OVERLAP : 0;
+      for (int round = 0; round < 100; ++round) // slots of the ring come again
+        ASSERT_EQ(submit(on, 3), 3 * count) << is_timed << last << round;
+    }
+    for (rawhal_dispatch_t &dispatch : batch)
+      dispatch.flags = 0;
+    // A wave more, in another work-group of one of four, and in the same one.
+    batch[1].work_items[0] = 128;
+    rawhal_ticket_t tickets[4] = {};
+    ASSERT_OK(rawhal_queue_submit(on, batch, 4, RAWHAL_FOREVER, &tickets[0], &error));
+    EXPECT_EQ(instructions(on, tickets[0]), 5 * count);
+    for (size_t i = 0; i < 5; ++i) {
+      uint64_t own = 1;
+      const rawhal_status_t expected = is_timed && i < 4 ? RAWHAL_OK : RAWHAL_OUT_OF_RANGE;
+      EXPECT_EQ(rawhal_queue_dispatch_instructions(on, tickets[0], i, &own, &error), expected);
+      EXPECT_EQ(own, expected != RAWHAL_OK ? 0 : i == 1 ? 2 * count : count);
+    }
+    rawhal_recording_t *recording = nullptr;
+    ASSERT_OK(rawhal_recording_create(on, batch, 4, &recording, &error));
+    ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &tickets[1], &error));
+    EXPECT_EQ(instructions(on, tickets[1]), 5 * count);
+    rawhal_recording_destroy(recording);
+    ASSERT_OK(rawhal_queue_barrier(on, nullptr, 0, 0, &tickets[2], &error));
+    EXPECT_EQ(instructions(on, tickets[2]), 0u);
+    ASSERT_OK(rawhal_queue_fill(on, out, 0, 1, 64, RAWHAL_FOREVER, &tickets[3], &error));
+    EXPECT_EQ(instructions(on, tickets[3]), 0u);
+    batch[1].work_items[0] = 64;
+    EXPECT_EQ(one(on), count);
+    EXPECT_EQ(rawhal_queue_instructions(on, tickets[0], nullptr, &error), RAWHAL_INVALID_ARGUMENT);
+  }
+}
+
+TEST_F(Times, InstructionsAreTheSameOnTheReferenceEngineAndOnAnyNumberOfThreads)
+{
+  auto *set =
+      reinterpret_cast<bool (*)(const char *, uint64_t)>(dlsym(RTLD_DEFAULT, "softgpu_option_set"));
+  rawhal_queue_t *on = queue();
+  batch[0].work_items[0] = 64 * 16; // all that `out` has room for
+  const uint64_t count = submit(on, 1);
+  EXPECT_EQ(count % 16, 0u);
+  for (const char *option : {"threads", "reference"}) {
+    ASSERT_TRUE(set(option, 1));
+    EXPECT_EQ(submit(on, 1), count);
+  }
+  EXPECT_TRUE(set("reference", 0) && set("threads", 0));
+}
+
+TEST_F(Times, InstructionsOfWhatIsNotKnown)
+{
+  rawhal_queue_options_t options = {};
+  options.packets = 64;
+  options.submissions = 4;
+  rawhal_queue_t *on = queue(options);
+  uint64_t count = 1;
+  EXPECT_EQ(rawhal_queue_instructions(on, 7, &count, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(count, 0u);
+  for (rawhal_dispatch_t &dispatch : batch)
+    dispatch.flags = RAWHAL_DISPATCH_OVERLAP;
+  const uint64_t first = submit(on, 2); // of the queue's first ticket there is none before
+  EXPECT_GT(first, 0u);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(submit(on, 2), first);
+  EXPECT_OK(rawhal_queue_instructions(on, 1, &count, &error));
+  EXPECT_EQ(submit(on, 2), first);
+  EXPECT_EQ(rawhal_queue_instructions(on, 1, &count, &error), RAWHAL_NOT_FOUND);
+  EXPECT_EQ(rawhal_queue_instructions(on, 2, &count, &error), RAWHAL_NOT_FOUND)
+      << "where it begins is overwritten";
 }
 
 TEST_F(Times, BarriersAndCopiesHaveNoDispatches)

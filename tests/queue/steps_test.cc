@@ -31,6 +31,18 @@ TEST_F(Steps, AQueueGivesBackAllThatItTook)
   EXPECT_EQ(after.holds, before.holds);
 }
 
+TEST_F(Steps, InstructionsThatNobodyCountsAreUnsupported)
+{
+  Loaded kernel;
+  rawhal_queue_t *on = queue();
+  const rawhal_ticket_t ticket = submit(on, kernel.dispatch());
+  uint64_t count = 1;
+  EXPECT_EQ(rawhal_queue_instructions(on, ticket, &count, &error), RAWHAL_UNSUPPORTED);
+  EXPECT_EQ(count, 0u);
+  EXPECT_STREQ(error.message, "the device does not count instructions; softgpu does");
+  rawhal_queue_destroy(on);
+}
+
 // The caller may change a dispatch while it is submitted, when it is too late to refuse it: its
 // packet is taken already. It must not stay invalid, or the device never gets past it.
 TEST_F(Steps, ADispatchThatChangesOnTheWayStopsNothing)

@@ -198,6 +198,7 @@ TEST(RunJson, IsAsItsSchemaHasIt)
   EXPECT_EQ(7, number_of(document.get(), "launches"));
   EXPECT_TRUE(json_is_true(json_object_get(document.get(), "software")));
   EXPECT_TRUE(json_is_null(json_object_get(document.get(), "loaded_as")));
+  EXPECT_LT(4, number_of(document.get(), "instructions"));
   for (const char *key : {"wall_ns", "device_ns"}) {
     const json_t *times = json_object_get(document.get(), key);
     ASSERT_TRUE(json_is_object(times)) << key;

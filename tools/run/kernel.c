@@ -301,6 +301,8 @@ static bool launch(session_t *s, run_outcome_t *outcome)
     outcome->device_known = false; /* the result counts more than its time */
   else
     outcome->device_ns[outcome->count] = end_ns - start_ns;
+  if (rawhal_queue_instructions(s->queue, ticket, &outcome->instructions, &s->error))
+    outcome->instructions = 0;
   ++outcome->count;
   return true;
 }

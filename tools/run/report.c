@@ -124,6 +124,10 @@ void run_report_json(const run_outcome_t *outcome)
     put_spread(&out, "device_ns", spread_of(outcome->device_ns, outcome->count));
   else
     json_put_null(&out, "device_ns");
+  if (outcome->instructions)
+    json_put_unsigned(&out, "instructions", outcome->instructions);
+  else
+    json_put_null(&out, "instructions");
   json_begin_array(&out, "written");
   for (size_t i = 0; i < request->argument_count; ++i) {
     const run_argument_t *argument = &request->arguments[i];

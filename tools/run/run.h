@@ -53,7 +53,8 @@ typedef struct run_outcome {
   /* Of each launch, in nanoseconds; sorted by the reports. */
   uint64_t *wall_ns, *device_ns;
   size_t count;
-  bool device_known; /* the runtime told the device's time of each */
+  bool device_known;     /* the runtime told the device's time of each */
+  uint64_t instructions; /* of the last launch; 0: the device does not count them */
 } run_outcome_t;
 
 void run_report_text(const run_outcome_t *outcome);

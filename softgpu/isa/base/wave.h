@@ -45,6 +45,7 @@ enum { ISA_RANGES = 256 };
 typedef struct isa_thread {
   isa_row_t scalar_rows[3][2] __attribute__((aligned(64))); /* sources of an instruction, as rows */
   isa_range_t ranges[ISA_RANGES];                           /* isa_inst_t.range */
+  uint64_t tried_again; /* instructions run that did not get on and come once more */
 } isa_thread_t;
 
 enum { ISA_CHUNK = 1024 }; /* dwords of code that are kept together: a page */

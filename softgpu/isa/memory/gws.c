@@ -105,6 +105,7 @@ bool isa_gws_run(isa_wave_t *wave, const isa_inst_t *inst, uint32_t resource, ui
   if (!goes_on) {
     wave->pc -= inst->dwords * 4u;
     wave->budget = 0; /* the others' turn */
+    ++wave->thread->tried_again;
   }
   return true;
 }

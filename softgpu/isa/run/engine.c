@@ -270,7 +270,10 @@ static void work(isa_job_t *job)
     isa_placement_release(run->launch.dispatch.node, &worker->groups[i]->place);
   for (uint32_t i = 0; i < worker->created; ++i)
     isa_group_destroy(worker->groups[i]);
-  atomic_fetch_add_explicit(&instruction_count, worker->executed, memory_order_relaxed);
+  const uint64_t executed = worker->executed - worker->thread.tried_again;
+  atomic_fetch_add_explicit(&instruction_count, executed, memory_order_relaxed);
+  if (run->limits->executed)
+    __atomic_fetch_add(run->limits->executed, executed, __ATOMIC_RELAXED);
   isa_keep_give(worker, rounded);
 }
 

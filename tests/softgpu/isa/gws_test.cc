@@ -69,8 +69,11 @@ TEST_P(Gws, EveryGroupReachesTheBarrierBeforeAnyPasses)
     device::Memory out(2 * 4 * groups);
     gws.resources[5].counter = groups - 1; // as ds_gws_init leaves it
     const uint32_t rounds = 3;
+    const uint64_t before = softgpu_instruction_count();
     const device::Result result = run("grid_rounds", out, rounds, groups, 128);
     ASSERT_TRUE(result.ok) << result.fault.text;
+    // Each wave has 9 at first, 3 at last and 21 a round, of which the first wave has 3 more, that wait how often ever.
+    EXPECT_EQ(softgpu_instruction_count() - before, (2 * 12 + (2 * 21 + 3) * rounds) * groups);
     for (uint32_t i = 0; i < groups; ++i)
       EXPECT_EQ(out.as<uint32_t>()[rounds % 2 * groups + i], rounds) << i;
     EXPECT_EQ(gws.resources[5].barriers, rounds);
