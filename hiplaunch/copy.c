@@ -25,6 +25,8 @@ static hipError_t find_end(end_t *end, const char *what, const void *pointer, si
   if (!pointer)
     return fail(hipErrorInvalidValue, "%s is NULL", what);
   end->ours = memory_find((uintptr_t)pointer, &end->allocation);
+  if (end->ours && end->allocation.kind == ALLOCATION_REGISTERED && !wanted)
+    end->ours = size <= end->allocation.size - ((uintptr_t)pointer - end->allocation.address);
   if (!end->ours && !wanted)
     return hipSuccess;
   hipError_t status = memory_check(what, pointer, size, &end->allocation);
@@ -106,6 +108,17 @@ hipError_t hipMemcpyDtoD(hipDeviceptr_t to, hipDeviceptr_t from, size_t size)
   return copy_and_wait(to, from, size, hipMemcpyDeviceToDevice, NULL);
 }
 
+/* Whose the memory is says its address. */
+hipError_t hipMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t size)
+{
+  device_t *device;
+  hipError_t status = device_at(to_device, &device);
+  if (status == hipSuccess)
+    status = device_at(from_device, &device);
+  return status != hipSuccess ? status
+                              : copy_and_wait(to, from, size, hipMemcpyDeviceToDevice, NULL);
+}
+
 /* ---- In the stream's order ---- */
 
 static rawhal_status_t enqueue(lane_t *lane, const job_t *job, rawhal_ticket_t *ticket,
@@ -165,6 +178,33 @@ hipError_t hipMemcpyAsync(void *to, const void *from, size_t size, hipMemcpyKind
   return job.to.ours ? hipSuccess : lane_wait(lane, ticket, RAWHAL_FOREVER);
 }
 
+hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t to, void *from, size_t size, hipStream_t stream)
+{
+  return hipMemcpyAsync(to, from, size, hipMemcpyHostToDevice, stream);
+}
+
+hipError_t hipMemcpyDtoHAsync(void *to, hipDeviceptr_t from, size_t size, hipStream_t stream)
+{
+  return hipMemcpyAsync(to, from, size, hipMemcpyDeviceToHost, stream);
+}
+
+hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t to, hipDeviceptr_t from, size_t size,
+                              hipStream_t stream)
+{
+  return hipMemcpyAsync(to, from, size, hipMemcpyDeviceToDevice, stream);
+}
+
+hipError_t hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                              size_t size, hipStream_t stream)
+{
+  device_t *device;
+  hipError_t status = device_at(to_device, &device);
+  if (status == hipSuccess)
+    status = device_at(from_device, &device);
+  return status != hipSuccess ? status
+                              : hipMemcpyAsync(to, from, size, hipMemcpyDeviceToDevice, stream);
+}
+
 /* ---- Fills ---- */
 
 /* In the order of a lane, or now where there is none. */
@@ -192,14 +232,32 @@ static rawhal_status_t put_dwords(lane_t *lane, rawhal_buffer_t *buffer, uint64_
   return status;
 }
 
-/* Devices fill dwords; what is left of one at both ends is written. */
-static rawhal_status_t put_fill(lane_t *lane, const end_t *to, int value, size_t size,
-                                rawhal_error_t *error)
+/* `unit` bytes again and again, which divide a dword. Devices fill dwords; what is left of one at
+ * both ends is written. */
+typedef struct pattern {
+  unsigned char bytes[4];
+  size_t unit;
+} pattern_t;
+
+static pattern_t pattern_of(uint32_t value, size_t unit)
+{
+  pattern_t pattern = {.unit = unit};
+  for (size_t i = 0; i < sizeof(pattern.bytes); i += unit)
+    memcpy(pattern.bytes + i, &value, unit);
+  return pattern;
+}
+
+/* The pattern begins where the fill does: what stands at an address depends on its distance. */
+static void turned(const pattern_t *pattern, uint64_t distance, unsigned char bytes[4])
+{
+  for (uint64_t i = 0; i < 4; ++i)
+    bytes[i] = pattern->bytes[(distance + i) % 4];
+}
+
+static rawhal_status_t put_fill(lane_t *lane, const end_t *to, const pattern_t *pattern,
+                                size_t size, rawhal_error_t *error)
 {
   unsigned char bytes[4];
-  memset(bytes, value, sizeof(bytes));
-  uint32_t dword;
-  memcpy(&dword, bytes, sizeof(dword));
   const uint64_t start = to->offset, end = start + size;
   uint64_t first = (start + 3) / 4 * 4, last = end / 4 * 4;
   if (first >= last) /* not one whole dword: all of it is a head */
@@ -212,30 +270,41 @@ static rawhal_status_t put_fill(lane_t *lane, const end_t *to, int value, size_t
   for (int i = 0; status == RAWHAL_OK && i < 2; ++i)
     for (uint64_t at = edges[i].from, most; status == RAWHAL_OK && at < edges[i].to; at += most) {
       most = edges[i].to - at < sizeof(bytes) ? edges[i].to - at : sizeof(bytes);
+      turned(pattern, at - start, bytes);
       status = put_bytes(lane, buffer, at, bytes, most, error);
     }
+  uint32_t dword;
+  turned(pattern, first - start, bytes);
+  memcpy(&dword, bytes, sizeof(dword));
   return status != RAWHAL_OK || first >= last
              ? status
              : put_dwords(lane, buffer, first, dword, last - first, error);
 }
 
 /* Another device's memory, as with copies, is filled by neither stream. */
-static hipError_t fill_now(const end_t *to, int value, size_t size, hipStream_t handle)
+static hipError_t fill_now(const end_t *to, const pattern_t *pattern, size_t size,
+                           hipStream_t handle)
 {
   rawhal_error_t error;
   hipError_t status = stream_wait(handle);
-  if (status == hipSuccess && put_fill(NULL, to, value, size, &error))
+  if (status == hipSuccess && put_fill(NULL, to, pattern, size, &error))
     return fail_rawhal(&error, "a fill of %zu bytes", size);
   return status;
 }
 
-static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, bool wait)
+static hipError_t fill(void *to, pattern_t pattern, size_t count, hipStream_t handle, bool wait)
 {
   end_t end;
   struct ihipStream_t *stream;
   rawhal_error_t error;
+  if (count > SIZE_MAX / pattern.unit)
+    return fail(hipErrorInvalidValue, "a fill of %zu times %zu bytes", count, pattern.unit);
+  const size_t size = count * pattern.unit;
   if (!size)
     return hipSuccess;
+  if ((uintptr_t)to % pattern.unit)
+    return fail(hipErrorInvalidValue, "%p is not aligned to the %zu bytes of a unit", to,
+                pattern.unit);
   hipError_t status = find_end(&end, "what is to be filled", to, size, true);
   if (status == hipSuccess)
     status = stream_enter(handle, &stream);
@@ -243,10 +312,10 @@ static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, boo
     return status;
   if (end.allocation.device != stream->device) {
     stream_leave(stream);
-    return fill_now(&end, value, size, handle);
+    return fill_now(&end, &pattern, size, handle);
   }
   lane_t *lane = stream->lane;
-  rawhal_status_t failed = put_fill(lane, &end, value, size, &error);
+  rawhal_status_t failed = put_fill(lane, &end, &pattern, size, &error);
   const rawhal_ticket_t last = lane->last;
   stream_leave(stream);
   if (failed != RAWHAL_OK)
@@ -256,12 +325,71 @@ static hipError_t fill(void *to, int value, size_t size, hipStream_t handle, boo
 
 hipError_t hipMemset(void *to, int value, size_t size)
 {
-  return fill(to, value, size, NULL, true);
+  return fill(to, pattern_of((uint32_t)value, 1), size, NULL, true);
 }
 
 hipError_t hipMemsetAsync(void *to, int value, size_t size, hipStream_t stream)
 {
-  return fill(to, value, size, stream, false);
+  return fill(to, pattern_of((uint32_t)value, 1), size, stream, false);
+}
+
+hipError_t hipMemsetD8(hipDeviceptr_t to, unsigned char value, size_t count)
+{
+  return fill(to, pattern_of(value, 1), count, NULL, true);
+}
+
+hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, size_t count,
+                            hipStream_t stream)
+{
+  return fill(to, pattern_of(value, 1), count, stream, false);
+}
+
+hipError_t hipMemsetD16(hipDeviceptr_t to, unsigned short value, size_t count)
+{
+  return fill(to, pattern_of(value, 2), count, NULL, true);
+}
+
+hipError_t hipMemsetD16Async(hipDeviceptr_t to, unsigned short value, size_t count,
+                             hipStream_t stream)
+{
+  return fill(to, pattern_of(value, 2), count, stream, false);
+}
+
+hipError_t hipMemsetD32(hipDeviceptr_t to, int value, size_t count)
+{
+  return fill(to, pattern_of((uint32_t)value, 4), count, NULL, true);
+}
+
+hipError_t hipMemsetD32Async(hipDeviceptr_t to, int value, size_t count, hipStream_t stream)
+{
+  return fill(to, pattern_of((uint32_t)value, 4), count, stream, false);
+}
+
+/* ---- Advice: managed memory stays where it is ---- */
+
+static hipError_t check_advice(const void *pointer, size_t size, int device)
+{
+  enum { THE_HOST = -1 }; /* hipCpuDeviceId */
+  device_t *found;
+  allocation_t allocation;
+  if (!pointer || !size)
+    return fail(hipErrorInvalidValue, "advice of %zu bytes at %p", size, pointer);
+  hipError_t status = device == THE_HOST ? hipSuccess : device_at(device, &found);
+  return status != hipSuccess ? status
+                              : memory_check("what advice is for", pointer, size, &allocation);
+}
+
+hipError_t hipMemPrefetchAsync(const void *pointer, size_t size, int device, hipStream_t handle)
+{
+  struct ihipStream_t *stream;
+  hipError_t status = check_advice(pointer, size, device);
+  return status != hipSuccess ? status : stream_find(handle, &stream);
+}
+
+hipError_t hipMemAdvise(const void *pointer, size_t size, hipMemoryAdvise advice, int device)
+{
+  (void)advice;
+  return check_advice(pointer, size, device);
 }
 
 /* ---- Variables ---- */

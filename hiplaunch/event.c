@@ -116,6 +116,12 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle)
   return hipSuccess;
 }
 
+hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigned flags)
+{
+  return flags ? fail(hipErrorNotSupported, "recording an event with flags 0x%x", flags)
+               : hipEventRecord(event, stream);
+}
+
 hipError_t hipEventQuery(hipEvent_t event)
 {
   if (!event)

@@ -92,21 +92,27 @@ static lane_t *lanes_of(device_t *device)
   return lanes;
 }
 
-static rawhal_ticket_t last_of(lane_t *lane)
+hipError_t lane_finish(lane_t *lane, uint64_t deadline)
 {
-  pthread_mutex_lock(&lane->device->lock);
+  device_t *device = lane->device;
+  pthread_mutex_lock(&device->lock);
   rawhal_ticket_t last = lane->last;
-  pthread_mutex_unlock(&lane->device->lock);
-  return last;
+  pthread_mutex_unlock(&device->lock);
+  hipError_t status = lane_wait(lane, last, deadline);
+  if (status != hipSuccess)
+    return status;
+  pthread_mutex_lock(&device->lock);
+  while (status == hipSuccess && lane->calls)
+    status = deadline ? calls_wait(device) : hipErrorNotReady;
+  pthread_mutex_unlock(&device->lock);
+  return status;
 }
 
 void device_settle(device_t *device)
 {
-  for (lane_t *lane = lanes_of(device); lane; lane = lane->next) {
-    rawhal_ticket_t last = last_of(lane);
-    if (last && rawhal_queue_wait(lane->queue, last, RAWHAL_FOREVER, NULL))
+  for (lane_t *lane = lanes_of(device); lane; lane = lane->next)
+    if (lane_finish(lane, RAWHAL_FOREVER))
       continue; /* the thread that submitted it is told */
-  }
 }
 
 void devices_settle(void)
@@ -124,7 +130,7 @@ hipError_t hipDeviceSynchronize(void)
   if (status != hipSuccess)
     return status;
   for (lane_t *lane = lanes_of(device); lane; lane = lane->next) {
-    status = lane_wait(lane, last_of(lane), RAWHAL_FOREVER);
+    status = lane_finish(lane, RAWHAL_FOREVER);
     first = first ? first : status;
   }
   return first;

@@ -49,6 +49,7 @@ typedef struct request {
   void **arguments; /* or a blob */
   const void *blob;
   size_t blob_size;
+  bool cooperative; /* its work-groups wait for each other */
 } request_t;
 
 /* HIP's rules where they are narrower than the field: grid times block in 32 bits. */
@@ -189,6 +190,7 @@ static hipError_t launch(request_t *request, hipStream_t handle)
 {
   rawhal_dispatch_t dispatch = {
       .kernel = request->loaded.kernel,
+      .flags = request->cooperative ? RAWHAL_DISPATCH_COOPERATIVE : 0,
       .arguments = (const void *const *)request->arguments,
       .argument_count =
           request->arguments ? rawhal_kernarg_layout_info(request->info->layout)->visible_count : 0,
@@ -217,6 +219,9 @@ static hipError_t launch(request_t *request, hipStream_t handle)
   stream_leave(stream);
   if (failed == RAWHAL_FAULT)
     return fail_rawhal(&error, NULL);
+  if (failed == RAWHAL_OUT_OF_RANGE && request->cooperative)
+    return fail(hipErrorCooperativeLaunchTooLarge, "kernel %s: %s", request->loaded.name,
+                error.message);
   if (failed != RAWHAL_OK)
     return fail_rawhal(&error, "kernel %s", request->loaded.name);
   return status == hipSuccess && needs & NEEDS_FLUSH ? print_now(request, lane, ticket) : status;
@@ -233,18 +238,31 @@ static hipError_t device_of(hipStream_t handle, device_t **device)
   return status;
 }
 
+static hipError_t launch_host(const void *function, hipStream_t stream, request_t *request)
+{
+  device_t *device;
+  hipError_t status = device_of(stream, &device);
+  if (status == hipSuccess)
+    status = registry_kernel(function, device, &request->loaded);
+  if (status != hipSuccess)
+    return status;
+  request->info = rawhal_device_kernel_info(request->loaded.kernel);
+  return launch(request, stream);
+}
+
 hipError_t hipLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                            size_t shared, hipStream_t stream)
 {
-  device_t *device;
   request_t request = {.grid = grid, .block = block, .shared = shared, .arguments = arguments};
-  hipError_t status = device_of(stream, &device);
-  if (status == hipSuccess)
-    status = registry_kernel(function, device, &request.loaded);
-  if (status != hipSuccess)
-    return status;
-  request.info = rawhal_device_kernel_info(request.loaded.kernel);
-  return launch(&request, stream);
+  return launch_host(function, stream, &request);
+}
+
+hipError_t hipLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **arguments,
+                                      unsigned shared, hipStream_t stream)
+{
+  request_t request = {
+      .grid = grid, .block = block, .shared = shared, .arguments = arguments, .cooperative = true};
+  return launch_host(function, stream, &request);
 }
 
 /* Pairs of keys and values; what is packed already has an address and a size. */
@@ -261,25 +279,89 @@ static hipError_t read_extra(void **extra, request_t *request)
   return hipSuccess;
 }
 
+static hipError_t launch_function(hipFunction_t function, hipStream_t stream, void **extra,
+                                  request_t *request)
+{
+  device_t *device;
+  if (request->arguments && extra)
+    return fail(hipErrorInvalidValue, "arguments both by pointers and packed");
+  hipError_t status = device_of(stream, &device);
+  if (status == hipSuccess)
+    status = registry_function(function, device, &request->loaded);
+  if (status == hipSuccess)
+    status = read_extra(extra, request);
+  if (status != hipSuccess)
+    return status;
+  request->info = rawhal_device_kernel_info(request->loaded.kernel);
+  return launch(request, stream);
+}
+
 hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y,
                                  unsigned grid_z, unsigned block_x, unsigned block_y,
                                  unsigned block_z, unsigned shared, hipStream_t stream,
                                  void **arguments, void **extra)
 {
-  device_t *device;
   request_t request = {.grid = {grid_x, grid_y, grid_z},
                        .block = {block_x, block_y, block_z},
                        .shared = shared,
                        .arguments = arguments};
-  if (arguments && extra)
-    return fail(hipErrorInvalidValue, "arguments both by pointers and packed");
-  hipError_t status = device_of(stream, &device);
+  return launch_function(function, stream, extra, &request);
+}
+
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned grid_x,
+                                            unsigned grid_y, unsigned grid_z, unsigned block_x,
+                                            unsigned block_y, unsigned block_z, unsigned shared,
+                                            hipStream_t stream, void **arguments)
+{
+  request_t request = {.grid = {grid_x, grid_y, grid_z},
+                       .block = {block_x, block_y, block_z},
+                       .shared = shared,
+                       .arguments = arguments,
+                       .cooperative = true};
+  return launch_function(function, stream, NULL, &request);
+}
+
+hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG *config, hipFunction_t function,
+                                void **arguments, void **extra)
+{
+  if (!config || (config->numAttrs && !config->attrs))
+    return fail(hipErrorInvalidValue, "%s is NULL", config ? "attrs" : "config");
+  request_t request = {
+      .grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+      .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+      .shared = config->sharedMemBytes,
+      .arguments = arguments,
+  };
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    if (config->attrs[i].id != hipLaunchAttributeCooperative)
+      return fail(hipErrorNotSupported, "launch attribute %d", (int)config->attrs[i].id);
+    request.cooperative = config->attrs[i].val.cooperative;
+  }
+  return launch_function(function, config->hStream, extra, &request);
+}
+
+/* Here the grid is in work-items; events stand before and after the kernel. */
+hipError_t hipExtModuleLaunchKernel(hipFunction_t function, uint32_t items_x, uint32_t items_y,
+                                    uint32_t items_z, uint32_t block_x, uint32_t block_y,
+                                    uint32_t block_z, size_t shared, hipStream_t stream,
+                                    void **arguments, void **extra, hipEvent_t start,
+                                    hipEvent_t stop, uint32_t flags)
+{
+  const uint32_t items[] = {items_x, items_y, items_z}, block[] = {block_x, block_y, block_z};
+  uint32_t grid[3];
+  (void)flags; /* hipExtAnyOrderLaunch allows what is not done here */
+  for (int i = 0; i < 3; ++i) {
+    if (!block[i] || items[i] % block[i])
+      return fail(hipErrorInvalidValue, "%u work-items in dimension %c, in work-groups of %u",
+                  items[i], 'x' + i, block[i]);
+    grid[i] = items[i] / block[i];
+  }
+  request_t request = {.grid = {grid[0], grid[1], grid[2]},
+                       .block = {block_x, block_y, block_z},
+                       .shared = shared,
+                       .arguments = arguments};
+  hipError_t status = start ? hipEventRecord(start, stream) : hipSuccess;
   if (status == hipSuccess)
-    status = registry_function(function, device, &request.loaded);
-  if (status == hipSuccess)
-    status = read_extra(extra, &request);
-  if (status != hipSuccess)
-    return status;
-  request.info = rawhal_device_kernel_info(request.loaded.kernel);
-  return launch(&request, stream);
+    status = launch_function(function, stream, extra, &request);
+  return status == hipSuccess && stop ? hipEventRecord(stop, stream) : status;
 }

@@ -256,6 +256,28 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
   return open_module(module, image, NULL);
 }
 
+/* The options are for compilers: code objects are loaded as they are. */
+hipError_t hipModuleLoadDataEx(hipModule_t *module, const void *image, unsigned count,
+                               hipJitOption *options, void **values)
+{
+  (void)count, (void)options, (void)values;
+  return open_module(module, image, NULL);
+}
+
+hipError_t hipGetFuncBySymbol(hipFunction_t *function, const void *symbol)
+{
+  const struct ihipModuleSymbol_t key = {.host = symbol};
+  if (!function)
+    return fail(hipErrorInvalidValue, "function is NULL");
+  pthread_mutex_lock(&lock);
+  void *const *found = tfind(&key, &functions, compare_functions);
+  *function = found ? *found : NULL;
+  pthread_mutex_unlock(&lock);
+  return *function ? hipSuccess
+                   : fail(hipErrorInvalidDeviceFunction,
+                          "%p is not a kernel that the program has registered", symbol);
+}
+
 hipError_t hipModuleUnload(hipModule_t module)
 {
   hipError_t status = hipSuccess;
@@ -387,11 +409,10 @@ void __hipRegisterManagedVar(void *handle, void **pointer, void *initial, const 
                              size_t size, unsigned alignment)
 {
   (void)alignment; /* at most a page's, which all allocations have */
-  device_t *device;
-  allocation_t memory = {0};
-  hipError_t status = device_current(&device);
+  allocation_t memory = {.size = size, .kind = ALLOCATION_MANAGED};
+  hipError_t status = device_current(&memory.device);
   if (status == hipSuccess)
-    status = memory_allocate(device, ALLOCATION_MANAGED, size, &memory);
+    status = memory_allocate(&memory);
   *pointer = status ? malloc(size) : (void *)(uintptr_t)memory.address;
   if (*pointer)
     memcpy(*pointer, initial, size);

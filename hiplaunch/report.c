@@ -110,6 +110,12 @@ hipError_t hipGetLastError(void)
   return error;
 }
 
+/* HIP's is of the last call alone; the thread's is kept until it is asked for, here as there. */
+hipError_t hipExtGetLastError(void)
+{
+  return hipGetLastError();
+}
+
 hipError_t hipPeekAtLastError(void)
 {
   return last.error;
@@ -136,13 +142,21 @@ const char *hipGetErrorName(hipError_t error)
       NAME(hipErrorNoDevice),
       NAME(hipErrorInvalidDevice),
       NAME(hipErrorInvalidImage),
+      NAME(hipErrorInvalidContext),
       NAME(hipErrorNoBinaryForGpu),
+      NAME(hipErrorPeerAccessUnsupported),
       NAME(hipErrorInvalidHandle),
       NAME(hipErrorNotFound),
       NAME(hipErrorNotReady),
       NAME(hipErrorLaunchTimeOut),
+      NAME(hipErrorPeerAccessAlreadyEnabled),
+      NAME(hipErrorPeerAccessNotEnabled),
       NAME(hipErrorContextIsDestroyed),
+      NAME(hipErrorHostMemoryAlreadyRegistered),
+      NAME(hipErrorHostMemoryNotRegistered),
       NAME(hipErrorLaunchFailure),
+      NAME(hipErrorCooperativeLaunchTooLarge),
+      NAME(hipErrorNotPermitted),
       NAME(hipErrorNotSupported),
       NAME(hipErrorUnknown),
       NAME(hipErrorRuntimeOther),
@@ -158,4 +172,17 @@ const char *hipGetErrorName(hipError_t error)
 const char *hipGetErrorString(hipError_t error)
 {
   return hipGetErrorName(error);
+}
+
+hipError_t hipDrvGetErrorName(hipError_t error, const char **name)
+{
+  if (!name)
+    return fail(hipErrorInvalidValue, "name is NULL");
+  *name = hipGetErrorName(error);
+  return hipSuccess;
+}
+
+hipError_t hipDrvGetErrorString(hipError_t error, const char **text)
+{
+  return hipDrvGetErrorName(error, text);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "hiplaunch/generation.h"
 #include "hiplaunch/stream.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -64,6 +65,7 @@ static hipError_t open_devices(rawhal_error_t *error)
     devices[i].device = rawhal_instance_device(instance, i);
     devices[i].info = rawhal_device_info(devices[i].device);
     pthread_mutex_init(&devices[i].lock, NULL);
+    pthread_cond_init(&devices[i].called, NULL);
     status = streams_open(&devices[i]);
   }
   if (status !=
@@ -119,7 +121,7 @@ hipError_t device_current(device_t **device)
 
 /* ---- What programs ask ---- */
 
-static hipError_t device_at(int ordinal, device_t **device)
+hipError_t device_at(int ordinal, device_t **device)
 {
   int count;
   hipError_t status = devices_open(device, &count);
@@ -170,13 +172,11 @@ hipError_t hipDeviceGet(hipDevice_t *device, int ordinal)
   return status;
 }
 
-/* Of the headers that hip_types.h is from. */
 static hipError_t version(int *number)
 {
-  enum { MAJOR = 5, MINOR = 2, PATCH = 21153 };
   if (!number)
     return fail(hipErrorInvalidValue, "version is NULL");
-  *number = MAJOR * 10000000 + MINOR * 100000 + PATCH;
+  *number = generation.version;
   return hipSuccess;
 }
 

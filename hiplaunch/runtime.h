@@ -18,8 +18,11 @@ typedef struct device {
   rawhal_device_t *device;
   const rawhal_device_info_t *info;
   pthread_mutex_t lock;
-  lane_t *lanes;                /* all that were ever made: stream.h */
-  struct ihipStream_t *streams; /* the null stream first */
+  lane_t *lanes;                            /* all that were ever made: stream.h */
+  struct ihipStream_t *streams;             /* the null stream first */
+  pthread_cond_t called;                    /* a host function has returned: host.c */
+  struct ihipMemPoolHandle_t *pools, *pool; /* the default one first; the current one */
+  uint64_t peers; /* the devices that reach its memory, a bit each; memory.c's lock */
 } device_t;
 
 /* The devices, opened when they are not; fails in a child of a process that had them open. */
@@ -27,6 +30,9 @@ hipError_t devices_open(device_t **devices, int *count);
 
 /* The calling thread's. */
 hipError_t device_current(device_t **device);
+
+/* The device of that number. */
+hipError_t device_at(int ordinal, device_t **device);
 
 /* Without opening anything: how many there are. */
 int devices_opened(device_t **devices);

@@ -129,10 +129,29 @@ static rawhal_status_t order(struct ihipStream_t *stream, rawhal_error_t *error)
   return status;
 }
 
+/* Whether functions of the program come before what the stream is given next. */
+static bool is_held(const struct ihipStream_t *stream)
+{
+  const struct ihipStream_t *null = stream->device->streams;
+  unsigned calls = stream->lane->calls;
+  if (is_blocking(stream))
+    calls += null->lane->calls;
+  for (const struct ihipStream_t *at = null->next; stream == null && at; at = at->next)
+    calls += is_blocking(at) ? at->lane->calls : 0;
+  return calls;
+}
+
 hipError_t stream_enter(hipStream_t handle, struct ihipStream_t **stream)
 {
   rawhal_error_t error;
   hipError_t status = find_locked(handle, stream);
+  while (status == hipSuccess && is_held(*stream)) {
+    device_t *device = (*stream)->device;
+    status = calls_wait(device);
+    pthread_mutex_unlock(&device->lock);
+    if (status == hipSuccess)
+      status = find_locked(handle, stream); /* it may have been destroyed, or have a new lane */
+  }
   if (status != hipSuccess)
     return status;
   lane_t *lane = (*stream)->lane;
@@ -155,10 +174,10 @@ hipError_t stream_need_services(struct ihipStream_t *stream)
 {
   lane_t *old = stream->lane, *lane;
   rawhal_ticket_t last = 0;
-  while (!old->services && last != old->last) {
+  while (!old->services && (last != old->last || old->calls)) {
     last = old->last;
     stream_leave(stream);
-    hipError_t status = lane_wait(old, last, RAWHAL_FOREVER);
+    hipError_t status = lane_finish(old, RAWHAL_FOREVER);
     pthread_mutex_lock(&stream->device->lock);
     if (status != hipSuccess)
       return status;
@@ -231,25 +250,65 @@ hipError_t hipStreamDestroy(hipStream_t handle)
   if (status != hipSuccess)
     return status;
   lane_t *lane = stream->lane;
-  rawhal_ticket_t last = lane->last;
   struct ihipStream_t **at = &stream->device->streams;
   while (*at != stream)
     at = &(*at)->next;
   *at = stream->next;
   stream_leave(stream);
   free(stream);
-  status = lane_wait(lane, last, RAWHAL_FOREVER);
+  status = lane_finish(lane, RAWHAL_FOREVER);
   pthread_mutex_lock(&lane->device->lock);
   lane->busy = false;
   pthread_mutex_unlock(&lane->device->lock);
   return status;
 }
 
+/* ---- What a stream is ---- */
+
+hipError_t hipStreamGetFlags(hipStream_t handle, unsigned *flags)
+{
+  struct ihipStream_t *stream;
+  if (!flags)
+    return fail(hipErrorInvalidValue, "flags is NULL");
+  hipError_t status = stream_find(handle, &stream);
+  *flags = status ? 0 : stream->flags;
+  return status;
+}
+
+hipError_t hipStreamGetPriority(hipStream_t handle, int *priority)
+{
+  struct ihipStream_t *stream;
+  if (!priority)
+    return fail(hipErrorInvalidValue, "priority is NULL");
+  hipError_t status = stream_find(handle, &stream);
+  *priority = status ? 0 : stream->priority;
+  return status;
+}
+
+hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t *device)
+{
+  struct ihipStream_t *stream;
+  if (!device)
+    return fail(hipErrorInvalidValue, "device is NULL");
+  hipError_t status = stream_find(handle, &stream);
+  *device = status ? 0 : stream->device->ordinal;
+  return status;
+}
+
+/* Graphs are not served: nothing can be captured. */
+hipError_t hipStreamIsCapturing(hipStream_t handle, hipStreamCaptureStatus *capture)
+{
+  struct ihipStream_t *stream;
+  if (!capture)
+    return fail(hipErrorInvalidValue, "capture is NULL");
+  *capture = hipStreamCaptureStatusNone;
+  return stream_find(handle, &stream);
+}
+
 /* ---- Waiting ---- */
 
 /* Of the null stream, one lane after the other: `*before` is the one that was waited for last. */
-static lane_t *next_lane(hipStream_t handle, const lane_t *before, rawhal_ticket_t *last,
-                         hipError_t *status)
+static lane_t *next_lane(hipStream_t handle, const lane_t *before, hipError_t *status)
 {
   struct ihipStream_t *stream;
   lane_t *lane = NULL;
@@ -265,7 +324,6 @@ static lane_t *next_lane(hipStream_t handle, const lane_t *before, rawhal_ticket
     for (at = at ? at->next : NULL; at && !lane; at = at->next)
       lane = is_blocking(at) ? at->lane : NULL;
   }
-  *last = lane ? lane->last : 0;
   stream_leave(stream);
   return lane;
 }
@@ -273,10 +331,9 @@ static lane_t *next_lane(hipStream_t handle, const lane_t *before, rawhal_ticket
 static hipError_t wait_until(hipStream_t handle, uint64_t deadline)
 {
   hipError_t status;
-  rawhal_ticket_t last;
   lane_t *lane = NULL;
-  while ((lane = next_lane(handle, lane, &last, &status))) {
-    status = lane_wait(lane, last, deadline);
+  while ((lane = next_lane(handle, lane, &status))) {
+    status = lane_finish(lane, deadline);
     if (status != hipSuccess)
       return status;
   }

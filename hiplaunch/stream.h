@@ -27,6 +27,7 @@ typedef struct lane {
   int priority;
   rawhal_ticket_t last;         /* submitted; 0: none */
   rawhal_ticket_t seen_by_null; /* the null stream starts after this one already */
+  unsigned calls;               /* of the program's functions, which have not returned: host.c */
   rawhal_ticket_t null_seen;    /* this one starts after that ticket of the null stream already */
   struct ihipEvent_t *untimed, **untimed_end; /* recorded, without their time, in order */
 } lane_t;
@@ -55,6 +56,14 @@ hipError_t stream_need_services(struct ihipStream_t *stream);
 
 /* Waits for all that a stream was given, of the null stream for what it comes after as well. */
 hipError_t stream_wait(hipStream_t handle);
+
+/* Waits for all that a lane was given, the program's functions included. Not locked. Errors as
+ * lane_wait(). */
+hipError_t lane_finish(lane_t *lane, uint64_t deadline);
+
+/* host.c: waits until one of the program's functions has returned; locked, and unlocked meanwhile.
+ * Fails in such a function, which would wait for itself. */
+hipError_t calls_wait(device_t *device);
 
 /* Waits for a ticket. Not locked. WOULD_BLOCK is hipErrorNotReady, and no failure. */
 hipError_t lane_wait(lane_t *lane, rawhal_ticket_t ticket, uint64_t deadline);

@@ -2,6 +2,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hiplaunch/hip_attributes.h"
+
 typedef struct abi_fact {
   const char *text;
   uint64_t value;
@@ -11,6 +13,7 @@ typedef struct abi_fact {
 #define VALUE(name)        {#name, (uint64_t)(name)},
 #define SIZE(type)         {"sizeof " #type, sizeof(type)},
 #define PLACE(type, field) {#type "." #field, offsetof(type, field)},
+#define ATTRIBUTE_VALUE(name, number, field) VALUE(hipDeviceAttribute##name)
 #define EXTENT(type, field) PLACE(type, field){"sizeof " #type "." #field, sizeof(((type *)0)->field)},
 
 #define ABI_FACTS                                                                                  \
@@ -25,6 +28,36 @@ typedef struct abi_fact {
   VALUE(hipMemcpyHostToDevice) VALUE(hipMemcpyDeviceToHost) VALUE(hipMemcpyDeviceToDevice)         \
   VALUE(hipMemcpyDefault) VALUE(hipStreamDefault) VALUE(hipStreamNonBlocking)                      \
   VALUE(hipEventDefault) VALUE(hipEventBlockingSync) VALUE(hipEventDisableTiming)                  \
+  VALUE(hipErrorInvalidContext) VALUE(hipErrorPeerAccessUnsupported)                               \
+  VALUE(hipErrorPeerAccessAlreadyEnabled) VALUE(hipErrorPeerAccessNotEnabled)                      \
+  VALUE(hipErrorHostMemoryAlreadyRegistered) VALUE(hipErrorHostMemoryNotRegistered)                \
+  VALUE(hipErrorCooperativeLaunchTooLarge) VALUE(HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)         \
+  VALUE(HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) VALUE(HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES)           \
+  VALUE(HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) VALUE(HIP_FUNC_ATTRIBUTE_NUM_REGS)                    \
+  VALUE(HIP_FUNC_ATTRIBUTE_PTX_VERSION) VALUE(HIP_FUNC_ATTRIBUTE_BINARY_VERSION)                   \
+  VALUE(HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA)                                                          \
+  VALUE(HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)                                          \
+  VALUE(HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)                                       \
+  VALUE(hipFuncAttributeMaxDynamicSharedMemorySize)                                                \
+  VALUE(hipFuncAttributePreferredSharedMemoryCarveout) VALUE(HIP_POINTER_ATTRIBUTE_MEMORY_TYPE)    \
+  VALUE(HIP_POINTER_ATTRIBUTE_DEVICE_POINTER) VALUE(HIP_POINTER_ATTRIBUTE_HOST_POINTER)            \
+  VALUE(HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS) VALUE(HIP_POINTER_ATTRIBUTE_BUFFER_ID)                  \
+  VALUE(HIP_POINTER_ATTRIBUTE_IS_MANAGED) VALUE(HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL)              \
+  VALUE(HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR) VALUE(HIP_POINTER_ATTRIBUTE_RANGE_SIZE)            \
+  VALUE(HIP_POINTER_ATTRIBUTE_MAPPED) VALUE(hipMemPoolReuseFollowEventDependencies)                \
+  VALUE(hipMemPoolReuseAllowInternalDependencies) VALUE(hipMemPoolAttrReleaseThreshold)            \
+  VALUE(hipMemPoolAttrReservedMemCurrent) VALUE(hipMemPoolAttrReservedMemHigh)                     \
+  VALUE(hipMemPoolAttrUsedMemCurrent) VALUE(hipMemPoolAttrUsedMemHigh)                             \
+  VALUE(hipMemAllocationTypePinned) VALUE(hipMemHandleTypeNone) VALUE(hipMemLocationTypeDevice)    \
+  VALUE(hipMemAccessFlagsProtNone) VALUE(hipMemAccessFlagsProtReadWrite)                           \
+  VALUE(hipStreamCaptureStatusNone) VALUE(hipHostRegisterPortable) VALUE(hipHostRegisterMapped)    \
+  SIZE(hipUUID) SIZE(hipMemPoolProps) PLACE(hipMemPoolProps, allocType)                            \
+  PLACE(hipMemPoolProps, handleTypes) PLACE(hipMemPoolProps, location) SIZE(hipMemAccessDesc)      \
+  PLACE(hipMemAccessDesc, flags) SIZE(hipPointerAttribute_t)                                       \
+  EXTENT(hipPointerAttribute_t, memoryType) EXTENT(hipPointerAttribute_t, device)                  \
+  EXTENT(hipPointerAttribute_t, devicePointer) EXTENT(hipPointerAttribute_t, hostPointer)          \
+  EXTENT(hipPointerAttribute_t, isManaged) EXTENT(hipPointerAttribute_t, allocationFlags)          \
+  HIP_ATTRIBUTES(ATTRIBUTE_VALUE)                                                                  \
   VALUE(HIP_LAUNCH_PARAM_BUFFER_POINTER) VALUE(HIP_LAUNCH_PARAM_BUFFER_SIZE)                       \
   VALUE(HIP_LAUNCH_PARAM_END) SIZE(hipError_t) SIZE(hipMemcpyKind) SIZE(hipStream_t)               \
   SIZE(hipEvent_t) SIZE(hipModule_t) SIZE(hipFunction_t) SIZE(hipDeviceptr_t) SIZE(hipDevice_t)    \

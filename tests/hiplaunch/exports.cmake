@@ -1,9 +1,10 @@
 # What the library shows is what is committed, and nothing else.
 execute_process(COMMAND ${NM} -DgP --defined-only ${LIBRARY} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-string(REGEX MATCHALL "(^|\n)[A-Za-z_]+@[^ ]* T " found "${text}")
+string(REGEX MATCHALL "(^|\n)[A-Za-z_0-9]+@[^ ]* T " found "${text}")
 list(TRANSFORM found REPLACE "[\n]|@.*" "")
 list(SORT found)
 file(STRINGS ${COMMITTED} wanted)
+list(TRANSFORM wanted REPLACE " .*" "")
 list(SORT wanted)
 if(NOT found STREQUAL wanted)
   message(FATAL_ERROR "exports:\n${found}\ncommitted:\n${wanted}")

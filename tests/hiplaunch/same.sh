@@ -1,14 +1,18 @@
 #!/bin/sh
-# Runs hip/PROGRAM by the runner and rawhal/PROGRAM as it is; both must end well and print the same, that is, what HIP 5.2
-# says. Where a later HIP says something else, differences/PROGRAM-VERSION.txt has exactly that, as diff says it.
+# Runs hip/PROGRAM by the runner, and rawhal/PROGRAM and, where there is one, door/PROGRAM as they are; all must end well
+# and print the same, that is, what HIP 5.2 says. Where a later HIP says something else, differences/PROGRAM-VERSION.txt
+# has exactly that, as diff says it.
 # usage: same.sh RUNNER DIRECTORY PROGRAM [ARGUMENTS...], with HIP_VERSION in the environment (5.2 if not)
 set -u
 runner=$1 directory=$2 program=$3
 shift 3
 "$runner" "$directory/hip/$program" "$@" >"$directory/hip/$program.out" || { echo "with HIP: exit code $?"; exit 1; }
-RAWHAL_DEVICE=softgpu RAWHAL_LOG=error "$directory/rawhal/$program" "$@" >"$directory/rawhal/$program.out" ||
-  { echo "with rawhal: exit code $?"; exit 1; }
 [ -s "$directory/hip/$program.out" ] || { echo "nothing was printed"; exit 1; }
 known=$(dirname "$0")/differences/$program-${HIP_VERSION:-5.2}.txt
 [ -f "$known" ] || known=/dev/null
-diff "$directory/hip/$program.out" "$directory/rawhal/$program.out" | diff -u "$known" -
+for ours in rawhal door; do
+  [ $ours = rawhal ] || [ -x "$directory/$ours/$program" ] || continue
+  RAWHAL_DEVICE=softgpu RAWHAL_LOG=error "$directory/$ours/$program" "$@" >"$directory/$ours/$program.out" ||
+    { echo "with $ours: exit code $?"; exit 1; }
+  diff "$directory/hip/$program.out" "$directory/$ours/$program.out" | diff -u "$known" - || exit 1
+done
