@@ -21,6 +21,13 @@
 /* Compilers warn where the result is not used. */
 #define RAWHAL_CHECKED __attribute__((warn_unused_result))
 
+/* A function in a header, whose compiled code is the program's own: it passes the sizes that the
+ * program was compiled with. The library has each as a symbol, too, for languages that cannot
+ * compile C; there the sizes are the library's. */
+#if !defined(RAWHAL_INLINE)
+#define RAWHAL_INLINE static inline
+#endif
+
 /* Available, but to be removed in a later version: RAWHAL_DEPRECATED("use rawhal_...") before a
  * declaration. */
 #define RAWHAL_DEPRECATED(instead) __attribute__((deprecated(instead)))
@@ -48,7 +55,7 @@ typedef struct rawhal_string {
 
 /* The rawhal_string_t of text that ends with a NUL. It points to the text, which stays the
  * caller's; NULL gives an empty string. */
-static inline rawhal_string_t rawhal_string(const char *text)
+RAWHAL_INLINE rawhal_string_t rawhal_string(const char *text)
 {
   rawhal_string_t string = {text, text ? strlen(text) : 0};
   return string;

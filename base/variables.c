@@ -43,6 +43,7 @@ static const struct {
 enum { VARIABLES = sizeof(variables) / sizeof(*variables) };
 
 static const char prefix[] = NEAREST_PREFIX;
+static const char of_python[] = NEAREST_PREFIX "PY_"; /* the Python package's own, however named */
 
 /* Is that how a device's number is written? Exactly so it is looked for: no sign, no zero before
  * it, at most 2^32 - 1. */
@@ -76,6 +77,8 @@ static bool is_known(variable_of_device_t *of_device, const char *name, size_t s
 {
   const char *known;
   const size_t stem = variable_stem(name, size);
+  if (!strncmp(name, of_python, sizeof(of_python) - 1))
+    return true;
   for (int i = 0; (known = of_device(i)); ++i)
     if (variable_is(name, size, known) || variable_is(name, stem, known))
       return true;

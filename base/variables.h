@@ -16,7 +16,8 @@
 typedef const char *variable_of_device_t(int index);
 
 /* INVALID_ARGUMENT: the environment has a RAWHAL_* variable that is not known and that is like one
- * that is; the message begins with it and names the nearest. */
+ * that is; the message begins with it and names the nearest. RAWHAL_PY_* are the Python package's,
+ * which looks after them itself. */
 RAWHAL_CHECKED rawhal_status_t variables_check(variable_of_device_t *of_device,
                                                rawhal_error_t *error);
 

@@ -39,7 +39,8 @@ add_library(rawhal_shared SHARED ${objects})
 target_link_options(rawhal_shared PRIVATE -Wl,--version-script,${PROJECT_BINARY_DIR}/exports.map)
 set_property(TARGET rawhal_shared APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/exports.map)
 set_target_properties(rawhal_shared PROPERTIES OUTPUT_NAME rawhal EXPORT_NAME rawhal VERSION ${PROJECT_VERSION}
-  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LIBRARY_OUTPUT_DIRECTORY ${RAWHAL_LIBDIR})
+  SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} LIBRARY_OUTPUT_DIRECTORY ${RAWHAL_LIBDIR}
+  INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON) # where a package brings what it needs of others
 
 set(foreign_rawhal_parts z zstd)
 set(foreign_rawhal_shared z zstd)

@@ -19,6 +19,10 @@ debug_dispatch_t dispatch_of_packet(uint64_t queue_id, uint64_t index,
   };
 }
 
+/* Bytes at a kernel's entry that load the arguments for firmware which does not preload them: what
+ * preloads begins behind them (AMDGPUUsage, "Preloaded Kernel Arguments"). */
+enum { PRELOAD_PROLOGUE = 256 };
+
 void dispatch_failed(const debug_dispatch_t *dispatch, const rawhal_descriptor_t *descriptor,
                      rawhal_fault_t *fault)
 {
@@ -27,7 +31,8 @@ void dispatch_failed(const debug_dispatch_t *dispatch, const rawhal_descriptor_t
   snprintf(fault->label, sizeof(fault->label), "%.*s", RAWHAL_STRING_ARGS(dispatch->label));
   fault->kernel_object = dispatch->kernel_object;
   if (descriptor)
-    fault->entry = dispatch->kernel_object + (descriptor->entry - descriptor->address);
+    fault->entry = dispatch->kernel_object + (descriptor->entry - descriptor->address) +
+                   (descriptor->preload_length ? PRELOAD_PROLOGUE : 0);
   if (!(fault->known & RAWHAL_FAULT_KNOWS_DISPATCH))
     return;
   fault->ticket = dispatch->ticket;
@@ -36,5 +41,5 @@ void dispatch_failed(const debug_dispatch_t *dispatch, const rawhal_descriptor_t
   if (!(fault->known & RAWHAL_FAULT_KNOWS_PC) || !descriptor)
     return;
   fault->known |= RAWHAL_FAULT_KNOWS_OBJECT;
-  fault->object_address = descriptor->entry + (uint64_t)fault->pc_offset;
+  fault->object_address = fault->pc - dispatch->kernel_object + descriptor->address;
 }

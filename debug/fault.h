@@ -43,14 +43,14 @@ typedef enum rawhal_fault_access {
 } rawhal_fault_access_t;
 
 /* Bits of rawhal_fault_t.known. */
-enum {
+typedef enum rawhal_fault_known {
   RAWHAL_FAULT_KNOWS_DISPATCH = 1u << 0, /* ticket (of rawhal_queue_t), packet, dispatch, kernel */
   RAWHAL_FAULT_KNOWS_PC = 1u << 1,       /* pc, pc_offset, instruction, group, wave */
   RAWHAL_FAULT_KNOWS_OBJECT = 1u << 2,   /* object_address */
   RAWHAL_FAULT_KNOWS_ADDRESS = 1u << 3,  /* address; `bytes` where not 0 */
   RAWHAL_FAULT_KNOWS_LANE = 1u << 4,     /* lane */
   RAWHAL_FAULT_KNOWS_LANES = 1u << 5,    /* lanes */
-};
+} rawhal_fault_known_t;
 
 /* Why it happened, as far as arguments and memory tell. */
 typedef enum rawhal_cause_kind {

@@ -181,27 +181,35 @@ bool ranges_live(uint64_t address, range_t *found)
   return range != NULL;
 }
 
+/* What walks over the tree works on, under the lock: twalk_r, to which it could be given, is of
+ * glibc 2.30. */
+static range_t all;
+static struct list {
+  range_t *to;
+  size_t room, count;
+} list;
+
 /* The first or the last of the tree. */
-static void widen(const void *node, VISIT visit, void *context)
+static void widen(const void *node, VISIT visit, int depth)
 {
   const range_t *range = *(const range_t *const *)node;
-  range_t *all = context;
+  (void)depth;
   if (visit != postorder && visit != leaf)
     return;
-  const uint64_t end = all->base + all->size, own_end = range->base + range->size;
-  const uint64_t least = all->size && all->base < range->base ? all->base : range->base;
-  all->size = (end > own_end ? end : own_end) - least;
-  all->base = least;
+  const uint64_t end = all.base + all.size, own_end = range->base + range->size;
+  const uint64_t least = all.size && all.base < range->base ? all.base : range->base;
+  all.size = (end > own_end ? end : own_end) - least;
+  all.base = least;
 }
 
 void ranges_bounds(uint64_t *least, uint64_t *end)
 {
-  range_t all = {0};
   pthread_mutex_lock(&lock);
-  twalk_r(live, widen, &all);
-  pthread_mutex_unlock(&lock);
+  all = (range_t){0};
+  twalk(live, widen);
   *least = all.base;
   *end = all.base + all.size;
+  pthread_mutex_unlock(&lock);
 }
 
 bool ranges_ending(uint64_t address, range_t *found)
@@ -215,34 +223,31 @@ bool ranges_ending(uint64_t address, range_t *found)
   return ends;
 }
 
-typedef struct list {
-  range_t *to;
-  size_t room, count;
-} list_t;
-
-static void list_add(list_t *list, const range_t *range)
+static void list_add(const range_t *range)
 {
-  if (list->count < list->room)
-    list->to[list->count] = *range;
-  ++list->count;
+  if (list.count < list.room)
+    list.to[list.count] = *range;
+  ++list.count;
 }
 
-static void list_node(const void *node, VISIT visit, void *context)
+static void list_node(const void *node, VISIT visit, int depth)
 {
+  (void)depth;
   if (visit == postorder || visit == leaf)
-    list_add(context, *(const range_t *const *)node);
+    list_add(*(const range_t *const *)node);
 }
 
 size_t ranges_list(range_t *to, size_t room)
 {
-  list_t list = {to, room, 0};
   pthread_mutex_lock(&lock);
-  twalk_r(live, list_node, &list);
+  list = (struct list){to, room, 0};
+  twalk(live, list_node);
   for (size_t i = 0; i < RANGES_REMEMBERED; ++i)
     if (freed[i].size)
-      list_add(&list, &freed[i]);
+      list_add(&freed[i]);
+  const size_t count = list.count;
   pthread_mutex_unlock(&lock);
-  return list.count;
+  return count;
 }
 
 static void forget(void *range)

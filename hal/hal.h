@@ -61,7 +61,8 @@ typedef struct rawhal_instance_options {
   size_t size; /* sizeof(rawhal_instance_options_t), or 0: see types.h */
   rawhal_backend_t backend;
   /* Default: RAWHAL_RUNTIME_LIBRARY in the environment (ignored in a program with more rights than
-   * its user), else "libhsa-runtime64.so.1". */
+   * its user); else, with softgpu, the one that is installed with the library, in rawhal/runtime/
+   * in librawhal's folder; else "libhsa-runtime64.so.1". */
   const char *runtime_library;
   const char *softgpu_library; /* default: RAWHAL_SOFTGPU_LIBRARY in the environment (ignored in
                                   a program with more rights than its user), else rawhal/softgpu/
@@ -115,6 +116,15 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_backend_default(rawhal_backend_
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path,
                                                                       size_t size,
                                                                       rawhal_error_t *error);
+
+/* Writes by which name instances on that backend open the HSA runtime, for tools that look at it
+ * without a device: a path, or a name that the dynamic linker looks for. `given` as runtime_library
+ * above, may be NULL. Whether there is such a library is not asked. OUT_OF_RANGE: the name is
+ * longer than `size`; of RAWHAL_BACKEND_DEFAULT also as rawhal_backend_default(). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_runtime_library(rawhal_backend_t backend,
+                                                                 const char *given, char *name,
+                                                                 size_t size,
+                                                                 rawhal_error_t *error);
 
 /* How many devices the runtime has. 0 for NULL. */
 RAWHAL_API size_t rawhal_instance_device_count(const rawhal_instance_t *instance);

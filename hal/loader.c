@@ -1,12 +1,14 @@
 /* Choosing between hardware and softgpu, and loading the runtime above it. */
 #include "hal/loader.h"
 
+#include "hal/installed.h"
 #include "hal/log.h"
 #include "hal/softgpu.h"
 
 #include "base/error.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -105,17 +107,58 @@ static rawhal_status_t check_real_thunk(rawhal_error_t *error)
   return RAWHAL_OK;
 }
 
-static rawhal_status_t runtime_load(const char *given, loaded_libraries_t *libraries,
-                                    rawhal_error_t *error)
+/* The caller's word, or the environment's; NULL when neither names one. */
+static const char *runtime_named(const char *given)
 {
   if (!given)
     given = secure_getenv("RAWHAL_RUNTIME_LIBRARY");
-  if (given && !*given)
-    given = NULL;
+  return given && *given ? given : NULL;
+}
+
+/* A runtime that is installed with the library is softgpu's alone: a GPU of the machine wants the
+ * one that came with its driver. */
+static const char *runtime_default(rawhal_backend_t backend, char path[PATH_MAX])
+{
+  return backend == RAWHAL_BACKEND_SOFTGPU && installed_find("runtime/" RUNTIME_LIBRARY, path)
+             ? path
+             : RUNTIME_LIBRARY;
+}
+
+rawhal_status_t rawhal_runtime_library(rawhal_backend_t backend, const char *given, char *name,
+                                       size_t size, rawhal_error_t *error)
+{
+  if (!name || !size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "name has no room");
+  name[0] = '\0';
+  rawhal_status_t status = RAWHAL_OK;
+  if (backend == RAWHAL_BACKEND_DEFAULT)
+    status = rawhal_backend_default(&backend, error);
+  if (status != RAWHAL_OK)
+    return status;
+  char path[PATH_MAX];
+  const char *found = runtime_named(given);
+  if (!found)
+    found = runtime_default(backend, path);
+  if (strlen(found) >= size)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "the name has %zu bytes; the buffer has %zu",
+                       strlen(found) + 1, size);
+  memcpy(name, found, strlen(found) + 1);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t runtime_load(const char *given, rawhal_backend_t backend,
+                                    loaded_libraries_t *libraries, rawhal_error_t *error)
+{
+  given = runtime_named(given);
   if (libraries->runtime && !given)
     return RAWHAL_OK;
-  const char *name = given ? given : RUNTIME_LIBRARY;
-  void *runtime = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+  char path[PATH_MAX];
+  const char *name = given ? given : runtime_default(backend, path);
+  void *runtime = NULL;
+  if (!given) /* one that the program has already, on softgpu too, is to stay the only one */
+    runtime = dlopen(RUNTIME_LIBRARY, RTLD_NOLOAD | RTLD_NOW | RTLD_GLOBAL);
+  if (!runtime)
+    runtime = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
   if (!runtime)
     return rawhal_fail(error, RAWHAL_NOT_FOUND,
                        "the HSA runtime cannot be loaded: %s; it comes with the package "
@@ -153,7 +196,7 @@ rawhal_status_t loader_open(const rawhal_instance_options_t *options, loaded_lib
     status = check_real_thunk(error);
   }
   if (status == RAWHAL_OK)
-    status = runtime_load(options->runtime_library, libraries, error);
+    status = runtime_load(options->runtime_library, backend, libraries, error);
   if (status == RAWHAL_OK)
     libraries->backend = backend;
   if (status == RAWHAL_OK && backend == RAWHAL_BACKEND_SOFTGPU)

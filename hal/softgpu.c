@@ -1,6 +1,8 @@
 /* Finding and configuring softgpu, the GPU in software below the runtime. */
 #include "hal/softgpu.h"
 
+#include "hal/installed.h"
+
 #include "base/error.h"
 
 #include <dlfcn.h>
@@ -9,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
 {
@@ -24,33 +25,6 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
          thunk->option_messages && thunk->tells.fault_text && thunk->coverage;
 }
 
-/* The folder of the file that this code is in: librawhal, or a program that has it linked in. As
- * the kernel has it, because the dynamic linker's path may be relative to an earlier working
- * directory, and that of a program is its argv[0]. Empty when it cannot be told. */
-static void own_folder(char folder[PATH_MAX])
-{
-  folder[0] = '\0';
-  FILE *maps = fopen("/proc/self/maps", "re");
-  if (!maps)
-    return;
-  const uintptr_t self = (uintptr_t)&own_folder;
-  char line[PATH_MAX + 256]; /* addresses, then a path */
-  while (fgets(line, sizeof(line), maps)) {
-    uintptr_t from, to;
-    char *slash = strchr(line, '/'), *last = strrchr(line, '/');
-    if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) != 2 || self < from || self >= to)
-      continue;
-    if (slash && (size_t)(last - slash) < PATH_MAX)
-      snprintf(folder, PATH_MAX, "%.*s", (int)(last - slash), slash);
-    break;
-  }
-  fclose(maps);
-}
-
-/* Where softgpu is installed, relative to librawhal, and to a program in a folder next to the
- * library's. The build tree has the same places. */
-static const char *const places[] = {"rawhal/softgpu", RAWHAL_SOFTGPU_FROM_BINDIR};
-
 /* The library's absolute path: the caller's word and the environment's are final, the rest are
  * places to look. A program with more rights than its user takes nothing from the environment. */
 static rawhal_status_t path_find(const char *given, char path[PATH_MAX], rawhal_error_t *error)
@@ -61,17 +35,14 @@ static rawhal_status_t path_find(const char *given, char path[PATH_MAX], rawhal_
       return rawhal_fail(error, RAWHAL_NOT_FOUND, "softgpu's library does not exist: '%s'", named);
     return RAWHAL_OK;
   }
-  char folder[PATH_MAX], place[2 * PATH_MAX];
-  own_folder(folder);
-  for (size_t i = 0; *folder && i < sizeof(places) / sizeof(*places); ++i) {
-    snprintf(place, sizeof(place), "%s/%s/%s", folder, places[i], THUNK_LIBRARY);
-    if (realpath(place, path))
-      return RAWHAL_OK;
-  }
+  if (installed_find("softgpu/" THUNK_LIBRARY, path))
+    return RAWHAL_OK;
+  char folder[PATH_MAX];
+  installed_from(folder);
   return rawhal_fail(error, RAWHAL_NOT_FOUND,
-                     "softgpu's library %s is neither in '%s' nor in '%s', relative to '%s'; set "
-                     "RAWHAL_SOFTGPU_LIBRARY to its path",
-                     THUNK_LIBRARY, places[0], places[1], folder);
+                     "softgpu's library %s is neither in '%s/softgpu' nor in '%s/softgpu', "
+                     "relative to '%s'; set RAWHAL_SOFTGPU_LIBRARY to its path",
+                     THUNK_LIBRARY, installed_places[0], installed_places[1], folder);
 }
 
 rawhal_status_t rawhal_softgpu_library_path(const char *given, char *path, size_t size,

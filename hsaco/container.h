@@ -17,13 +17,14 @@ RAWHAL_BEGIN
 /* The code objects found in a file or a range of bytes. */
 typedef struct rawhal_container rawhal_container_t;
 
-enum {
+/* Flags of rawhal_container_options_t. */
+typedef enum rawhal_container_flags {
   RAWHAL_CONTAINER_COPY = 1u << 0, /* keep a private copy of the bytes */
   /* Of compressed data, keep unpacked only what is being read: a library may unpack to many times
    * its size, bundle after bundle. Only rawhal_container_read() then gives the bytes of unpacked
    * objects. */
   RAWHAL_CONTAINER_HOLD_ONE = 1u << 1,
-};
+} rawhal_container_flags_t;
 
 /* Zero-initialise, then set what should differ; 0 means the default. */
 typedef struct rawhal_container_options {

@@ -25,11 +25,12 @@ typedef struct rawhal_hsaco rawhal_hsaco_t;
 
 /* ---- Opening ---- */
 
-enum {
+/* Flags of rawhal_hsaco_options_t. */
+typedef enum rawhal_hsaco_flags {
   RAWHAL_HSACO_COPY = 1u << 0, /* keep a private copy of the bytes */
   RAWHAL_HSACO_DESCRIPTOR_KERNELS =
       1u << 1, /* kernels without metadata may be used (they are always listed) */
-};
+} rawhal_hsaco_flags_t;
 
 /* Zero-initialise, then set what should differ; 0 means the default. */
 typedef struct rawhal_hsaco_options {
@@ -214,12 +215,12 @@ typedef enum rawhal_access {
 
 /* Flags of an argument: `.is_const`, `.is_restrict`, `.is_volatile` and `.is_pipe` in its metadata.
  */
-enum {
+typedef enum rawhal_argument_flags {
   RAWHAL_ARGUMENT_CONST = 1u << 0,
   RAWHAL_ARGUMENT_RESTRICT = 1u << 1,
   RAWHAL_ARGUMENT_VOLATILE = 1u << 2,
   RAWHAL_ARGUMENT_PIPE = 1u << 3,
-};
+} rawhal_argument_flags_t;
 
 /* What few arguments have and few readers want. Arguments of one kind with nothing but that kind
  * share one. */

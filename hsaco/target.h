@@ -27,13 +27,13 @@ typedef struct rawhal_target {
 } rawhal_target_t;
 
 /* Bits of rawhal_target_match(): why a device cannot run an object; 0 = it can. */
-enum {
+typedef enum rawhal_mismatch {
   RAWHAL_MISMATCH_PROCESSOR = 1u << 0,       /* another processor, or unknown */
   RAWHAL_MISMATCH_GENERIC_FAMILY = 1u << 1,  /* a generic target of another family */
   RAWHAL_MISMATCH_GENERIC_VERSION = 1u << 2, /* older than the version that introduced the device */
   RAWHAL_MISMATCH_XNACK = 1u << 3,
   RAWHAL_MISMATCH_SRAMECC = 1u << 4,
-};
+} rawhal_mismatch_t;
 
 /* Reads a target id: "gfx90a:sramecc+:xnack-", with or without an "amdgcn-amd-amdhsa--" style
  * prefix; or a triple that names the processor as LLVM has done since 2026-07: "amdgpu9.0a",

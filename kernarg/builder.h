@@ -32,11 +32,12 @@ RAWHAL_BEGIN
 /* A blob that is being built. */
 typedef struct rawhal_builder rawhal_builder_t;
 
-enum {
+/* Flags of rawhal_builder_options_t. */
+typedef enum rawhal_builder_flags {
   /* Values lie where the layout has the argument, whatever the alignment of their type: for kernels
    * that are laid out by hand. Needs known arguments. */
   RAWHAL_BUILDER_PLACE = 1u << 0,
-};
+} rawhal_builder_flags_t;
 
 /* Zero-initialise, then set what should differ. */
 typedef struct rawhal_builder_options {
@@ -163,12 +164,14 @@ inline rawhal_status_t rawhal_append(rawhal_builder_t *builder, const T &value,
 /* clang-format on */
 
 #define RAWHAL_BUILDER_FUNCTION(suffix, type, kind)                                                \
-  static inline rawhal_status_t rawhal_append_##suffix(rawhal_builder_t *builder,                  \
+  RAWHAL_INLINE rawhal_status_t rawhal_append_##suffix(rawhal_builder_t *builder,                  \
                                                        const char *name, type value)               \
   {                                                                                                \
     return rawhal_builder_append(builder, rawhal_string(name), &value, sizeof(value),              \
                                  _Alignof(type), kind);                                            \
   }
+/* What RAWHAL_APPEND() and RAWHAL_APPEND_NAMED() call in C, for a value of each type. `name` may be
+ * NULL. They fail as rawhal_builder_append() does. */
 RAWHAL_BUILDER_TYPES(RAWHAL_BUILDER_FUNCTION)
 #undef RAWHAL_BUILDER_FUNCTION
 #undef RAWHAL_BUILDER_TYPES

@@ -151,12 +151,12 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_launch_check(const rawhal_kerne
  * The message names the argument with the lowest offset that does not fit, by its index in metadata
  * order: "blob ends at 33, argument 3 'n' (by_value) occupies 32..36"; the record's offset is the
  * length. */
-enum {
+typedef enum rawhal_kernarg_flags {
   /* Ignore what a blob has beyond the effective size rounded up to 16. */
   RAWHAL_KERNARG_CLAMP = 1u << 0,
   /* Where the blob covers a hidden argument completely, its bytes win. */
   RAWHAL_KERNARG_KEEP_HIDDEN = 1u << 1,
-};
+} rawhal_kernarg_flags_t;
 
 /* Checks a blob against the rule, and writes nothing. `flags`: RAWHAL_KERNARG_*; others are
  * INVALID_ARGUMENT. INVALID_ARGUMENT and OUT_OF_RANGE as above. */

@@ -89,7 +89,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_device_kernel_occupancy(
     rawhal_occupancy_t *occupancy, rawhal_error_t *error);
 
 /* Flags of a dispatch. */
-enum {
+typedef enum rawhal_dispatch_flags {
   RAWHAL_DISPATCH_CLAMP = 1u << 0,       /* RAWHAL_KERNARG_CLAMP for this blob */
   RAWHAL_DISPATCH_KEEP_HIDDEN = 1u << 1, /* RAWHAL_KERNARG_KEEP_HIDDEN for this blob */
   RAWHAL_DISPATCH_OVERLAP = 1u << 2,     /* no barrier bit: may overlap earlier dispatches */
@@ -104,7 +104,7 @@ enum {
                                             global wave sync (GWS) do not work on any queue here:
                                             HSA's queue with GWS may be the same for all who ask
                                             for one, and none of them may stop it */
-};
+} rawhal_dispatch_flags_t;
 
 /* One dispatch. The arguments are either a prepacked blob or, when `arguments` is not NULL, one
  * pointer for each visible argument; both are read during the call only. */
@@ -134,7 +134,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_submit_sized(
     rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t dispatch_size, size_t count,
     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
 
-RAWHAL_CHECKED static inline rawhal_status_t
+RAWHAL_CHECKED RAWHAL_INLINE rawhal_status_t
 rawhal_queue_submit(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t count,
                     uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
@@ -170,7 +170,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_barrier_sized(
     rawhal_queue_t *queue, const rawhal_dependency_t *dependencies, size_t dependency_size,
     size_t count, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
 
-RAWHAL_CHECKED static inline rawhal_status_t
+RAWHAL_CHECKED RAWHAL_INLINE rawhal_status_t
 rawhal_queue_barrier(rawhal_queue_t *queue, const rawhal_dependency_t *dependencies, size_t count,
                      uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
@@ -297,7 +297,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_recording_create_sized(
     rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t dispatch_size, size_t count,
     rawhal_recording_t **recording, rawhal_error_t *error);
 
-RAWHAL_CHECKED static inline rawhal_status_t
+RAWHAL_CHECKED RAWHAL_INLINE rawhal_status_t
 rawhal_recording_create(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t count,
                         rawhal_recording_t **recording, rawhal_error_t *error)
 {

@@ -55,11 +55,11 @@ typedef void rawhal_services_output_fn(void *context, rawhal_services_stream_t s
                                        const char *text, size_t size);
 
 /* The parts of services. */
-enum {
+typedef enum rawhal_services_parts {
   RAWHAL_SERVICES_PRINTF = 1u << 0,   /* the buffer of buffered printf() */
   RAWHAL_SERVICES_HOSTCALL = 1u << 1, /* hostcalls, and the thread that serves them */
   RAWHAL_SERVICES_HEAP = 1u << 2,     /* malloc(), which needs hostcalls */
-};
+} rawhal_services_parts_t;
 
 /* Zero-initialise; 0 = default. */
 typedef struct rawhal_services_options {

@@ -10,9 +10,16 @@
 #include "softgpu/exports.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t changed; /* of CLOCK_MONOTONIC */
 static _Atomic uint32_t depth; /* written under the lock */
 static uint32_t processors, parked;
+
+/* With pthread_cond_clockwait it would not need to be made, and not run below glibc 2.30. As it
+ * is before, it is one of another clock, on which `until` is over. */
+__attribute__((constructor)) static void changed_make(void)
+{
+  (void)softgpu_condition_init(&changed);
+}
 
 bool softgpu_pausing(void)
 {
@@ -65,8 +72,8 @@ static bool pause_begin(const struct timespec *until)
   pthread_mutex_lock(&lock);
   int status = 0;
   while (parked < processors && atomic_load(&depth) > 0 && status == 0)
-    status = until ? pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, until)
-                   : pthread_cond_wait(&changed, &lock);
+    status =
+        until ? pthread_cond_timedwait(&changed, &lock, until) : pthread_cond_wait(&changed, &lock);
   bool done = parked >= processors;
   pthread_mutex_unlock(&lock);
   return done;

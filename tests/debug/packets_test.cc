@@ -1,6 +1,10 @@
 // Which packets of a queue may be running, by the indices, their headers and their signals.
 #include "debug/packets.h"
 
+extern "C" {
+#include "debug/dispatch.h"
+}
+
 #include <gtest/gtest.h>
 #include <hsa/amd_hsa_signal.h>
 
@@ -137,6 +141,29 @@ TEST_F(Packets, OfARingThatIsGoneThereAreNone)
   Put(1, HSA_PACKET_TYPE_KERNEL_DISPATCH);
   gone = reinterpret_cast<uint64_t>(&ring_[0]);
   EXPECT_EQ(Found(0, 2), List{1});
+}
+
+// A kernel whose arguments are preloaded begins behind what loads them for older firmware: offsets are from there, and an
+// address in the object is the instruction's own.
+TEST(DebugDispatch, AnAddressInTheObjectIsTheInstructions)
+{
+  for (uint8_t preload : {0, 4}) {
+    const uint64_t first = 0x1600u + (preload ? 256 : 0), loaded = 0x7f0000000000;
+    rawhal_descriptor_t descriptor = {};
+    descriptor.address = 0x5c0;
+    descriptor.entry = 0x1600;
+    descriptor.preload_length = preload;
+    debug_dispatch_t dispatch = {};
+    dispatch.kernel_object = loaded + descriptor.address;
+    rawhal_fault_t fault = {};
+    fault.known = RAWHAL_FAULT_KNOWS_DISPATCH | RAWHAL_FAULT_KNOWS_PC;
+    fault.pc = loaded + first + 92;
+    fault.pc_offset = 92;
+    dispatch_failed(&dispatch, &descriptor, &fault);
+    EXPECT_EQ(fault.object_address, first + 92);
+    EXPECT_EQ(fault.entry, loaded + first);
+    EXPECT_TRUE(fault.known & RAWHAL_FAULT_KNOWS_OBJECT);
+  }
 }
 
 } // namespace

@@ -53,8 +53,7 @@ TEST_P(Catalogue, UseAfterFree)
 {
   rawhal_buffer_t *out = buffer(1 << 20);
   const uint64_t address = at(out);
-  rawhal_buffer_free(out);
-  buffers.pop_back();
+  retire(out);
   const rawhal_fault_t fault = why("fill", 64, Blob().add(address).add(7u));
   expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_FREED, 0);
   EXPECT_GT(fault.causes[0].freed_ns, 0u);
@@ -173,8 +172,7 @@ TEST_P(Catalogue, AStalePointerWithinAStructure)
   } box = {64, 1, 0};
   rawhal_buffer_t *gone = buffer(1 << 20);
   box.data = at(gone);
-  rawhal_buffer_free(gone);
-  buffers.pop_back();
+  retire(gone);
   const rawhal_fault_t fault = why("fill_box", 64, Blob().add(box).add(7u));
   expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_FREED, 0);
   EXPECT_EQ(fault.causes[0].levels, 1u);
@@ -184,8 +182,7 @@ TEST_P(Catalogue, APointerInMemory)
 {
   rawhal_buffer_t *one = buffer(4096), *gone = buffer(1 << 20);
   rawhal_buffer_t *table = upload<uint64_t>({at(one), at(gone)});
-  rawhal_buffer_free(gone);
-  buffers.erase(buffers.end() - 2);
+  retire(gone);
   const rawhal_fault_t fault = why("fill_table", 64, Blob().add(at(table)).add(1u).add(7u));
   expect(fault, RAWHAL_FAULT_MEMORY, RAWHAL_CAUSE_FREED, 0);
   EXPECT_EQ(fault.causes[0].levels, 1u);

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -112,6 +114,18 @@ protected:
     EXPECT_OK(rawhal_buffer_allocate(device, kind, size, &made, &error));
     buffers.push_back(made);
     return made;
+  }
+
+  // Frees it. Nothing gets its addresses any more, as else whatever is allocated next may; where the runtime keeps them
+  // for itself they cannot be mapped, and need not be.
+  void retire(rawhal_buffer_t *gone)
+  {
+    void *const at = reinterpret_cast<void *>(rawhal_buffer_address(gone));
+    const size_t size = rawhal_buffer_size(gone);
+    rawhal_buffer_free(gone);
+    buffers.erase(std::find(buffers.begin(), buffers.end(), gone));
+    (void)mmap(at, size, PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
   }
 
   rawhal_queue_t *queue(rawhal_queue_options_t options = {})

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include <dlfcn.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <sys/auxv.h>
@@ -225,6 +226,31 @@ TEST_F(Installed, SoftgpuIsFoundBesideTheLibrary)
   EXPECT_EQ(3, got.status);
   EXPECT_NE(std::string::npos, got.err.find(moved)) << got.err;
   EXPECT_EQ(std::string::npos, got.err.find(build)) << got.err;
+}
+
+// A package may bring the runtime that softgpu is to have; a GPU of the machine gets the machine's.
+TEST_F(Installed, ARuntimeBesideTheLibraryIsSoftgpus)
+{
+  void *system = dlopen("libhsa-runtime64.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (!system)
+    GTEST_SKIP() << "no libhsa-runtime64.so.1 here";
+  Dl_info info;
+  ASSERT_NE(0, dladdr(dlsym(system, "hsa_init"), &info));
+  fs::path place;
+  for (const auto &entry : fs::recursive_directory_iterator(prefix))
+    if (entry.path().filename() == "librawhal.so")
+      place = entry.path().parent_path() / "rawhal" / "runtime";
+  ASSERT_FALSE(place.empty());
+  fs::create_directory(place);
+  fs::copy_file(info.dli_fname, place / "libhsa-runtime64.so.1");
+  const std::string own = place / "libhsa-runtime64.so.1";
+  Outcome got = run({prefix + "/bin/rawhal", "doctor"}, {"RAWHAL_DEVICE=softgpu"});
+  EXPECT_NE(std::string::npos, got.out.find(own)) << got.out;
+  got = run({prefix + "/bin/rawhal", "doctor"}, {"RAWHAL_DEVICE=hsa"});
+  EXPECT_EQ(std::string::npos, got.out.find(own)) << got.out;
+  got = run({prefix + "/bin/rawhal", "doctor"},
+            {"RAWHAL_DEVICE=softgpu", std::string("RAWHAL_RUNTIME_LIBRARY=") + info.dli_fname});
+  EXPECT_EQ(std::string::npos, got.out.find(own)) << got.out;
 }
 
 // A library that was loaded by a relative name is not looked for in whatever is there now.

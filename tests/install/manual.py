@@ -74,7 +74,7 @@ def text_findings(name, text, page):
 def function_findings(folder, name, text, page):
     """Functions without a page, or a part of it that has their declaration and the comment directly above them."""
     parts = re.split(r"\n(?= {3}\S)", page)
-    bare = re.sub(r"\b(RAWHAL_API|RAWHAL_CHECKED|static inline)\b", "", COMMENT.sub("", text))
+    bare = re.sub(r"\b(RAWHAL_API|RAWHAL_CHECKED|RAWHAL_INLINE)\b", "", COMMENT.sub("", text))
     for declared, function in re.findall(r"^\s*((?:[a-z]\w*[ *\n]+)+(\w+)\([^;{]*\))\s*[;{]", bare, re.M):
         if re.match("typedef|return|inline", declared):
             continue
@@ -83,7 +83,7 @@ def function_findings(folder, name, text, page):
         if not any(words(declared) in words(part) for part in parts):
             yield f"{name}: not in its page: {' '.join(declared.split())}"
     for comment, behind in comments(text):
-        function = re.match(r"\n(?:RAWHAL_CHECKED |static inline )*RAWHAL_API[^;]*?(\w+)\(", behind)
+        function = re.match(r"\n(?:RAWHAL_CHECKED |RAWHAL_INLINE )*RAWHAL_API[^;]*?(\w+)\(", behind)
         if function:
             headed = [words(part) for part in parts if f"{function.group(1)}()" in part.split("\n\n")[0]]
             if not any(all(text in part for text in passages(comment)[0]) for part in headed):

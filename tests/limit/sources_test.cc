@@ -468,6 +468,7 @@ TEST_F(Sources, AMisspeltVariableNamesTheNearest)
                {"RAWHAL_GPU_LIMIT", "RAWHAL_"},
                {"RAWHAL_CHEK", "RAWHAL_CHECK"},
                {"RAWHAL_POLCY", "RAWHAL_POLICY"},
+               {"RAWHAL_PYLICY", "RAWHAL_POLICY"},
                {"RAWHAL_RECRD", "RAWHAL_RECORD"},
                {"RAWHAL_DEVICES", "RAWHAL_DEVICE"},
                {"RAWHAL_DEVICE_1", "RAWHAL_DEVICE"},
@@ -485,6 +486,10 @@ TEST_F(Sources, AMisspeltVariableNamesTheNearest)
        {std::string("RAWHAL_BUILD"), std::string("RAWHAL_SOURCE"), std::string("RAWHAL_SOURCE_DIR"),
         std::string("RAWHAL_VERSION"), std::string("RAWHAL_MUTANT"), std::string("RAWHAL_"),
         "RAWHAL_" + std::string(5000, 'X')})
+    Set(name, "1");
+  // What is the Python package's may be like anything.
+  for (const char *name : {"RAWHAL_PY_LIMITS", "RAWHAL_PY_MEMORY_LIMIT", "RAWHAL_PY_CHECK",
+                           "RAWHAL_PY_OLICY", "RAWHAL_PY_SHARE_1", "RAWHAL_PY_"})
     Set(name, "1");
   Set("RAWHAL_MEMORY_LIMIT_4294967295", "1Gi");
   Set("XRAWHAL_MEMORY_LIMT", "1");

@@ -236,11 +236,12 @@ TEST(Doctor, SaysThatNoDeviceIsShown)
 
 TEST(Doctor, Environment)
 {
-  const Answer good =
-      ask({"RAWHAL_DEVICE=softgpu", "HSA_OVERRIDE_GFX_VERSION=9.0.0", "HSA_NOBODY_KNOWS=1",
-           "RAWHAL_GPU_SHARE=30%", "RAWHAL_GPU_SHARE_0=30%", "RAWHAL_CORPUS=/x"});
+  const Answer good = ask({"RAWHAL_DEVICE=softgpu", "HSA_OVERRIDE_GFX_VERSION=9.0.0",
+                           "HSA_NOBODY_KNOWS=1", "RAWHAL_PY_SHARE=1", "RAWHAL_GPU_SHARE=30%",
+                           "RAWHAL_GPU_SHARE_0=30%", "RAWHAL_CORPUS=/x"});
   for (const char *row : {"HSA_OVERRIDE_GFX_VERSION=9.0.0: the runtime treats",
                           "HSA_NOBODY_KNOWS=1: read by the HSA runtime",
+                          "RAWHAL_PY_SHARE=1: read by rawhal's Python package",
                           "RAWHAL_GPU_SHARE=30%: a limit", "RAWHAL_GPU_SHARE_0=30%: a limit"})
     EXPECT_EQ("note", good.row(std::string("environment: ") + row).state);
   for (const Row &row : good.rows)

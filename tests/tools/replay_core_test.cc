@@ -79,12 +79,12 @@ protected:
     return ::run(words, {"RAWHAL_CORE=" + path, "RAWHAL_CORE_PER_HOUR=0"}); // none is written there
   }
 
-  // In the middle of it: what comes after it may lie at its ends.
+  // In the middle of memory that was freed.
   uint64_t freed(size_t size)
   {
-    const uint64_t middle = at(buffer(size)) + size / 2;
-    rawhal_buffer_free(buffers.back());
-    buffers.pop_back();
+    rawhal_buffer_t *const gone = buffer(size);
+    const uint64_t middle = at(gone) + size / 2;
+    retire(gone);
     return middle;
   }
   static uint64_t at(const rawhal_buffer_t *buffer) { return rawhal_buffer_address(buffer); }

@@ -1,6 +1,7 @@
 /* rawhal doctor: does the runtime start, which devices has it, and do they work? */
 #include <dlfcn.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +33,10 @@ static const char *fix_of(const rawhal_error_t *error)
 /* Its version, once it runs. */
 static void say_version(const doctor_t *doctor)
 {
-  const char *named = secure_getenv("RAWHAL_RUNTIME_LIBRARY");
-  void *runtime =
-      dlopen(named && *named ? named : "libhsa-runtime64.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  char name[PATH_MAX];
+  void *runtime = NULL;
+  if (!rawhal_runtime_library(doctor->expected, NULL, name, sizeof(name), NULL))
+    runtime = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
   void *found = runtime ? dlsym(runtime, "hsa_system_get_info") : NULL;
   hsa_status_t (*ask)(hsa_system_info_t, void *) = NULL;
   uint16_t major = 0, minor = 0;

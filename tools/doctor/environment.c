@@ -87,6 +87,7 @@ static const struct family {
   const char *prefix, *meaning;
 } families[] = {
     {"HSA_", "read by the HSA runtime"},
+    {"RAWHAL_PY_", "read by rawhal's Python package"},
     {"SOFTGPU_", "an option of softgpu"},
 };
 

@@ -80,19 +80,18 @@ void doctor_libraries(const doctor_t *doctor)
 
 /* ---- The runtime ---- */
 
-static const char *runtime_name(void)
-{
-  const char *named = secure_getenv("RAWHAL_RUNTIME_LIBRARY");
-  return named && *named ? named : "libhsa-runtime64.so.1";
-}
-
 void doctor_runtime(const doctor_t *doctor)
 {
-  char path[PATH_MAX];
+  char path[PATH_MAX], name[PATH_MAX];
+  rawhal_error_t error;
+  if (rawhal_runtime_library(doctor->expected, NULL, name, sizeof(name), &error)) {
+    doctor_say(doctor, DOCTOR_PROBLEM, "unset RAWHAL_RUNTIME_LIBRARY", "%.700s", error.message);
+    return;
+  }
   if (doctor->expected == RAWHAL_BACKEND_SOFTGPU &&
       rawhal_softgpu_library_path(NULL, path, sizeof(path), NULL) == RAWHAL_OK)
     (void)dlopen(path, RTLD_NOW | RTLD_GLOBAL); /* as the library does it: below the runtime */
-  void *runtime = dlopen(runtime_name(), RTLD_NOW | RTLD_LOCAL);
+  void *runtime = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!runtime) {
     const char *why = dlerror();
     doctor_say(doctor, DOCTOR_PROBLEM,
@@ -106,9 +105,9 @@ void doctor_runtime(const doctor_t *doctor)
   if (!init)
     doctor_say(doctor, DOCTOR_PROBLEM,
                "unset RAWHAL_RUNTIME_LIBRARY, or set it to the path of a runtime",
-               "%.700s is not an HSA runtime: it has no hsa_init", runtime_name());
+               "%.700s is not an HSA runtime: it has no hsa_init", name);
   else
-    doctor_say(doctor, DOCTOR_OK, NULL, "%.700s", file ? file : runtime_name());
+    doctor_say(doctor, DOCTOR_OK, NULL, "%.700s", file ? file : name);
 }
 
 /* ---- softgpu ---- */

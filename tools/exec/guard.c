@@ -1,5 +1,6 @@
 #include "tools/exec/guard.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -145,15 +146,30 @@ static pid_t start(char **argv, const sigset_t *mask, const struct sigaction *on
   return why ? -1 : child;
 }
 
+/* As close_range, which is of glibc 2.34 and of Linux 5.9. */
+static void close_from(int first)
+{
+  DIR *open_now = opendir("/proc/self/fd");
+  const int own = open_now ? dirfd(open_now) : -1;
+  const struct dirent *entry;
+  while (open_now && (entry = readdir(open_now))) {
+    const int descriptor = atoi(entry->d_name); /* 0 for "." and ".." */
+    if (descriptor >= first && descriptor != own)
+      (void)close(descriptor);
+  }
+  if (open_now)
+    (void)closedir(open_now);
+}
+
 /* Others may wait until the program has closed what it was given. Standard error is kept for what
  * there may be to say. */
-static void let_go(bool errors, unsigned from)
+static void let_go(bool errors)
 {
   int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int stream = STDIN_FILENO; null >= 0 && stream <= STDERR_FILENO; ++stream)
     if (stream != STDERR_FILENO || errors)
       (void)dup2(null, stream);
-  (void)close_range(from, ~0u, 0);
+  close_from(STDERR_FILENO + 1);
 }
 
 /* ---- While it runs ---- */
@@ -220,7 +236,7 @@ static void stay_behind(guard_t *guard)
   if (guard->tree.count == 0 || fork() != 0)
     return;
   (void)setsid();
-  let_go(true, STDERR_FILENO + 1);
+  let_go(true);
   while (guard->tree.count) {
     const struct timespec pause = pause_of(guard->pause_us);
     (void)nanosleep(&pause, NULL);
@@ -250,7 +266,7 @@ int guard_run(char **argv, check_mode_t mode, int escaped, int *why, rawhal_erro
     *why = errno;
     return -1;
   }
-  let_go(false, STDERR_FILENO + 1);
+  let_go(false);
   const int status = stand_by(&guard, &all);
   stay_behind(&guard);
   tree_free(&guard.tree);

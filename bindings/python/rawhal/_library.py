@@ -1,0 +1,120 @@
+"""The shared library: where it is, its interface, and how its functions are called.
+
+Importing this module opens the library, so the others import it when they need it, and `import rawhal` does not.
+
+What is looked for, in this order:
+  RAWHAL_PY_PREFIX   a folder with lib/librawhal.so.*, the command (bin/ or tools/) and python/rawhal/, the generated part of
+                     this package: a build folder, or an installation
+  the wheel          where this package has a lib/ of its own
+  the system         the dynamic linker's
+"""
+from __future__ import annotations
+
+import glob
+import os
+import threading
+from typing import Any, Callable, Optional
+
+from . import PREFIX
+from .errors import RawhalError, error_of_status
+
+SONAME = "librawhal.so.0.2"
+RUNTIME = "libhsa-runtime64.so.1"
+
+try:
+    from ._interface import ffi
+except ImportError as missing:
+    raise ImportError(
+        f"rawhal's generated interface (_interface.py) is neither in {os.path.dirname(__file__)} nor below RAWHAL_PY_PREFIX="
+        f"{os.environ.get('RAWHAL_PY_PREFIX', '')!r}: install the wheel, or name a build folder that has python/rawhal/, and "
+        f"have cffi ({missing})") from missing
+
+
+def find(*patterns: str) -> Optional[str]:
+    """The first file below the prefix that fits one of the patterns; None without one."""
+    for pattern in patterns if PREFIX else ():
+        found = sorted(glob.glob(os.path.join(glob.escape(PREFIX), pattern)))
+        if found:
+            return found[0]
+    return None
+
+
+def _open() -> Any:
+    path = find(f"lib/{SONAME}", f"lib64/{SONAME}", f"lib/*/{SONAME}")
+    if PREFIX and not path:
+        raise ImportError(f"there is no {SONAME} in the folders lib of {PREFIX}")
+    try:
+        # For good: destructors may run after this module's globals are gone.
+        library = ffi.dlopen(path or SONAME, os.RTLD_NOW | os.RTLD_NODELETE)
+    except OSError as error:
+        raise ImportError(f"rawhal's library cannot be loaded: {error}") from None
+    return library
+
+
+lib = _open()
+NULL = ffi.NULL
+_local = threading.local()
+
+
+def error_record() -> Any:
+    """This thread's rawhal_error_t, which the next call overwrites."""
+    try:
+        return _local.error
+    except AttributeError:
+        _local.error = ffi.new("rawhal_error_t *")
+        return _local.error
+
+
+def failure(status: int, error: Any) -> RawhalError:
+    """The exception of a call that failed."""
+    return error_of_status(status, text(error.message), error.hsa_status, error.offset)
+
+
+def call(function: Callable[..., int], *arguments: Any) -> None:
+    """Calls a function whose last parameter is an error record. Raises a RawhalError unless it returns OK."""
+    error = error_record()
+    status = function(*arguments, error)
+    if status:
+        raise failure(status, error)
+
+
+def made(kind: str, function: Callable[..., int], *arguments: Any, owner: Optional[Callable[..., None]] = None) -> Any:
+    """Calls a function that makes a `kind` and returns it by the parameter before the error record. With an owner, which
+    destroys it, that is called when nothing refers to the result."""
+    out = ffi.new(kind + " **")
+    call(function, *arguments, out)
+    return ffi.gc(out[0], owner) if owner else out[0]
+
+
+def sized(kind: str, **members: Any) -> Any:
+    """A structure that begins with its size, zeros but for `members`."""
+    made_one = ffi.new(kind + " *")
+    made_one.size = ffi.sizeof(kind)
+    for name, value in members.items():
+        setattr(made_one, name, value)
+    return made_one
+
+
+def text(characters: Any) -> str:
+    """Of a char array or a C string."""
+    return ffi.string(characters).decode("utf-8", "surrogateescape") if characters else ""
+
+
+def string(value: Any) -> str:
+    """Of a rawhal_string_t."""
+    return ffi.unpack(value.data, value.size).decode("utf-8", "surrogateescape") if value.size else ""
+
+
+def to_string(value: str) -> tuple[Any, Any]:
+    """A rawhal_string_t, and what must live as long as it is used."""
+    data = value.encode("utf-8", "surrogateescape")
+    held = ffi.new("char[]", data)
+    return ffi.new("rawhal_string_t *", [held, len(data)])[0], held
+
+
+def to_path(path: Any) -> bytes:
+    """As C wants it."""
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError("a path with a NUL in it")
+    return name

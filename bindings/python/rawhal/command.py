@@ -1,0 +1,50 @@
+"""The `rawhal` command that belongs to this library: `python -m rawhal`, and what only it can compute."""
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from typing import Any, Sequence
+
+from . import PREFIX
+from ._library import find
+from .errors import NotFound
+
+
+def path() -> str:
+    """Where it is. NotFound."""
+    found = find("bin/rawhal", "tools/rawhal") if PREFIX else shutil.which("rawhal")
+    if not found:
+        raise NotFound(f"the rawhal command is not in {os.path.join(PREFIX, 'bin') if PREFIX else 'PATH'}")
+    return found
+
+
+def environment() -> dict[str, str]:
+    """In which it finds the library's runtime, where that came along."""
+    variables = dict(os.environ)
+    runtime = find("lib/libhsa-runtime64.so.1", "lib/rawhal/libhsa-runtime64.so.1")
+    if runtime:
+        variables.setdefault("RAWHAL_RUNTIME_LIBRARY", runtime)
+    return variables
+
+
+def answer(*arguments: str, files: Sequence[bytes] = ()) -> Any:
+    """What it prints as JSON. `files`: bytes that stand for the arguments "{}", in their order. Exit statuses 0 and 1 are answers;
+    RuntimeError otherwise, with what it says."""
+    descriptors = []
+    try:
+        for data in files:
+            descriptor = os.memfd_create("rawhal")
+            descriptors.append(descriptor)
+            with open(descriptor, "wb", closefd=False) as file:
+                file.write(data)
+        paths = iter(f"/proc/self/fd/{descriptor}" for descriptor in descriptors)
+        named = [next(paths) if argument == "{}" else argument for argument in arguments]
+        done = subprocess.run([path(), *named], capture_output=True, text=True, env=environment(), pass_fds=descriptors)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr.strip() or f"rawhal {arguments[0]} ended with {done.returncode}")
+    return json.loads(done.stdout)

@@ -1,0 +1,213 @@
+"""Faults of kernels, as exceptions: what failed, where, and why, as far as the device tells."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
+
+from ._library import call, lib, sized, text
+from .errors import FaultError, RawhalError
+
+if TYPE_CHECKING:
+    from .tickets import Record
+
+_ACCESSES = (None, "read", "write", "atomic")
+_KNOWS_PC, _KNOWS_OBJECT, _KNOWS_ADDRESS, _KNOWS_LANE, _KNOWS_LANES = (1 << bit for bit in range(1, 6))
+_OUT_OF_BOUNDS = 1  # rawhal_cause_kind_t
+_NO_ARGUMENT = 2**32 - 1
+_INSTRUCTION = re.compile(r": ([a-z]\w+(?: [^()]*)?) \([0-9a-f]{8}")
+
+
+class Source(NamedTuple):
+    """A line of the kernel's source, by its object's debugging information. `text` is "" where the file is not there."""
+
+    file: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why it may have happened. `confidence` in percent, against the others; `argument`: the name or number of the one that leads
+    there; `offset` and `nbytes`: of the address in an allocation, and its size."""
+
+    kind: str
+    confidence: int
+    text: str
+    argument: Optional[str]
+    offset: int
+    nbytes: int
+    label: str
+
+
+class Fault(FaultError):
+    """A launch failed on the device, and with it what else was in its stream. Members that are not known are None.
+
+    kernel, kind     its name; "memory access fault", ...
+    argument         name, or number where it has none, of the argument that most likely leads there
+    access           "read", "write" or "atomic"
+    address, size    what was accessed: on the device, or an offset in LDS or scratch; bytes of a lane's access
+    program          the work-group, (x, y, z); of Triton, the program
+    wave, lanes      the wave in it, and the lanes that failed
+    instruction      its text, by softgpu, or its dwords
+    past_end         how many bytes behind the argument's last byte the access begins; negative: before its first
+    source           file, line and text of it
+    causes           all that may be the reason, the most likely first
+    details          the device's own words"""
+
+    kernel: str
+    kind: str
+    argument: Optional[str] = None
+    access: Optional[str] = None
+    address: Optional[int] = None
+    size: Optional[int] = None
+    program: Optional[tuple[int, int, int]] = None
+    wave: Optional[int] = None
+    lanes: Optional[list[int]] = None
+    instruction: Optional[str] = None
+    past_end: Optional[int] = None
+    source: Optional[Source] = None
+    causes: tuple[Cause, ...] = ()
+    details: str = ""
+
+
+class MemoryFault(Fault):
+    """An access where no memory is, or none that the kernel may use so."""
+
+
+class KernargFault(Fault):
+    """Bytes of the arguments that were not supplied."""
+
+
+class LdsFault(Fault):
+    """An access beyond the work-group's LDS."""
+
+
+class RaceFault(LdsFault):
+    """Two waves use the same bytes of LDS with no barrier between, and one writes. Option `races`."""
+
+
+class UninitializedRead(MemoryFault):
+    """A read of memory that nothing has written: of LDS, by option `lds`."""
+
+
+class ScratchFault(Fault):
+    """An access beyond the work-item's private memory, such as an array of the kernel's."""
+
+
+class AssertFailed(Fault):
+    """The kernel ended itself: assert(), abort(), __builtin_trap(). `text`: what it printed last."""
+
+    text: str = ""
+
+
+class IllegalInstruction(Fault):
+    """Bytes that are no instruction, or one that cannot be used so."""
+
+
+class Timeout(Fault, TimeoutError):
+    """It ran longer than the device lets it: open(timeout=), Options."""
+
+
+# By rawhal_fault_kind_t; Fault for others.
+_KINDS: dict[int, type[Fault]] = {
+    1: MemoryFault, 2: MemoryFault, 3: MemoryFault, 4: LdsFault, 5: ScratchFault, 6: KernargFault, 7: MemoryFault,
+    8: IllegalInstruction, 9: IllegalInstruction, 10: AssertFailed, 11: Timeout,
+}
+# Where one kind has several classes, by the device's words.
+_WORDS: tuple[tuple[str, type[Fault]], ...] = (("race in LDS", RaceFault), ("that was not written", UninitializedRead))
+
+
+def fault_of_queue(queue: Any, in_flight: Sequence["Record"], otherwise: RawhalError,
+                   printed: Sequence[str] = ()) -> RawhalError:
+    """The exception for a queue that is dead; `otherwise` where there is no structure."""
+    raw = sized("rawhal_fault_t")
+    try:
+        call(lib.rawhal_queue_fault, queue, raw)
+    except RawhalError:
+        return otherwise
+    record = next((one for one in in_flight if raw.ticket and one.number[0] == raw.ticket), None)
+    fault = _class_of(raw)(otherwise.message, hsa_status=raw.hsa_status)
+    _tell_place(fault, raw)
+    _tell_causes(fault, raw, record)
+    fault.kernel = text(raw.kernel) or (record.facts.name if record else "")
+    if record and raw.known & _KNOWS_OBJECT:
+        from .lines import LineTable
+
+        found = LineTable(record.facts.object_bytes(), record.facts.folder).find(raw.object_address)
+        fault.source = Source(found.file, found.line, found.text) if found else None
+    if isinstance(fault, AssertFailed):
+        fault.text = _assertion(printed)
+    fault.args = (_sentence(fault),)
+    return fault
+
+
+def _class_of(raw: Any) -> type[Fault]:
+    kind = _KINDS.get(raw.kind, Fault)
+    words = text(raw.device_text)
+    return next((found for phrase, found in _WORDS if phrase in words), kind)
+
+
+def _tell_place(fault: Fault, raw: Any) -> None:
+    fault.kind = text(lib.rawhal_fault_kind_name(raw.kind))
+    fault.details = text(raw.device_text)
+    fault.access = _ACCESSES[raw.access] if raw.access < len(_ACCESSES) else None
+    if raw.known & _KNOWS_ADDRESS:
+        fault.address, fault.size = raw.address, raw.bytes or None
+    if raw.known & _KNOWS_PC:
+        fault.program, fault.wave = tuple(raw.group), raw.wave
+        words = _INSTRUCTION.search(fault.details)
+        fault.instruction = words.group(1) if words else " ".join(f"{word:#010x}" for word in raw.instruction)
+    if raw.known & _KNOWS_LANES:
+        fault.lanes = [lane for lane in range(64) if raw.lanes >> lane & 1]
+    elif raw.known & _KNOWS_LANE:
+        fault.lanes = [raw.lane]
+
+
+def _tell_causes(fault: Fault, raw: Any, record: Optional["Record"]) -> None:
+    fault.causes = tuple(_cause(raw.causes[index], record) for index in range(min(raw.cause_count, len(raw.causes))))
+    if not fault.causes:
+        return
+    fault.argument = fault.causes[0].argument
+    first = fault.causes[0]
+    if raw.causes[0].kind == _OUT_OF_BOUNDS and raw.known & _KNOWS_ADDRESS and first.nbytes:
+        fault.past_end = first.offset if first.offset < 0 else first.offset - first.nbytes
+
+
+def _cause(raw: Any, record: Optional["Record"]) -> Cause:
+    argument = None
+    if raw.argument != _NO_ARGUMENT:
+        argument = _argument_name(raw.argument, record) or text(raw.argument_name) or str(raw.argument)
+    return Cause(text(lib.rawhal_cause_kind_name(raw.kind)), raw.confidence, text(raw.text), argument, raw.offset,
+                 raw.allocation_bytes, text(raw.label))
+
+
+def _argument_name(index: int, record: Optional["Record"]) -> Optional[str]:
+    """By the signature that it was launched with; the index is that of the metadata, hidden ones included."""
+    if record is None or not record.names:
+        return None
+    arguments = record.facts.layout.arguments
+    if index >= len(arguments) or arguments[index].hidden:
+        return None
+    position = sum(not one.hidden for one in arguments[:index])
+    return record.names[position] if position < len(record.names) else None
+
+
+def _assertion(printed: Sequence[str]) -> str:
+    told = [line for line in printed if "ssert" in line]
+    return (told or list(printed) or [""])[-1].rstrip("\n")
+
+
+def _sentence(fault: Fault) -> str:
+    """The library's message, with the line and the name that it does not know."""
+    parts = [fault.message]
+    if fault.argument and not fault.argument.isdigit() and repr(fault.argument) not in fault.message:
+        parts.append(f"argument {fault.argument!r}")
+    if fault.source:
+        where = f"{fault.source.file}:{fault.source.line}"
+        parts.append(f"at {where}: {fault.source.text.strip()}" if fault.source.text else f"at {where}")
+    return "; ".join(parts)
+
+
+__all__ = ["AssertFailed", "Cause", "Fault", "IllegalInstruction", "KernargFault", "LdsFault", "MemoryFault", "RaceFault",
+           "ScratchFault", "Source", "Timeout", "UninitializedRead"]

@@ -1,0 +1,207 @@
+"""Kernels, and how they are launched."""
+from __future__ import annotations
+
+import operator
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Iterable, Optional, Union
+
+from ._library import NULL, ffi, lib, string
+from .errors import InvalidArgument
+from .memory import Buffer
+from .signatures import Argument, Layout, Signature, layout_of
+from .tickets import Record, Ticket
+
+if TYPE_CHECKING:
+    from .devices import Device
+    from .modules import Module
+    from .streams import Stream
+
+Extent = Union[int, Iterable[int]]
+_SERVED = ("hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_heap_v1")
+_OVERLAP, _AGENT_SCOPE, _COOPERATIVE = 1 << 2, 1 << 3, 1 << 4  # RAWHAL_DISPATCH_*
+
+
+class Facts:
+    """What launches need of a kernel: its handle, its code, which it keeps loaded, and its layout."""
+
+    __slots__ = ("name", "handle", "code", "folder", "layout", "info", "needs_services", "has_printf")
+
+    def __init__(self, handle: Any, code: Any, folder: str = ""):
+        self.handle = handle
+        self.code = code  # the executable, or what else keeps it loaded
+        self.folder = folder  # of the object's file
+        self.info = lib.rawhal_device_kernel_info(handle)
+        self.name = string(self.info.kernel.name)
+        self.layout = layout_of(self.info.layout, self.info.kernel)
+        kinds = {one.kind for one in self.layout.arguments if one.hidden}
+        self.has_printf = _SERVED[0] in kinds
+        self.needs_services = any(kind in kinds for kind in _SERVED)
+
+    def object_bytes(self) -> bytes:
+        """Of the code object, as it was loaded."""
+        found = self.info.kernel.object
+        if found == NULL:
+            return b""
+        whole = lib.rawhal_hsaco_info(found).bytes
+        return bytes(ffi.buffer(whole.data, whole.size))
+
+
+class Kernel:
+    """A kernel of a loaded code object.
+
+        kernel[grid, block](...)             launches, and waits
+        kernel[grid, block].submit(...)      launches, and returns a Ticket
+
+    `grid` counts work-groups and `block` work-items of one, each a number or up to three. A third part is the bytes of LDS beyond
+    what the kernel itself has."""
+
+    def __init__(self, facts: Facts, module: "Module", signature: Optional[Signature] = None):
+        self._facts = facts
+        self.module = module
+        self.signature = signature or Signature.of(facts.layout)
+
+    @property
+    def name(self) -> str:
+        return self._facts.name
+
+    @property
+    def device(self) -> "Device":
+        return self.module.device
+
+    @property
+    def layout(self) -> Layout:
+        """All of its arguments, with offset, size, kind and name, and the size of a blob."""
+        return self._facts.layout
+
+    @property
+    def args(self) -> tuple[Argument, ...]:
+        """Those that a caller gives."""
+        return self._facts.layout.visible
+
+    @property
+    def lds_bytes(self) -> int:
+        """Of static LDS, a work-group."""
+        return int(self._facts.info.group_segment_size)
+
+    def __repr__(self) -> str:
+        return f"<rawhal.{type(self).__name__} {self.name}({self.signature})>"
+
+    def typed(self, signature: str) -> "TypedKernel":
+        """The same kernel with names and types that its object does not state: see Signature. Values are then checked
+        against them.
+
+            add = kernel.typed("c:*f32 a:*const f32 b:*const f32[n] n:u32")"""
+        return TypedKernel(self._facts, self.module, Signature.parse(signature, self.layout))
+
+    def __getitem__(self, geometry: tuple[Any, ...]) -> "Launch":
+        if not isinstance(geometry, tuple) or not 2 <= len(geometry) <= 3:
+            raise TypeError("kernel[grid, block] or kernel[grid, block, lds_bytes]")
+        return Launch(self, _extent("grid", geometry[0]), _extent("block", geometry[1]),
+                      operator.index(geometry[2]) if len(geometry) == 3 else 0)
+
+    def launch(self, grid: Extent, block: Extent, blob: bytes, *, lds_bytes: int = 0, stream: Optional["Stream"] = None,
+               keep: tuple[Any, ...] = (), names: Optional[tuple[str, ...]] = None, overlap: bool = False,
+               cooperative: bool = False, timeout: Optional[float] = None) -> Ticket:
+        """Launches with a blob that was packed by hand, `layout.size` bytes; returns at once. For front ends: see map_host() for
+        addresses.
+
+        `keep`: whatever the kernel's addresses depend on; it is kept until the launch is complete. Buffers among it are known to be
+        in use until then. `names`: of the arguments, for reports of faults. `overlap`: it may start while earlier launches of its
+        stream run. `timeout`: seconds to wait for room in the stream's rings: TimedOut."""
+        flags = (_OVERLAP if overlap else 0) | (_COOPERATIVE if cooperative else 0)
+        return submit(self, _extent("grid", grid), _extent("block", block), lds_bytes, blob, stream, tuple(keep), (), names,
+                      flags, timeout)
+
+
+class TypedKernel(Kernel):
+    """A kernel with names and types that were stated by typed()."""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel with a geometry: call it with arguments, by position or by name."""
+
+    kernel: Kernel
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    lds_bytes: int = 0
+
+    def submit(self, *args: Any, stream: Optional["Stream"] = None, **kwargs: Any) -> Ticket:
+        """Launches, and returns at once. Arrays of numpy's are copied before it returns, and written back by Ticket.wait(), or what
+        else finds out that the launch is complete."""
+        return self.bind(*args, **kwargs).submit(stream=stream)
+
+    def __call__(self, *args: Any, stream: Optional["Stream"] = None, timeout: Optional[float] = None, **kwargs: Any) -> Ticket:
+        """Launches, and waits. Ctrl-C, and `timeout` seconds (TimedOut), stop the kernel, and with it what else runs in its
+        stream."""
+        return self.bind(*args, **kwargs)(stream=stream, timeout=timeout)
+
+    def bind(self, *args: Any, **kwargs: Any) -> "Bound":
+        """Checks the arguments, and packs them."""
+        from .arguments import pack
+
+        signature = self.kernel.signature
+        packed = pack(self.kernel.device, signature, self.kernel.layout.size, signature.bind(args, kwargs))
+        return Bound(self, packed)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A launch with its arguments, which may be submitted any number of times. Arrays of numpy's were copied when it was bound."""
+
+    launch: Launch
+    packed: Any
+
+    def submit(self, *, stream: Optional["Stream"] = None) -> Ticket:
+        launch, packed = self.launch, self.packed
+        names = tuple(one.name for one in launch.kernel.signature.parameters)
+        return submit(launch.kernel, launch.grid, launch.block, launch.lds_bytes, packed.blob, stream,
+                      (*packed.buffers, *packed.keep), packed.after, names)
+
+    def __call__(self, *, stream: Optional["Stream"] = None, timeout: Optional[float] = None) -> Ticket:
+        chosen = stream or self.launch.kernel.device.default_stream
+        ticket = self.submit(stream=chosen)
+        try:
+            return ticket.wait(timeout)
+        except (KeyboardInterrupt, TimeoutError):
+            if not ticket.done():
+                chosen.abandon()
+            raise
+
+
+def _extent(what: str, value: Extent) -> tuple[int, int, int]:
+    parts = (value,) if not isinstance(value, (tuple, list)) else tuple(value)
+    if not 1 <= len(parts) <= 3:
+        raise InvalidArgument(f"{what} has {len(parts)} dimensions; it may have 1 to 3")
+    sizes = tuple(operator.index(part) for part in parts)
+    if min(sizes) < 1:
+        raise InvalidArgument(f"{what} is {value}; each part must be at least 1")
+    return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
+
+
+def submit(kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, int], lds_bytes: int, blob: Any,
+           stream: Optional["Stream"], keep: tuple[Any, ...], after: tuple[Any, ...], names: Optional[tuple[str, ...]],
+           flags: int = 0, timeout: Optional[float] = None) -> Ticket:
+    """All launches."""
+    facts = kernel._facts
+    chosen = stream or kernel.device.default_stream
+    if chosen.device is not kernel.device:
+        raise InvalidArgument(f"the stream is on {chosen.device!r}, the kernel on {kernel.device!r}")
+    items = [count * size for count, size in zip(grid, block)]
+    if max(block) > 0xFFFF or max(items) > 0xFFFFFFFF:
+        raise InvalidArgument(f"a grid of {grid} work-groups of {block}")
+    data = ffi.from_buffer(blob)
+    dispatch = ffi.new("rawhal_dispatch_t *", [facts.handle, items, block, lds_bytes, data, len(data), NULL, 0, flags])
+    deadline = None if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
+
+    def make(queue: Any) -> Record:
+        services = queue.services
+        tail = (lambda: services.flush(facts.code),) if services and facts.has_printf else ()
+        record = Record(queue, facts, names, (blob, facts, *keep), (*tail, *after))
+        for one in keep:
+            if isinstance(one, Buffer):
+                one.use(record)
+        return record
+
+    return chosen._submit(make, dispatch, facts.name, facts.needs_services, deadline)

@@ -1,0 +1,238 @@
+"""One HSA queue, with everything that is in flight on it, until the device is done with it.
+
+What is in flight is kept by a table of this module, not by the queue: it is let go only after the queue has been
+destroyed, in whatever order Python lets go of the rest, also at the end of the interpreter and in a collection of
+cycles. A queue that faulted is not used again: its stream makes another."""
+from __future__ import annotations
+
+import atexit
+import functools
+import itertools
+import threading
+import time
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from . import _library
+from ._library import NULL, call, ffi, lib, made, sized
+from .errors import Closed, RawhalError, TimedOut
+from .services import run_of_thread
+from .tickets import SLICE_NS, Record, Ticket
+
+if TYPE_CHECKING:
+    from .services import Services
+
+_OK, _WOULD_BLOCK, _TIMED_OUT, _FAULT, _DEVICE_LOST = 0, 10, 11, 12, 13
+_keys = itertools.count(1)
+_in_flight: dict[int, "deque[Record]"] = {}  # by the queue's key, until it is destroyed
+_queues: "weakref.WeakSet[Queue]" = weakref.WeakSet()
+_callbacks: dict[int, tuple[Any, Callable[[], None]]] = {}  # pending, by number
+_exiting = False
+
+
+def _destroy(key: int, services: Optional["Services"], handle: Any) -> None:
+    """Stops the queue, whatever runs, and then lets go of what it used."""
+    lib.rawhal_queue_destroy(handle)
+    for record in _in_flight.pop(key, ()):
+        if not record.done:
+            record.told = True  # who asks is told, but nobody has to be
+            record.end(Closed(f"{record.facts.name} was stopped: its stream was closed"))
+        record.release()
+
+
+class Queue:
+    """Of a stream, until it faults or is closed."""
+
+    def __init__(self, device: Any, options: dict[str, Any], services: Optional["Services"] = None):
+        if _exiting:
+            raise Closed("the interpreter is ending")
+        self.key = next(_keys)
+        self.services = services
+        self.lock = threading.RLock()  # completing is one thread's
+        self.fault: Optional[RawhalError] = None
+        chosen = sized("rawhal_queue_options_t", **options)
+        if services:
+            chosen.services = services.addresses
+        handle = made("rawhal_queue_t", lib.rawhal_queue_create, device, chosen)
+        self.in_flight: "deque[Record]" = deque()
+        _in_flight[self.key] = self.in_flight
+        self.handle: Any = ffi.gc(handle, functools.partial(_destroy, self.key, services))
+        _queues.add(self)
+
+    def _open(self) -> Any:
+        handle = self.handle
+        if handle is None:
+            raise self.fault.copy() if self.fault else Closed("the stream was closed")  # type: ignore[attr-defined]
+        return handle
+
+    # ---- Submitting ----
+
+    def submit(self, record: Record, dispatch: Any, deadline_ns: Optional[int] = None) -> None:
+        """Submits one dispatch. Waits for room, interruptibly, until the deadline (CLOCK_MONOTONIC)."""
+        handle = self._open()
+        self.prune(handle)
+        self.in_flight.append(record)  # before: an interrupt may come between any two lines
+        error = _library.error_record()
+        size = ffi.sizeof("rawhal_dispatch_t")
+        try:
+            while True:
+                until = time.monotonic_ns() + SLICE_NS
+                if deadline_ns is not None:
+                    until = min(until, deadline_ns)
+                status = lib.rawhal_queue_submit_sized(handle, dispatch, size, 1, until, record.number, error)
+                if status == _OK:
+                    return
+                if status not in (_WOULD_BLOCK, _TIMED_OUT) or until == deadline_ns:
+                    raise self._failure(handle, status, error)
+        except BaseException:
+            if not record.number[0]:  # else it was submitted, and stays until it is complete
+                record.end()
+                record.release()
+                self._drop(record)
+            raise
+
+    def _drop(self, record: Record) -> None:
+        try:
+            self.in_flight.remove(record)
+        except ValueError:
+            pass
+
+    def prune(self, handle: Any) -> None:
+        """Lets go of what is complete, without waiting."""
+        in_flight = self.in_flight
+        while in_flight:
+            record = in_flight[0]
+            if not record.done:
+                number = record.number[0]
+                if not number or lib.rawhal_queue_wait(handle, number, 0, NULL) != _OK:
+                    return
+                self._complete(record)
+            self._drop(record)
+
+    # ---- Waiting ----
+
+    def wait(self, record: Record, timeout_ns: Optional[int] = None) -> None:
+        """Until the record is complete or has failed, in slices, so that signals are handled. Raises only TimedOut, and Closed
+        if the queue is, and what its completion raises; the record has the error."""
+        number, error = record.number[0], _library.error_record()
+        end = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
+        while not record.done:
+            handle = self.handle
+            if handle is None:
+                if not record.done:
+                    record.end(self.fault or Closed("the stream was closed"))
+                return
+            until = time.monotonic_ns() + SLICE_NS
+            if end is not None:
+                until = min(until, end)
+            status = lib.rawhal_queue_wait(handle, number, until, error)
+            if status == _OK:
+                self._complete(record)
+            elif status in (_WOULD_BLOCK, _TIMED_OUT):
+                if until == end:
+                    raise TimedOut(f"{record.facts.name} has not ended after {timeout_ns / 1e9:g} s")
+            else:
+                self._failure(handle, status, error)
+                if not record.done:
+                    record.end(self.fault or _library.failure(status, error))
+
+    def _complete(self, record: Record) -> None:
+        with self.lock:
+            if not record.done:
+                for function in record.after:
+                    function()
+                record.end()
+                record.release()
+
+    def _failure(self, handle: Any, status: int, error: Any) -> RawhalError:
+        """The exception for a status; where the queue is dead, everything in flight has failed of it."""
+        if status not in (_FAULT, _DEVICE_LOST):
+            return _library.failure(status, error)
+        with self.lock:
+            if self.fault is None:
+                from .faults import fault_of_queue
+
+                printed = tuple(self.services.recent) if self.services else ()
+                fault = fault_of_queue(handle, list(self.in_flight), _library.failure(status, error), printed)
+                for record in list(self.in_flight):
+                    # What ended before the fault is complete, though nobody has looked yet.
+                    if record.number[0] and lib.rawhal_queue_wait(handle, record.number[0], 0, NULL) == _OK:
+                        self._complete(record)
+                    elif record.number[0]:
+                        record.end(fault)
+                self.fault = fault
+                self.close()
+            return self.fault
+
+    def synchronize(self, timeout_ns: Optional[int] = None) -> None:
+        """Until all that was submitted is complete. Raises what failed and nobody was told of."""
+        end = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
+        for record in list(self.in_flight):
+            self.wait(record, None if end is None else max(0, end - time.monotonic_ns()))
+            if record.error and not record.told:
+                record.tell()
+
+    # ---- Asking ----
+
+    def times(self, record: Record) -> tuple[int, int]:
+        """Start and end on the device, in ns."""
+        start, end = ffi.new("uint64_t *"), ffi.new("uint64_t *")
+        call(lib.rawhal_queue_timing, self._open(), record.number[0], start, end)
+        return int(start[0]), int(end[0])
+
+    def on_complete(self, ticket: Ticket, function: Callable[[Ticket], None]) -> None:
+        """Registers a callback, which has the ticket, and this queue with it, until it is called."""
+        number = next(_keys)
+        record = ticket._record
+
+        def ended() -> None:
+            if not record.done:
+                self.wait(record)
+            function(ticket)
+
+        if record.done:
+            run_of_thread(ended)
+            return
+        context = ffi.new("uint64_t *", number)
+        _callbacks[number] = (context, ended)
+        try:
+            call(lib.rawhal_queue_on_complete, self._open(), record.number[0], _completed(), context)
+        except BaseException:
+            del _callbacks[number]
+            raise
+
+    def close(self) -> None:
+        """Stops what runs. Threads that wait are told within 50 ms; the last of them destroys the queue."""
+        self.handle = None
+
+
+@functools.lru_cache(maxsize=None)
+def _completed() -> Any:
+    """The one C function of all callbacks."""
+
+    @ffi.callback("void(void *, rawhal_ticket_t, const rawhal_error_t *)")
+    def completed(context: Any, _ticket: int, _result: Any) -> None:
+        found = _callbacks.pop(ffi.cast("uint64_t *", context)[0], None)
+        if found and not _exiting:
+            run_of_thread(found[1])
+
+    return completed
+
+
+def _stop_all() -> None:
+    """Before the interpreter ends: no kernel may use memory that it takes back, nor call what is gone."""
+    global _exiting
+    _exiting = True
+    for queue in list(_queues):
+        queue.close()
+    end = time.monotonic() + 2
+    while _in_flight and time.monotonic() < end:
+        time.sleep(0.005)
+    if any(_in_flight.values()):  # somebody is still inside of a call: what it uses must outlive this process
+        import ctypes
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(_in_flight))
+
+
+atexit.register(_stop_all)

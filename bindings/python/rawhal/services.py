@@ -1,0 +1,55 @@
+"""What kernels ask the host for: printf(), malloc() and hostcalls."""
+from __future__ import annotations
+
+import sys
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, Callable
+
+from ._library import call, ffi, lib, made, sized
+
+if TYPE_CHECKING:
+    from .devices import Device
+
+_STREAMS = ("stdout", "stderr")
+_HEAP_BYTES = 16 << 20
+
+
+def print_text(stream: str, text: str) -> None:
+    """What kernels print goes to Python's sys.stdout and sys.stderr, whatever these are at the time."""
+    file = sys.stderr if stream == "stderr" else sys.stdout
+    if file is not None:
+        file.write(text)
+
+
+def run_of_thread(function: Callable[[], None]) -> None:
+    """Of a thread of the library's: what it raises is told as what ends a thread is."""
+    try:
+        function()
+    except Exception:
+        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+
+
+class Services:
+    """The buffers of one queue, and the thread that serves them. Destroyed after the queue, which keeps it."""
+
+    def __init__(self, device: "Device", output: Callable[[str, str], None]):
+        recent: deque[str] = deque(maxlen=64)
+        self.recent = recent  # what was printed last, for assertions that fail
+
+        @ffi.callback("void(void *, rawhal_services_stream_t, const char *, size_t)")
+        def write(_context: Any, stream: int, text: Any, size: int) -> None:
+            told = ffi.unpack(text, size).decode("utf-8", "replace") if size else ""
+            recent.append(told)
+            run_of_thread(lambda: output(_STREAMS[stream], told))
+
+        self._write = write
+        options = sized("rawhal_services_options_t", output=write, heap_bytes=_HEAP_BYTES)
+        # The destructor has the function that the thread calls until then.
+        self._handle = ffi.gc(made("rawhal_services_t", lib.rawhal_services_create, device._handle, options),
+                              lambda handle, _write=write: lib.rawhal_services_destroy(handle))
+        self.addresses = lib.rawhal_services_queue(self._handle)
+
+    def flush(self, executable: Any) -> None:
+        """Prints what kernels of the executable have left."""
+        call(lib.rawhal_services_flush, self._handle, executable)

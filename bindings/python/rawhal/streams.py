@@ -1,0 +1,136 @@
+"""Streams: launches in order, with limits of their own."""
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
+
+from ._library import ffi
+from .errors import Closed, InvalidArgument, RawhalError
+from .queues import Queue
+from .tickets import Record, Ticket
+
+if TYPE_CHECKING:
+    from .devices import Device
+
+Output = Callable[[str, str], None]
+_PRIORITIES = {None: 0, "low": 1, "normal": 2, "high": 3}
+
+
+class Stream:
+    """Launches that run one after the other, each seeing what those before it have written. Streams are not
+    ordered among each other. Made by Device.stream().
+
+    A launch that faults stops its stream's queue: all that has not finished fails of that fault, and the next
+    launch gets a new queue. `with` waits at its end, and closes."""
+
+    def __init__(self, device: "Device", *, share: Union[str, float, None] = None, priority: Optional[str] = None,
+                 compute_units: Optional[Sequence[int]] = None, output: Optional[Output] = None):
+        if priority not in _PRIORITIES:
+            raise InvalidArgument(f"priority is {priority!r}; it is one of low, normal and high")
+        self._device: Callable[[], Optional["Device"]] = lambda: device
+        self.output = output or device.output
+        self._lock = threading.Lock()
+        self._options: dict[str, Any] = {"priority": _PRIORITIES[priority]}
+        self._held: list[Any] = []  # what the options point to
+        self._closed = False
+        if share is not None:
+            self._options["share_ppm"] = _parts_per_million(share)
+            if not device.limited:
+                raise InvalidArgument("a stream can have a share only of a device with limits: open it with "
+                                      "limits={'gpu-share': '100%'}")
+        if compute_units is not None:
+            self._mask(compute_units)
+        self._queue: Optional[Queue] = None
+
+    @classmethod
+    def default_of(cls, device: "Device") -> "Stream":
+        """A device's own, which does not keep it."""
+        stream = cls(device)
+        stream._device = weakref.ref(device)
+        return stream
+
+    @property
+    def device(self) -> "Device":
+        device = self._device()
+        if device is None:
+            raise Closed("the device was closed")
+        return device
+
+    def _mask(self, units: Sequence[int]) -> None:
+        words = [0] * (max(units, default=0) // 32 + 1)
+        for unit in units:
+            words[unit // 32] |= 1 << unit % 32
+        mask = ffi.new("uint32_t[]", words)
+        self._held.append(mask)
+        self._options.update(cu_mask=mask, cu_mask_bits=32 * len(words))
+
+    def __repr__(self) -> str:
+        return f"<rawhal.Stream of {self._device()!r}{', closed' if self._closed else ''}>"
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        self.close(wait=kind is None)
+
+    def _live(self, needs_services: bool) -> Queue:
+        """The queue to submit to: made anew after a fault, and with services once a kernel asks for them."""
+        queue = self._queue
+        if queue is not None and queue.handle is not None and (queue.services or not needs_services):
+            return queue
+        with self._lock:
+            if self._closed:
+                raise Closed("the stream was closed")
+            queue = self._queue
+            if queue is not None and queue.handle is not None:
+                if queue.services or not needs_services:
+                    return queue
+                queue.synchronize()
+            services = None
+            if needs_services:
+                from .services import Services
+
+                services = Services(self.device, self.output)
+            self._queue = Queue(self.device._handle, self._options, services)
+            return self._queue
+
+    def _submit(self, make: Callable[[Queue], Record], dispatch: Any, kernel: str, needs_services: bool,
+                deadline_ns: Optional[int]) -> Ticket:
+        queue = self._live(needs_services)
+        record = make(queue)
+        queue.submit(record, dispatch, deadline_ns)
+        return Ticket(record, queue, kernel)
+
+    def synchronize(self, timeout: Optional[float] = None) -> None:
+        """Waits until all that was submitted is complete. Raises the fault of what failed, if nobody was told of
+        it; TimedOut after `timeout` seconds."""
+        queue = self._queue
+        if queue is not None:
+            queue.synchronize(None if timeout is None else max(0, round(timeout * 1e9)))
+
+    def abandon(self) -> None:
+        """Stops what runs, now. Its tickets raise Closed; the next launch gets a new queue."""
+        queue = self._queue
+        if queue is not None:
+            queue.close()
+
+    def close(self, wait: bool = True) -> None:
+        """Waits for what was submitted, or stops it. The stream takes no more launches."""
+        try:
+            if wait and not self._closed:
+                self.synchronize()
+        finally:
+            self._closed = True
+            self.abandon()
+
+
+def _parts_per_million(share: Union[str, float]) -> int:
+    """Of "30%", or 0.3."""
+    try:
+        part = float(share[:-1]) / 100 if isinstance(share, str) and share.endswith("%") else float(share)
+    except ValueError:
+        raise InvalidArgument(f"share is {share!r}; it is written '30%' or 0.3") from None
+    if not 0 < part <= 1:
+        raise InvalidArgument(f"share is {share!r}; it must be above 0 and at most 100%")
+    return max(1, round(part * 1e6))
