@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/ucontext.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,7 +22,7 @@ static const int registers[CORE_REGISTERS] = {
 
 static core_thread_t this_thread(const ucontext_t *here)
 {
-  core_thread_t thread = {.id = (int32_t)gettid()};
+  core_thread_t thread = {.id = (int32_t)syscall(SYS_gettid)};
   for (int i = 0; i < CORE_REGISTERS; ++i)
     if (registers[i] >= 0)
       thread.registers[i] = (uint64_t)here->uc_mcontext.gregs[registers[i]];

@@ -28,7 +28,7 @@ static int32_t number_of(const char *name)
 
 static void add_thread(threads_t *threads, size_t most, int32_t id)
 {
-  if (!id || id == gettid())
+  if (!id || id == (int32_t)syscall(SYS_gettid))
     return;
   if (threads->count < most)
     threads->seen[threads->count++].thread.id = id;
