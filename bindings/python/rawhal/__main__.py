@@ -3,9 +3,13 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Optional
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: Optional[list[str]] = None) -> int:
+    """Also what the program `rawhal` of an environment calls, without arguments: those of the process."""
+    if arguments is None:
+        arguments = sys.argv[1:]
     if arguments[:1] == ["demo"]:
         from .demo import main as demo
 
@@ -13,8 +17,8 @@ def main(arguments: list[str]) -> int:
     from . import command
 
     program = command.path()
-    os.execve(program, ["rawhal", *arguments], command.environment())
+    os.execv(program, ["rawhal", *arguments])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -19,7 +19,6 @@ from . import PREFIX
 from .errors import RawhalError, error_of_status
 
 SONAME = "librawhal.so.0.2"
-RUNTIME = "libhsa-runtime64.so.1"
 
 try:
     from ._interface import ffi

@@ -20,15 +20,6 @@ def path() -> str:
     return found
 
 
-def environment() -> dict[str, str]:
-    """In which it finds the library's runtime, where that came along."""
-    variables = dict(os.environ)
-    runtime = find("lib/libhsa-runtime64.so.1", "lib/rawhal/libhsa-runtime64.so.1")
-    if runtime:
-        variables.setdefault("RAWHAL_RUNTIME_LIBRARY", runtime)
-    return variables
-
-
 def answer(*arguments: str, files: Sequence[bytes] = ()) -> Any:
     """What it prints as JSON. `files`: bytes that stand for the arguments "{}", in their order. Exit statuses 0 and 1 are answers;
     RuntimeError otherwise, with what it says."""
@@ -41,7 +32,7 @@ def answer(*arguments: str, files: Sequence[bytes] = ()) -> Any:
                 file.write(data)
         paths = iter(f"/proc/self/fd/{descriptor}" for descriptor in descriptors)
         named = [next(paths) if argument == "{}" else argument for argument in arguments]
-        done = subprocess.run([path(), *named], capture_output=True, text=True, env=environment(), pass_fds=descriptors)
+        done = subprocess.run([path(), *named], capture_output=True, text=True, pass_fds=descriptors)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

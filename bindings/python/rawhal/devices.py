@@ -8,8 +8,7 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
-from . import _library
-from ._library import NULL, call, ffi, find, lib, made, sized, text
+from ._library import NULL, call, ffi, lib, made, sized, text
 from .errors import InvalidArgument, RawhalError
 from .memory import Buffer, HostRanges
 from .services import print_text, run_of_thread
@@ -122,9 +121,6 @@ def _instance(backend: int, settings: Mapping[str, Any], limits: Optional[Mappin
 
     if settings and backend == _SOFTGPU:
         options.softgpu_options = c_text(",".join(f"{name}={_option_text(value)}" for name, value in settings.items()))
-    runtime = find(f"lib/{_library.RUNTIME}", f"lib/rawhal/{_library.RUNTIME}")
-    if runtime and backend == _SOFTGPU and not os.environ.get("RAWHAL_RUNTIME_LIBRARY"):
-        options.runtime_library = c_text(runtime)
     if limits:
         held.append(_limits(limits))  # not what is read back from the structure, which owns nothing
         options.limits = held[-1]
