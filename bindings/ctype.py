@@ -9,7 +9,13 @@ A type is one of
 import re
 
 WORDS = {"void", "bool", "_Bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned"}
-TAGS = {"struct", "enum"}
+TAGS = {"struct", "enum", "union"}
+KNOWN = {"size_t", *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64))}  # besides what WORDS make
+
+
+def is_known(name):
+    """A type of C's own."""
+    return name in KNOWN or set(name.split()) <= WORDS
 
 
 class Reader:
@@ -17,7 +23,7 @@ class Reader:
 
     def __init__(self, text, constants):
         self.text, self.constants = text, constants
-        self.pieces = re.findall(r"\w+|[*()\[\],]", text) + [""]
+        self.pieces = re.findall(r"\w+|[^\w\s]", text) + [""]
         self.at = 0
 
     def next(self, wanted=None):
@@ -98,8 +104,10 @@ def read(text, constants):
     while True:
         name, apply = reader.declarator()
         found.append((name, apply(base)))
-        if reader.next() == "":
+        if reader.peek() != ",":
+            reader.next("")
             return found
+        reader.next()
 
 
 def spell(kind, name=""):

@@ -127,7 +127,7 @@ class Interface:
         types = [one["type"] for one in self.found["aliases"]]
         types += [member["type"] for one in self.found["structures"] for member in one["members"]]
         types += [{"function": one} for kind in ("callbacks", "functions") for one in self.found[kind]]
-        return {name for kind in types for name in ctype.named(kind) if name.startswith("rawhal")} - names
+        return {name for kind in types for name in ctype.named(kind) if not ctype.is_known(name)} - names
 
 
 def in_order(headers):

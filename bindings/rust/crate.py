@@ -3,7 +3,7 @@
 
 usage: crate.py INTERFACE.json OUTPUT
 
-OUTPUT becomes a copy of rawhal-sys/ beside this file, with the version and src/interface.rs made: a crate that needs no
+OUTPUT becomes a copy of rawhal-sys/ beside this file, with LICENSE, the version and src/interface.rs made: a crate that needs no
 Python, no clang and no other crate to be built."""
 import json
 import os
@@ -115,7 +115,9 @@ def lines(interface, library="rawhal"):
 def main(path, output):
     with open(path, encoding="ascii") as file:
         interface = json.load(file)
-    shutil.copytree(os.path.join(os.path.dirname(os.path.abspath(__file__)), "rawhal-sys"), output, dirs_exist_ok=True)
+    here = os.path.dirname(os.path.abspath(__file__))
+    shutil.copytree(os.path.join(here, "rawhal-sys"), output, dirs_exist_ok=True)
+    shutil.copy(os.path.join(here, "../../LICENSE"), output)
     with open(os.path.join(output, "src/interface.rs"), "w", encoding="ascii") as file:
         file.write("\n".join(lines(interface)) + "\n")
     manifest = os.path.join(output, "Cargo.toml")

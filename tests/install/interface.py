@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+VERSION = "\n".join(f"#define RAWHAL_VERSION_{part} {number}" for part, number in (("MAJOR", 0), ("MINOR", 2), ("PATCH", 0)))
+
 
 def rows(interface):
     """(what, expression in C) of each number."""
@@ -114,6 +116,34 @@ def call_inline(ffi, lib):
     assert ticket[0] == 0 and recording[0] == ffi.NULL
 
 
+def refused(describe, folder):
+    """What a header may have that is not understood ends the description, instead of being left out of it."""
+    rows = {"typedef struct rawhal_a { union rawhal_b *b; } rawhal_a_t;": "",  # no such type
+            "typedef struct rawhal_a { struct { int b; } c; } rawhal_a_t;": "",
+            "typedef struct rawhal_a { int b : 3; } rawhal_a_t;": "",
+            "typedef enum rawhal_a { RAWHAL_A = sizeof(int) } rawhal_a_t;": "",
+            "#define RAWHAL_A \"text\"": "",
+            "RAWHAL_API void rawhal_f(rawhal_a_t *a);": "rawhal_a_t"}
+    for number, (row, name) in enumerate(rows.items()):
+        path = os.path.join(folder, f"a{number}.h")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"/* rawhal/a{number}.h: a header. */\n#ifndef A_H\n#define A_H\n\n{VERSION}\n{row}\n\n#endif\n")
+        result = subprocess.run([sys.executable, "-B", describe, os.path.join(folder, "a.json"), "0.2.0", path],
+                                capture_output=True, encoding="utf-8")
+        if result.returncode == 0 or name not in result.stderr:
+            yield f"{row} is described: {result.stderr}"
+
+
+def undocumented(interface, page):
+    """Keys that docs/bindings.md does not name in the row of their kind."""
+    rows = dict(line.strip("|").split("|", 1) for line in page.split("\n") if line.startswith("| `"))
+    for kind, value in interface.items():
+        row = next((row for name, row in rows.items() if f"`{kind}`" in name), "")
+        keys = {key for one in value for key in one} if isinstance(value, list) else set()
+        if not row or any(f"`{key}`" not in row for key in keys - {"header", "doc"}):
+            yield f"docs/bindings.md: {kind} has {', '.join(sorted(keys))}"
+
+
 def main(interface_path, cdef, library, exports, include, compiler, source):
     sys.path[:0] = [os.path.join(source, "bindings"), os.path.join(source, "bindings/python")]
     with open(interface_path, encoding="ascii") as file:
@@ -123,7 +153,8 @@ def main(interface_path, cdef, library, exports, include, compiler, source):
         sys.path.insert(0, folder)
         stub = importlib.import_module("stub")
         wanted = compiled(interface, importlib.import_module("ctype").spell, include, compiler, folder)
-    found = []
+        found = list(refused(os.path.join(source, "bindings/describe.py"), folder))
+    found += undocumented(interface, open(os.path.join(source, "docs/bindings.md"), encoding="ascii").read())
     functions = {one["name"] for one in interface["functions"] if one["library"] == "rawhal"}
     found += [f"{name}: exported and not described, or described and not exported"
               for name in functions ^ set(open(exports, encoding="ascii").read().split())]
