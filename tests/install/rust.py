@@ -53,7 +53,8 @@ def run(command, environment):
 
 
 def main(path, libdir, include, compiler, source):
-    if not shutil.which("cargo") or not shutil.which("rustc") or not shutil.which("pkg-config"):
+    tools = ("cargo", "rustc", "pkg-config")
+    if any(not shutil.which(tool) or subprocess.run([tool, "--version"], capture_output=True).returncode for tool in tools):
         print("skipped: cargo is not installed")
         return
     with open(path, encoding="ascii") as file:
