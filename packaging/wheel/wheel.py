@@ -37,6 +37,8 @@ BUILT = (
     ("lib/librawhal-hiplaunch.so", "lib/"),
     ("lib/librawhal-front.so", "lib/"),
     ("lib/librawhal-front-register.so", "lib/"),
+    ("lib/rawhal/hip/libamdhip64.so.7", "lib/rawhal/hip/"),
+    ("lib/rawhal/hip/libamdhip64.so.6", "lib/rawhal/hip/libamdhip64.so.6"),  # a link elsewhere, which wheels have none of
     ("softgpu/libhsakmt.so.1", "lib/rawhal/softgpu/"),
     ("softgpu/libdtif.so", "lib/rawhal/softgpu/"),
     ("softgpu/softgpu-tree", "lib/rawhal/softgpu/softgpu-tree"),
