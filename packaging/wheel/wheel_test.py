@@ -152,7 +152,7 @@ class Wheel(unittest.TestCase):
         program = "import sys\nfrom rawhal.__main__ import main\nsys.exit(main())"  # as pip makes it
         said = self.python("-c", program, "doctor", "--device", "softgpu")
         self.assert_in_the_wheel(said, "librawhal.so.0.2", "libelf.so.1", "libzstd.so.1", "libhsa-runtime64.so.1",
-                                 "libhsakmt.so.1", "librawhal-front.so", "softgpu-run")
+                                 "libhsakmt.so.1", "librawhal-front.so", "libjansson.so.4", "softgpu-run")
         run = self.python("-m", "rawhal", "exec", "--", "/bin/echo", "a program")
         self.assertEqual("a program\n", run)
 

@@ -103,6 +103,7 @@ TEST(Doctor, FindsNothingMissingHere)
   EXPECT_TRUE(contains(answer.row("softgpu: HSA and HIP").found, "softgpu/softgpu-run"));
   EXPECT_TRUE(contains(answer.row("libraries: libelf").found, "libelf"));
   EXPECT_TRUE(contains(answer.row("libraries: libzstd").found, "1."));
+  EXPECT_TRUE(contains(answer.row("libraries: jansson").found, "libjansson.so.4"));
   EXPECT_TRUE(
       contains(answer.row("environment: RAWHAL_DEVICE=softgpu").found, "the kind of device"));
 }
@@ -205,6 +206,10 @@ TEST(Doctor, SaysWhatIsMissing)
   EXPECT_EQ("problem", ask(with("RAWHAL_FRONT_LIBRARY=" + empty)).row("front: ").state);
   EXPECT_EQ("problem",
             ask(with("RAWHAL_OBJDUMP=/nonexistent/objdump")).row("disassembler: ").state);
+  spit(scratch / "libjansson.so.4", std::string("no library\n"));
+  EXPECT_EQ(
+      "note",
+      ask(with("LD_LIBRARY_PATH=" + scratch.root)).row("libraries: no JSON can be read").state);
   const Row none = ask(with("PATH=/nonexistent")).row("disassembler: ");
   EXPECT_EQ("note", none.state); // for one option of one command
   EXPECT_TRUE(contains(none.fix, "llvm-19"));

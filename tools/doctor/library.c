@@ -25,11 +25,12 @@ extern char **environ;
 static const struct library {
   const char *name, *symbol;
   const char *version; /* a function without arguments that says it, or NULL */
+  const char *opened;  /* by this name, when it is needed; NULL: it is linked */
 } linked[] = {
-    {"libelf", "elf_version", NULL},
-    {"libzstd", "ZSTD_decompress", "ZSTD_versionString"},
-    {"zlib", "inflate", "zlibVersion"},
-    {"jansson", "json_loadb", "jansson_version_str"},
+    {"libelf", "elf_version", NULL, NULL},
+    {"libzstd", "ZSTD_decompress", "ZSTD_versionString", NULL},
+    {"zlib", "inflate", "zlibVersion", NULL},
+    {"jansson", "json_loadb", "jansson_version_str", "libjansson.so.4"},
 };
 
 static const char *version_of(const char *function)
@@ -52,6 +53,12 @@ static const char *file_of(const void *symbol, char path[PATH_MAX])
 static void say_linked(const doctor_t *doctor, const struct library *library)
 {
   char path[PATH_MAX], self[PATH_MAX] = "";
+  if (library->opened && !dlopen(library->opened, RTLD_NOW | RTLD_GLOBAL)) {
+    const char *why = dlerror();
+    doctor_say(doctor, DOCTOR_NOTE, "sudo apt install libjansson4",
+               "no JSON can be read, as policies and Triton's caches are: %.700s", why ? why : "?");
+    return;
+  }
   const char *file = file_of(dlsym(RTLD_DEFAULT, library->symbol), path);
   const char *version = version_of(library->version);
   const bool inside = !file || (realpath("/proc/self/exe", self) && strcmp(self, file) == 0);
