@@ -193,11 +193,17 @@ size_t softgpu_options_mark(void)
   return before_count;
 }
 
+static bool is_as_before(const softgpu_thunk_t *thunk, const struct before *was)
+{
+  uint64_t now;
+  return thunk->option_get(was->name, &now) && now == was->value;
+}
+
 void softgpu_options_undo(const softgpu_thunk_t *thunk, size_t mark)
 {
   size_t kept = mark;
   for (size_t i = before_count; i-- > mark;)
-    if (thunk->option_set(before[i].name, before[i].value))
+    if (is_as_before(thunk, &before[i]) || thunk->option_set(before[i].name, before[i].value))
       before[i].name[0] = '\0';
   /* What is fixed because the program itself has the device open waits for the next time. */
   for (size_t i = mark; i < before_count; ++i)

@@ -149,6 +149,14 @@ TEST_F(Instance, OptionsLastAsLongAsTheRuntime)
   EXPECT_EQ(rawhal_instance_create(&options, &none, &error), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(option("spin"), 77u);
   EXPECT_EQ(option("slowdown"), before[6]);
+  // However often: what was fixed, and so never changed, takes no room among what is to be set back.
+  options.copy_timeout_ns = 0;
+  options.softgpu_options = "chip=gfx942";
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(rawhal_instance_create(&options, &none, &error), RAWHAL_INVALID_ARGUMENT);
+  options.softgpu_options = "timeout_ms=5000,guard_kib=1024";
+  EXPECT_OK(rawhal_instance_create(&options, &none, &error));
+  rawhal_instance_destroy(none);
   rawhal_instance_destroy(instance); // the runtime stays
   instance = nullptr;
   EXPECT_EQ(option("chip"), 0x942u);
