@@ -8,9 +8,9 @@
     >>> bool((c == a + b).all())
     True
 
-softgpu, the GPU in software, executes the code objects' own instructions below the real HSA runtime and checks every access of
-memory: an access beyond an array is an exception that names the kernel, the argument, the lanes and, where the object has
-debugging information, the line.
+softgpu, the GPU in software, executes the code objects' own instructions below the real HSA runtime and
+checks every access of memory: an access beyond an array is an exception that names the kernel, the
+argument, the lanes and, where the object has debugging information, the line.
 
     >>> try:
     ...     add[8, 256](c, a, b, 2000)
@@ -18,16 +18,17 @@ debugging information, the line.
     ...     print(fault.kernel, fault.argument, fault.access, fault.past_end)
     vector_add a read 0
 
-**What softgpu does not model:** time and caches. Its times are those of this machine's processors and say nothing about a GPU;
-there are no caches, no banks, no occupancy, no order of memory weaker than the host's, so what is right here may still race, or
-be slow, on hardware. LDS, registers, waves, barriers and every instruction's result are the chip's. Nothing has been compared
-with hardware yet.
+**What softgpu does not model:** time and caches. Its times are those of this machine's processors and say
+nothing about a GPU; there are no caches, no banks, no occupancy, no order of memory weaker than the
+host's, so what is right here may still race, or be slow, on hardware. LDS, registers, waves, barriers and
+every instruction's result are the chip's. Nothing has been compared with hardware yet.
 
 `import rawhal` loads nothing: names are imported when they are first used, and a GPU is taken only when asked
 (`open(hardware=True)`, or RAWHAL_DEVICE=hsa in the environment).
 
-Threads may share everything but arguments that they change meanwhile. A child of fork() cannot use what its parent has open: calls
-raise DeviceLost; processes that spawn, as pytest-xdist's do, are not affected."""
+Threads may share everything but arguments that they change meanwhile. A child of fork() cannot use what
+its parent has open: calls raise DeviceLost; processes that spawn, as pytest-xdist's do, are not
+affected."""
 from __future__ import annotations
 
 import os as _os
@@ -35,8 +36,9 @@ from typing import TYPE_CHECKING, Any
 
 # The folder with the library, the command and the runtime; "": the system's.
 _own = _os.path.dirname(_os.path.abspath(__file__))
-PREFIX: str = _os.environ.get("RAWHAL_PY_PREFIX", "") or (_own if _os.path.isdir(_os.path.join(_own, "lib")) else "")
+PREFIX: str = _own if _os.path.isdir(_os.path.join(_own, "lib")) else ""
 if _os.environ.get("RAWHAL_PY_PREFIX"):
+    PREFIX = _os.environ["RAWHAL_PY_PREFIX"]
     __path__.append(_os.path.join(PREFIX, "python", "rawhal"))  # the part that a build generates
 
 _HOMES = {
@@ -50,11 +52,11 @@ _HOMES = {
     "library": ("Library", "Match"),
     "objects": ("inspect", "CodeObject", "KernelInfo", "Diff", "Coverage"),
     "demo": ("demo_object",),
-    "faults": ("Fault", "Cause", "MemoryFault", "LdsFault", "RaceFault", "UninitializedRead", "KernargFault", "ScratchFault",
-               "AssertFailed", "IllegalInstruction", "Timeout"),
-    "errors": ("RawhalError", "InvalidArgument", "Malformed", "Unsupported", "NotFound", "TargetMismatch", "OutOfRange",
-               "CapExceeded", "OutOfMemory", "QuotaExceeded", "WouldBlock", "TimedOut", "FaultError", "DeviceLost",
-               "RuntimeFailed", "Ambiguous", "Closed"),
+    "faults": ("Fault", "Cause", "MemoryFault", "LdsFault", "RaceFault", "UninitializedRead", "KernargFault",
+               "ScratchFault", "AssertFailed", "IllegalInstruction", "Timeout"),
+    "errors": ("RawhalError", "InvalidArgument", "Malformed", "Unsupported", "NotFound", "TargetMismatch",
+               "OutOfRange", "CapExceeded", "OutOfMemory", "QuotaExceeded", "WouldBlock", "TimedOut",
+               "FaultError", "DeviceLost", "RuntimeFailed", "Ambiguous", "Closed"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = ("triton", "hip", "errors", "faults")  # that are used by their own name
@@ -87,20 +89,23 @@ if TYPE_CHECKING:
     from .demo import demo_object as demo_object
     from .devices import Device as Device, DeviceInfo as DeviceInfo, Options as Options, open as open
     from .devices import SoftwareDeviceWarning as SoftwareDeviceWarning
-    from .errors import (Ambiguous as Ambiguous, CapExceeded as CapExceeded, Closed as Closed, DeviceLost as DeviceLost,
-                         FaultError as FaultError, InvalidArgument as InvalidArgument, Malformed as Malformed,
-                         NotFound as NotFound, OutOfMemory as OutOfMemory, OutOfRange as OutOfRange,
-                         QuotaExceeded as QuotaExceeded, RawhalError as RawhalError, RuntimeFailed as RuntimeFailed,
-                         TargetMismatch as TargetMismatch, TimedOut as TimedOut, Unsupported as Unsupported,
-                         WouldBlock as WouldBlock)
-    from .faults import (AssertFailed as AssertFailed, Cause as Cause, Fault as Fault, IllegalInstruction as IllegalInstruction,
-                         KernargFault as KernargFault, LdsFault as LdsFault, MemoryFault as MemoryFault, RaceFault as RaceFault,
-                         ScratchFault as ScratchFault, Timeout as Timeout, UninitializedRead as UninitializedRead)
+    from .errors import Ambiguous as Ambiguous, CapExceeded as CapExceeded, Closed as Closed
+    from .errors import DeviceLost as DeviceLost, FaultError as FaultError
+    from .errors import InvalidArgument as InvalidArgument, Malformed as Malformed, NotFound as NotFound
+    from .errors import OutOfMemory as OutOfMemory, OutOfRange as OutOfRange
+    from .errors import QuotaExceeded as QuotaExceeded, RawhalError as RawhalError
+    from .errors import RuntimeFailed as RuntimeFailed, TargetMismatch as TargetMismatch
+    from .errors import TimedOut as TimedOut, Unsupported as Unsupported, WouldBlock as WouldBlock
+    from .faults import AssertFailed as AssertFailed, Cause as Cause, Fault as Fault
+    from .faults import IllegalInstruction as IllegalInstruction, KernargFault as KernargFault
+    from .faults import LdsFault as LdsFault, MemoryFault as MemoryFault, RaceFault as RaceFault
+    from .faults import ScratchFault as ScratchFault, Timeout as Timeout
+    from .faults import UninitializedRead as UninitializedRead
     from .kernels import Bound as Bound, Kernel as Kernel, Launch as Launch, TypedKernel as TypedKernel
     from .library import Library as Library, Match as Match
     from .modules import Module as Module
-    from .objects import (CodeObject as CodeObject, Coverage as Coverage, Diff as Diff, KernelInfo as KernelInfo,
-                          inspect as inspect)
+    from .objects import CodeObject as CodeObject, Coverage as Coverage, Diff as Diff
+    from .objects import KernelInfo as KernelInfo, inspect as inspect
     from .signatures import Argument as Argument, Layout as Layout, Signature as Signature
     from .streams import Stream as Stream
     from .tickets import Ticket as Ticket

@@ -77,12 +77,31 @@ def call(function: Callable[..., int], *arguments: Any) -> None:
         raise failure(status, error)
 
 
-def made(kind: str, function: Callable[..., int], *arguments: Any, owner: Optional[Callable[..., None]] = None) -> Any:
-    """Calls a function that makes a `kind` and returns it by the parameter before the error record. With an owner, which
-    destroys it, that is called when nothing refers to the result."""
+class Owned:
+    """An object of the library's, destroyed when nothing refers to this. `pointer` is NULL from then on, which
+    every function refuses: what a collection of cycles has finalized may come back."""
+
+    __slots__ = ("pointer", "_destroy", "__weakref__")
+
+    def __init__(self, pointer: Any, destroy: Callable[[Any], None]):
+        self.pointer = pointer
+        self._destroy = destroy
+
+    def __del__(self) -> None:
+        pointer, self.pointer = self.pointer, NULL
+        self._destroy(pointer)
+
+
+def made(kind: str, function: Callable[..., int], *arguments: Any) -> Any:
+    """Calls a function that makes a `kind` and returns it by the parameter before the error record."""
     out = ffi.new(kind + " **")
     call(function, *arguments, out)
-    return ffi.gc(out[0], owner) if owner else out[0]
+    return out[0]
+
+
+def owned(kind: str, destroy: Callable[[Any], None], function: Callable[..., int], *arguments: Any) -> Owned:
+    """The same, with what destroys it."""
+    return Owned(made(kind, function, *arguments), destroy)
 
 
 def sized(kind: str, **members: Any) -> Any:

@@ -1,8 +1,8 @@
 """Values of Python's, as the bytes of a kernarg blob: checked against what the kernel takes, and kept alive.
 
-An array of the host's is copied to the device for one launch, and back where it can be written and the kernel does
-not say that it only reads. Those that share memory share it there, too. Arrays of the device's, and pinned ones, are
-used in place."""
+An array of the host's is copied to the device for one launch, and back where it can be written and the
+kernel does not say that it only reads. Those that share memory share it there, too. Arrays of the
+device's, and pinned ones, are used in place."""
 from __future__ import annotations
 
 import struct
@@ -33,8 +33,8 @@ class Packed:
 
 
 def pack(device: "Device", signature: Signature, size: int, values: list[Any]) -> Packed:
-    """The blob of `size` bytes. TypeError, ValueError, OverflowError: a value that does not fit its parameter, which
-    the message names."""
+    """The blob of `size` bytes. TypeError, ValueError, OverflowError: a value that does not fit its
+    parameter, which the message names."""
     packing = _Packing(device, bytearray(size))
     for parameter, value in zip(signature.parameters, values):
         try:
@@ -67,7 +67,9 @@ class _Packing:
         argument, kind = parameter.argument, parameter.type
         if kind is not None and kind.pointer:
             self.add_pointer(parameter, kind, value)
-        elif kind is None and argument.size == 8 and _is_array(value):  # a pointer that the object calls a value
+        elif (
+            kind is None and argument.size == 8 and _is_array(value)
+        ):  # a pointer that the object calls a value
             self.add_pointer(parameter, Type("void", True, strict=False), value)
         else:
             self.put(argument, _value_bytes(argument, kind, value))
@@ -119,8 +121,10 @@ class _Packing:
                 fits &= actual == (int(name) if name.isdigit() else known.setdefault(name, actual))
             if not fits:
                 meant = ", ".join(f"{name}={known[name]}" for name in wanted if name in known)
-                raise ValueError(f"argument {parameter.index} {parameter.name!r}: the shape is {shape}; it must be "
-                                 f"({', '.join(wanted)}){', with ' + meant if meant else ''}")
+                raise ValueError(
+                    f"argument {parameter.index} {parameter.name!r}: the shape is {shape}; it must be "
+                    f"({', '.join(wanted)}){', with ' + meant if meant else ''}"
+                )
 
     # ---- Arrays of the host's ----
 
@@ -132,7 +136,9 @@ class _Packing:
         after: list[Callable[[], None]] = []
         bounds = [byte_bounds(array) for _, array, _ in self.hosts]
         for span in _joined(bounds):
-            members = [one for one, (low, high) in zip(self.hosts, bounds) if span[0] <= low and high <= span[1]]
+            members = [
+                one for one, (low, high) in zip(self.hosts, bounds) if span[0] <= low and high <= span[1]
+            ]
             nbytes = max(span[1] - span[0], 1)
             buffer = Buffer.allocate(self.device._handle, DEVICE, nbytes, members[0][0].name or None)
             self.use(buffer)
@@ -162,8 +168,12 @@ class _Range:
 
     def __init__(self, owner: Any, span: tuple[int, int], read_only: bool):
         self.owner = owner
-        self.__array_interface__ = {"shape": (span[1] - span[0],), "typestr": "|u1", "data": (span[0], read_only),
-                                    "version": 3}
+        self.__array_interface__ = {
+            "shape": (span[1] - span[0],),
+            "typestr": "|u1",
+            "data": (span[0], read_only),
+            "version": 3,
+        }
 
 
 def _bytes_at(array: np.ndarray, span: tuple[int, int]) -> np.ndarray:
@@ -194,7 +204,9 @@ def _copy_back(buffer: Buffer, span: tuple[int, int], arrays: list[np.ndarray]) 
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, (DeviceArray, np.ndarray)) and getattr(value, "ndim", 0) > 0 or _has_buffer(value)
+    return (
+        isinstance(value, (DeviceArray, np.ndarray)) and getattr(value, "ndim", 0) > 0 or _has_buffer(value)
+    )
 
 
 def _has_buffer(value: Any) -> bool:
@@ -226,7 +238,9 @@ def _dtype_fits(kind: Type, dtype: np.dtype) -> bool:
         return True
     name = TYPES[kind.base]
     if name is None:
-        return dtype.itemsize == kind.bytes and (dtype.kind in "uV" or dtype.name.startswith(("bfloat", "float8")))
+        return dtype.itemsize == kind.bytes and (
+            dtype.kind in "uV" or dtype.name.startswith(("bfloat", "float8"))
+        )
     wanted = np.dtype(name)
     if dtype == wanted:
         return True
@@ -244,8 +258,10 @@ def _value_bytes(argument: Argument, kind: Optional[Type], value: Any) -> bytes:
         return _number_bytes(argument, kind, value)
     if isinstance(value, float):
         if kind is None or kind.base not in _FLOATS:
-            raise TypeError(f"a float, where {kind or f'{argument.size} bytes of a type that the object does not state'}"
-                            " is taken: give a number of numpy's, or types by typed()")
+            raise TypeError(
+                f"a float, where {kind or f'{argument.size} bytes of a type that the object does not state'}"
+                " is taken: give a number of numpy's, or types by typed()"
+            )
         return struct.pack(_FLOATS[kind.base], value)
     if isinstance(value, (np.generic, np.ndarray)):
         return _numpy_bytes(argument, kind, value)
@@ -273,10 +289,15 @@ def _number_bytes(argument: Argument, kind: Optional[Type], value: int) -> bytes
 
 
 def _numpy_bytes(argument: Argument, kind: Optional[Type], value: Any) -> bytes:
-    if kind is not None and kind.strict and not _dtype_fits(kind, value.dtype):
-        if value.dtype.kind in "iu" and value.size == 1:
-            return _number_bytes(argument, kind, int(value))
-        raise TypeError(f"a number of type {value.dtype}, where {kind} is taken")
+    if (
+        kind is not None
+        and value.size == 1
+        and not _dtype_fits(kind, value.dtype)
+        and value.dtype.kind in "iu"
+    ):
+        return _number_bytes(argument, kind, int(value))
+    if value.dtype.kind not in "biufcV" or kind is not None and not _dtype_fits(kind, value.dtype):
+        raise TypeError(f"a number of type {value.dtype}, where {kind or f'{argument.size} bytes'} is taken")
     if value.nbytes != argument.size:
         raise ValueError(f"{value.nbytes} bytes of {value.dtype}, where {argument.size} are taken")
     return value.tobytes()

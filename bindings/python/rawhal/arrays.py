@@ -46,16 +46,21 @@ class _Lines:
     """Strides and offsets by numpy's own rules: the array has no memory, and none is looked at."""
 
     def __init__(self, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype):
-        self.__array_interface__ = {"shape": shape, "strides": strides, "typestr": f"|V{max(dtype.itemsize, 1)}",
-                                    "data": (1 << 40, True), "version": 3}
+        self.__array_interface__ = {
+            "shape": shape,
+            "strides": strides,
+            "typestr": f"|V{max(dtype.itemsize, 1)}",
+            "data": (1 << 40, True),
+            "version": 3,
+        }
 
 
 class DeviceArray:
     """An array in the device's memory, or a view of one. Made by Device.array(), empty() and zeros().
 
-    It begins and ends at exactly its bytes: an access of a kernel beyond them is a MemoryFault on softgpu. Reading and
-    writing it from Python copies, after the launches that use it are complete. Views share its memory, which is freed
-    when the last of them, and the last launch that uses one, is gone."""
+    It begins and ends at exactly its bytes: an access of a kernel beyond them is a MemoryFault on
+    softgpu. Reading and writing it from Python copies, after the launches that use it are complete. Views
+    share its memory, which is freed when the last of them, and the last launch that uses one, is gone."""
 
     __slots__ = ("device", "buffer", "offset", "shape", "strides", "dtype")
     __array_priority__ = 100  # numpy does not take it for a sequence
@@ -106,8 +111,10 @@ class DeviceArray:
     def _view(self, key: Any) -> "DeviceArray":
         parts = key if isinstance(key, tuple) else (key,)
         if any(not isinstance(part, (int, np.integer, slice, type(Ellipsis), type(None))) for part in parts):
-            raise TypeError("arrays of the device's take numbers, slices, None and ... as indices; others are for "
-                            "array.numpy()")
+            raise TypeError(
+                "arrays of the device's take numbers, slices, None and ... as indices; others are for "
+                "array.numpy()"
+            )
         if not any(part is Ellipsis for part in parts):
             parts = (*parts, Ellipsis)  # an array, not an element that would be looked at
         lines = np.asarray(_Lines(self.shape, self.strides, self.dtype))
@@ -124,7 +131,9 @@ class DeviceArray:
         sizes = shape_of(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
         if not self.is_contiguous or _bytes_of(sizes, self.dtype) != self.nbytes:
             raise ValueError(f"no view of {self.shape} with strides {self.strides} has the shape {sizes}")
-        return DeviceArray(self.device, self.buffer, self.offset, sizes, dense_strides(sizes, self.dtype), self.dtype)
+        return DeviceArray(
+            self.device, self.buffer, self.offset, sizes, dense_strides(sizes, self.dtype), self.dtype
+        )
 
     def view(self, dtype: Any) -> "DeviceArray":
         """The same bytes as another type of the same size."""
@@ -143,15 +152,16 @@ class DeviceArray:
         return low, high + self.dtype.itemsize
 
     def _image(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """The bytes from its first to its last, as they are now, the array among them, and where they begin."""
+        """The bytes from its first to its last, as they are now, the array among them, and where they
+        begin."""
         low, high = self._bounds()
         image = np.empty(high - low, "u1")
         self.buffer.read_into(low, image)
         return image, np.ndarray(self.shape, self.dtype, image, self.offset - low, self.strides), low
 
     def numpy(self) -> np.ndarray:
-        """A copy of the host's. Waits for the launches that use the array, and raises the fault of one that nobody was
-        told of."""
+        """A copy of the host's. Waits for the launches that use the array, and raises the fault of one
+        that nobody was told of."""
         if self.size == 0:
             return np.empty(self.shape, self.dtype)
         if self.is_contiguous:
@@ -194,17 +204,27 @@ class DeviceArray:
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """For libraries that use the device's memory in place. Waits for the launches that use the array."""
         if self.device.is_software:
-            raise AttributeError("the memory of a device in software is not for libraries of GPUs: use numpy()")
+            raise AttributeError(
+                "the memory of a device in software is not for libraries of GPUs: use numpy()"
+            )
         self.buffer.settle()
-        return {"shape": self.shape, "typestr": self.dtype.str, "strides": None if self.is_contiguous else self.strides,
-                "data": (self.buffer.address + self.offset, False), "version": 3, "stream": None}
+        return {
+            "shape": self.shape,
+            "typestr": self.dtype.str,
+            "strides": None if self.is_contiguous else self.strides,
+            "data": (self.buffer.address + self.offset, False),
+            "version": 3,
+            "stream": None,
+        }
 
     def __dlpack_device__(self) -> tuple[int, int]:
         from .dlpack import device_of
 
         return device_of(self)
 
-    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    ) -> Any:
         """DLPack's capsule of it: memory of the device's (kDLROCM), which the consumer keeps."""
         from .dlpack import export
 
@@ -224,7 +244,12 @@ class _Pinned:
 
     def __init__(self, buffer: Buffer):
         self.buffer = buffer
-        self.__array_interface__ = {"shape": (buffer.nbytes,), "typestr": "|u1", "data": (buffer.host, False), "version": 3}
+        self.__array_interface__ = {
+            "shape": (buffer.nbytes,),
+            "typestr": "|u1",
+            "data": (buffer.host, False),
+            "version": 3,
+        }
 
 
 def pinned(device: "Device", shape: Shape, dtype: Any, label: Optional[str] = None) -> np.ndarray:

@@ -21,8 +21,8 @@ def path() -> str:
 
 
 def answer(*arguments: str, files: Sequence[bytes] = ()) -> Any:
-    """What it prints as JSON. `files`: bytes that stand for the arguments "{}", in their order. Exit statuses 0 and 1 are answers;
-    RuntimeError otherwise, with what it says."""
+    """What it prints as JSON. `files`: bytes that stand for the arguments "{}", in their order. Exit
+    statuses 0 and 1 are answers; RuntimeError otherwise, with what it says."""
     descriptors = []
     try:
         for data in files:

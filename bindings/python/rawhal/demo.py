@@ -1,4 +1,5 @@
-"""python -m rawhal demo: a kernel whose result is checked, and one that runs beyond its arrays and is caught."""
+"""python -m rawhal demo: a kernel whose result is checked, and one that runs beyond its arrays and is
+caught."""
 from __future__ import annotations
 
 import os
@@ -15,7 +16,8 @@ COUNT = 4096
 
 
 def demo_object(chip: str = "gfx942") -> str:
-    """The path of a code object with line tables that has `vector_add(c, a, b, n)`. NotFound: there is none for the chip."""
+    """The path of a code object with line tables that has `vector_add(c, a, b, n)`. NotFound: there is
+    none for the chip."""
     for folder in _folders:
         path = os.path.join(folder, "demo_data", f"lines-{chip}-v5.co")
         if os.path.exists(path):
@@ -43,14 +45,19 @@ def main(arguments: list[str]) -> int:
     c = np.zeros(COUNT, "f4")
     ticket = add[COUNT // 256, 256](c=c, a=a, b=b, n=COUNT)
     right = int((c == a + b).sum())
-    print(f"checked   {right} of {COUNT} sums equal numpy's bit for bit; {ticket.time_ns / 1e6:.2f} ms, in software")
+    print(
+        f"checked   {right} of {COUNT} sums equal numpy's bit for bit; {ticket.time_ns / 1e6:.2f} ms, "
+        "in software"
+    )
 
     try:
         add[COUNT // 256 + 1, 256](c=c, a=a, b=b, n=COUNT + 100)
     except rawhal.MemoryFault as fault:
         where = fault.source
-        print(f"caught    {fault.access} of {fault.size} bytes, {fault.past_end} bytes past the end of {fault.argument!r}, by "
-              f"{len(fault.lanes or [])} lanes of work-group {fault.program}")
+        print(
+            f"caught    {fault.access} of {fault.size} bytes, {fault.past_end} bytes past the end of "
+            f"{fault.argument!r}, by {len(fault.lanes or [])} lanes of work-group {fault.program}"
+        )
         if where:
             print(f"at        {where.file}:{where.line}: {where.text}")
         print(f"by        {fault.instruction}")

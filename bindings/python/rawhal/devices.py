@@ -8,7 +8,7 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
-from ._library import NULL, call, ffi, lib, made, sized, text
+from ._library import NULL, Owned, call, ffi, lib, owned, sized, text
 from .errors import InvalidArgument, RawhalError
 from .memory import Buffer, HostRanges
 from .services import print_text, run_of_thread
@@ -38,31 +38,47 @@ class SoftwareDeviceWarning(UserWarning):
     """Kernels run in software, though nobody has asked for that."""
 
 
-def open(chip: Optional[str] = None, *, checks: Union[str, Iterable[str], None] = None, timeout: Optional[float] = None,
-         hardware: Optional[bool] = None, index: int = 0, limits: Optional[Mapping[str, str]] = None,
-         options: Optional[Mapping[str, Any]] = None, output: Optional[Callable[[str, str], None]] = None,
-         log: Optional[Log] = None) -> "Device":
+def open(
+    chip: Optional[str] = None,
+    *,
+    checks: Union[str, Iterable[str], None] = None,
+    timeout: Optional[float] = None,
+    hardware: Optional[bool] = None,
+    index: int = 0,
+    limits: Optional[Mapping[str, str]] = None,
+    options: Optional[Mapping[str, Any]] = None,
+    output: Optional[Callable[[str, str], None]] = None,
+    log: Optional[Log] = None,
+) -> "Device":
     """Opens a device.
 
-    `chip`: what softgpu is to be: "gfx90a", "gfx942" or "gfx950"; None: what it is, or gfx90a. `checks`: "all", or some of
-    "lds", "races", "kernarg", "stores": what softgpu looks for beyond bounds; see Options. `timeout`: seconds that a launch may
-    take; 120 unless set. `options`: of softgpu, by their names.
+    `chip`: what softgpu is to be: "gfx90a", "gfx942" or "gfx950"; None: what it is, or gfx90a. `checks`:
+    "all", or some of "lds", "races", "kernarg", "stores": what softgpu looks for beyond bounds; see
+    Options. `timeout`: seconds that a launch may take; 120 unless set. `options`: of softgpu, by their
+    names.
 
-    `hardware`: True for a GPU, NotFound without one. A GPU is used only if asked for: so, or by RAWHAL_DEVICE=hsa in the environment;
-    where nobody asks for either, it is softgpu, with a warning.
+    `hardware`: True for a GPU, NotFound without one. A GPU is used only if asked for: so, or by
+    RAWHAL_DEVICE=hsa in the environment; where nobody asks for either, it is softgpu, with a warning.
 
-    `index`: which device, of several. `limits`: names and values of rawhal_limit_t, {"memory": "1GiB", "gpu-share": "50%"}; for the
-    first device that a process opens. `output(stream, text)`: gets what kernels print, instead of sys.stdout and sys.stderr. `log`
-    (severity, message): gets one line at a time, from any thread, and must not use rawhal.
+    `index`: which device, of several. `limits`: names and values of rawhal_limit_t, {"memory": "1GiB",
+    "gpu-share": "50%"}; for the first device that a process opens. `output(stream, text)`: gets what
+    kernels print, instead of sys.stdout and sys.stderr. `log` (severity, message): gets one line at a
+    time, from any thread, and must not use rawhal.
 
-    A process has one runtime: what is open stays what it is until all that uses it is gone, and opening the same device again gives
-    the same object."""
+    A process has one runtime: what is open stays what it is until all that uses it is gone, and opening
+    the same device again gives the same object."""
     asked = hardware
     if hardware is None:
         hardware = os.environ.get("RAWHAL_DEVICE") == "hsa" and chip is None
     if asked is None and chip is None and not os.environ.get("RAWHAL_DEVICE"):
-        there = ", though this machine has a GPU, which hardware=True takes" if os.path.exists("/dev/kfd") else ""
-        warnings.warn(f"kernels run on softgpu, a GPU in software{there}", SoftwareDeviceWarning, stacklevel=2)
+        there = (
+            ", though this machine has a GPU, which hardware=True takes"
+            if os.path.exists("/dev/kfd")
+            else ""
+        )
+        warnings.warn(
+            f"kernels run on softgpu, a GPU in software{there}", SoftwareDeviceWarning, stacklevel=2
+        )
     if hardware and (chip or checks or timeout is not None or options):
         raise InvalidArgument("chip, checks, timeout and options are softgpu's, not a GPU's")
     settings = dict(options or {})
@@ -73,10 +89,10 @@ def open(chip: Optional[str] = None, *, checks: Union[str, Iterable[str], None] 
         instance = _instance(_HSA, {}, limits, log)
     else:
         instance = _software_instance(settings, limits, log)
-    count = lib.rawhal_instance_device_count(instance)
+    count = lib.rawhal_instance_device_count(instance.pointer)
     if not 0 <= index < count:
         raise InvalidArgument(f"device {index}; there are {count}")
-    handle = lib.rawhal_instance_device(instance, index)
+    handle = lib.rawhal_instance_device(instance.pointer, index)
     with _lock:
         key = int(ffi.cast("uintptr_t", handle))
         device = _devices.get(key)
@@ -97,21 +113,30 @@ def _softgpu_settings(checks: Union[str, Iterable[str], None], timeout: Optional
     return settings
 
 
-def _software_instance(settings: dict[str, Any], limits: Optional[Mapping[str, str]], log: Optional[Log]) -> Any:
+def _software_instance(
+    settings: dict[str, Any], limits: Optional[Mapping[str, str]], log: Optional[Log]
+) -> Owned:
     """What is fixed while a device is open may be asked for again, as it is."""
     fixed = {name: value for name, value in settings.items() if name in _FIXED}
+    others = {name: settings[name] for name in settings.keys() - fixed.keys()}
+    is_settled = bool(fixed) and fixed.items() <= _settled.items()
+    if is_settled and len(_devices):
+        return _instance(_SOFTGPU, others, limits, log)
     try:
         instance = _instance(_SOFTGPU, settings, limits, log)
-        _settled.clear()
     except InvalidArgument:
-        if not fixed or fixed.items() - _settled.items():
+        if not is_settled:  # else something of a device that is gone keeps it open
             raise
-        instance = _instance(_SOFTGPU, {name: settings[name] for name in settings.keys() - fixed.keys()}, limits, log)
+        return _instance(_SOFTGPU, others, limits, log)
+    if not len(_devices):
+        _settled.clear()
     _settled.update(fixed)
     return instance
 
 
-def _instance(backend: int, settings: Mapping[str, Any], limits: Optional[Mapping[str, str]], log: Optional[Log]) -> Any:
+def _instance(
+    backend: int, settings: Mapping[str, Any], limits: Optional[Mapping[str, str]], log: Optional[Log]
+) -> Owned:
     options = sized("rawhal_instance_options_t", backend=backend)
     held: list[Any] = []
 
@@ -120,10 +145,12 @@ def _instance(backend: int, settings: Mapping[str, Any], limits: Optional[Mappin
         return held[-1]
 
     if settings and backend == _SOFTGPU:
-        options.softgpu_options = c_text(",".join(f"{name}={_option_text(value)}" for name, value in settings.items()))
+        options.softgpu_options = c_text(
+            ",".join(f"{name}={_option_text(value)}" for name, value in settings.items())
+        )
     if limits:
-        held.append(_limits(limits))  # not what is read back from the structure, which owns nothing
-        options.limits = held[-1]
+        held.append(_limits(limits))
+        options.limits = held[-1].pointer
     owner: Callable[[Any], None] = lib.rawhal_instance_destroy
     if log is not None:
         sink = log
@@ -135,7 +162,7 @@ def _instance(backend: int, settings: Mapping[str, Any], limits: Optional[Mappin
 
         options.log = logged
         owner = lambda handle, _logged=logged: lib.rawhal_instance_destroy(handle)  # noqa: E731
-    return made("rawhal_instance_t", lib.rawhal_instance_create, options, owner=owner)
+    return owned("rawhal_instance_t", owner, lib.rawhal_instance_create, options)
 
 
 def _option_text(value: Any) -> str:
@@ -144,15 +171,15 @@ def _option_text(value: Any) -> str:
     return str(value)
 
 
-def _limits(limits: Mapping[str, str]) -> Any:
+def _limits(limits: Mapping[str, str]) -> Owned:
     numbers: dict[str, int] = {}
     while (info := lib.rawhal_limit_info(len(numbers))) != NULL:
         numbers[text(info.name)] = len(numbers)
-    config = made("rawhal_limit_config_t", lib.rawhal_limit_config_create, owner=lib.rawhal_limit_config_destroy)
+    config = owned("rawhal_limit_config_t", lib.rawhal_limit_config_destroy, lib.rawhal_limit_config_create)
     for name, value in limits.items():
         if name not in numbers:
             raise InvalidArgument(f"no limit is named {name!r}; there are {', '.join(numbers)}")
-        call(lib.rawhal_limit_config_set_text, config, numbers[name], str(value).encode(), NULL)
+        call(lib.rawhal_limit_config_set_text, config.pointer, numbers[name], str(value).encode(), NULL)
     return config
 
 
@@ -181,9 +208,22 @@ def _info(handle: Any) -> DeviceInfo:
     target = ffi.new("char[64]")
     held = ffi.new("rawhal_target_t *", info.target)
     lib.rawhal_target_format(held, target, 64)
-    return DeviceInfo(text(info.target.processor) or text(info.name), text(info.description), text(target), bool(info.is_software),
-                      info.memory_bytes, info.compute_units, info.wavefront_size, info.lds_bytes, info.max_workgroup_size,
-                      tuple(info.max_grid_dim), info.waves_per_cu, info.simds_per_cu, info.clock_mhz, text(info.uuid))
+    return DeviceInfo(
+        text(info.target.processor) or text(info.name),
+        text(info.description),
+        text(target),
+        bool(info.is_software),
+        info.memory_bytes,
+        info.compute_units,
+        info.wavefront_size,
+        info.lds_bytes,
+        info.max_workgroup_size,
+        tuple(info.max_grid_dim),
+        info.waves_per_cu,
+        info.simds_per_cu,
+        info.clock_mhz,
+        text(info.uuid),
+    )
 
 
 class Options:
@@ -191,9 +231,10 @@ class Options:
 
         dev.options.update(races=False, timeout=10)
 
-    Checks, True or False: `lds` (reads of unwritten LDS, and uses beyond it), `races` (of waves in LDS), `kernarg` (reads of
-    arguments that were not supplied), `stores` (scalar stores that a GPU might not have written). `timeout`: seconds that a launch may
-    take. Others by softgpu's names, such as threads=1."""
+    Checks, True or False: `lds` (reads of unwritten LDS, and uses beyond it), `races` (of waves in LDS),
+    `kernarg` (reads of arguments that were not supplied), `stores` (scalar stores that a GPU might not
+    have written). `timeout`: seconds that a launch may take. Others by softgpu's names, such as
+    threads=1."""
 
     def __init__(self, device: "Device"):
         self._device = weakref.ref(device)
@@ -216,9 +257,9 @@ class Options:
 class Device:
     """A GPU, or one in software. Made by open()."""
 
-    def __init__(self, instance: Any, handle: Any, output: Callable[[str, str], None]):
+    def __init__(self, instance: Owned, handle: Any, output: Callable[[str, str], None]):
         self._instance = instance
-        self._handle = handle
+        self._pointer = handle
         self.info = _info(handle)
         self.output = output
         self.host_ranges = HostRanges(handle)
@@ -228,6 +269,10 @@ class Device:
 
     def __repr__(self) -> str:
         return f"<rawhal.Device {self.description}>"
+
+    @property
+    def _handle(self) -> Any:
+        return self._pointer if self._instance.pointer else NULL
 
     @property
     def name(self) -> str:
@@ -258,8 +303,9 @@ class Device:
     # ---- Code ----
 
     def load(self, source: "Source", kernel: Optional[str] = None) -> "Module":
-        """Loads a code object: a path, or its bytes, which are copied. It may be in whatever `rawhal inspect` reads: a bundle, an
-        archive, a library; the object that fits the device best is taken. `kernel`: that it must have, where several fit."""
+        """Loads a code object: a path, or its bytes, which are copied. It may be in whatever `rawhal
+        inspect` reads: a bundle, an archive, a library; the object that fits the device best is taken.
+        `kernel`: that it must have, where several fit."""
         from .modules import Module
 
         return Module.load(self, source, kernel)
@@ -267,7 +313,8 @@ class Device:
     # ---- Memory ----
 
     def array(self, values: Any, dtype: Any = None, label: Optional[str] = None) -> "DeviceArray":
-        """An array of the device's with a copy of the values. `label`: names it in reports of faults (31 bytes)."""
+        """An array of the device's with a copy of the values. `label`: names it in reports of faults (31
+        bytes)."""
         import numpy as np
 
         source = np.asarray(values, dtype)
@@ -288,8 +335,8 @@ class Device:
         return made_one
 
     def pinned(self, shape: "Shape", dtype: Any = "f4", label: Optional[str] = None) -> "np.ndarray":
-        """An array of numpy's that kernels use in place, at one address; its contents are undefined. Nothing waits for launches that
-        use it: ask their tickets."""
+        """An array of numpy's that kernels use in place, at one address; its contents are undefined.
+        Nothing waits for launches that use it: ask their tickets."""
         from .arrays import pinned
 
         return pinned(self, shape, dtype, label)
@@ -301,12 +348,14 @@ class Device:
         return import_from(self, source)
 
     def map_host(self, address: int, nbytes: int) -> int:
-        """The device's address of the program's own memory, in place and with exact bounds; for Kernel.launch(). Whoever owns the
-        memory keeps it until the launches are complete. It stays mapped until another range overlaps it, or unmap_hosts()."""
+        """The device's address of the program's own memory, in place and with exact bounds; for
+        Kernel.launch(). Whoever owns the memory keeps it until the launches are complete. It stays mapped
+        until another range overlaps it, or unmap_hosts()."""
         return self.host_ranges.mapped(address, nbytes)[0]
 
     def map_hosts(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[int], list[Buffer]]:
-        """The same for all (address, nbytes) of one launch, of which some may overlap; and what to give it as `keep`."""
+        """The same for all (address, nbytes) of one launch, of which some may overlap; and what to give
+        it as `keep`."""
         return self.host_ranges.mapped_all(ranges)
 
     def unmap_hosts(self) -> None:
@@ -327,8 +376,9 @@ class Device:
         return self._default
 
     def stream(self, **options: Any) -> "Stream":
-        """A stream of its own: `share` of the device's time ("30%"), for a device with limits; `priority` ("low", "normal", "high"),
-        a hint to the device; `compute_units`, which it may use; `output(stream, text)` for what its kernels print."""
+        """A stream of its own: `share` of the device's time ("30%"), for a device with limits; `priority`
+        ("low", "normal", "high"), a hint to the device; `compute_units`, which it may use;
+        `output(stream, text)` for what its kernels print."""
         from .streams import Stream
 
         return Stream(self, **options)

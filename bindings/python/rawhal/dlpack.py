@@ -1,6 +1,7 @@
 """DLPack, both ways: arrays without copies between libraries.
 
-Facts: dlpack.h 0.8 (the structure that every consumer takes); Python's part: the array API standard's __dlpack__()."""
+Facts: dlpack.h 0.8 (the structure that every consumer takes); Python's part: the array API standard's
+__dlpack__()."""
 from __future__ import annotations
 
 import ctypes
@@ -43,12 +44,16 @@ _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.restype, _is_valid.argtypes = ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p]
-_pointer_raw = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_pointer_raw = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
 _set_name = ctypes.pythonapi.PyCapsule_SetName
 _set_name.restype, _set_name.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
 
 _FRESH, _USED = b"dltensor", b"used_dltensor"  # which must outlive the capsules
-_exported: dict[int, tuple[Any, ...]] = {}  # by the address of the structure, until the consumer gives it back
+_exported: dict[int, tuple[Any, ...]] = (
+    {}
+)  # by the address of the structure, until the consumer gives it back
 
 
 @_Deleter
@@ -100,6 +105,8 @@ def export(array: DeviceArray, dl_device: Optional[tuple[int, int]], copy: Optio
 class _Taken:
     """A structure of another library's, until we are done with its memory."""
 
+    managed: Any = None
+
     def __init__(self, source: Any):
         capsule = source.__dlpack__()
         self.managed = _Managed.from_address(_pointer(capsule, _FRESH))
@@ -118,11 +125,13 @@ class _Taken:
     def bounds(self) -> tuple[int, int]:
         low = high = self.start
         for length, stride in zip(self.shape, self.strides):
-            low, high = (low + (length - 1) * stride, high) if stride < 0 else (low, high + (length - 1) * stride)
+            low, high = (
+                (low + (length - 1) * stride, high) if stride < 0 else (low, high + (length - 1) * stride)
+            )
         return low, high + self.dtype.itemsize
 
     def __del__(self) -> None:
-        if self.managed.deleter:
+        if self.managed is not None and self.managed.deleter:
             self.managed.deleter(ctypes.byref(self.managed))
 
 
@@ -131,8 +140,13 @@ class _OnHost:
 
     def __init__(self, taken: _Taken):
         self.taken = taken
-        self.__array_interface__ = {"shape": taken.shape, "strides": taken.strides, "typestr": taken.dtype.str,
-                                    "data": (taken.start, False), "version": 3}
+        self.__array_interface__ = {
+            "shape": taken.shape,
+            "strides": taken.strides,
+            "typestr": taken.dtype.str,
+            "data": (taken.start, False),
+            "version": 3,
+        }
 
 
 def import_from(device: "Device", source: Any) -> DeviceArray:

@@ -1,7 +1,8 @@
 """What can go wrong, as exceptions: one class for each rawhal_status_t, all of them RawhalErrors.
 
-Those that have a counterpart among Python's own are caught by that, too: InvalidArgument and OutOfRange are ValueErrors, NotFound
-and Ambiguous LookupErrors, OutOfMemory a MemoryError, TimedOut a TimeoutError. Faults of kernels are in faults.py."""
+Those that have a counterpart among Python's own are caught by that, too: InvalidArgument and OutOfRange
+are ValueErrors, NotFound and Ambiguous LookupErrors, OutOfMemory a MemoryError, TimedOut a TimeoutError.
+Faults of kernels are in faults.py."""
 from __future__ import annotations
 
 from typing import Optional
@@ -10,8 +11,8 @@ NO_OFFSET = 2**64 - 1
 
 
 class RawhalError(Exception):
-    """A call that failed. `status`: the name of the rawhal_status_t; `offset`: of the byte in the file that it is about, or None;
-    `hsa_status`: what the HSA runtime said, or 0."""
+    """A call that failed. `status`: the name of the rawhal_status_t; `offset`: of the byte in the file
+    that it is about, or None; `hsa_status`: what the HSA runtime said, or 0."""
 
     status = "UNKNOWN"
 
@@ -76,7 +77,8 @@ class WouldBlock(RawhalError):
 
 
 class TimedOut(RawhalError, TimeoutError):
-    """What was waited for has not happened yet. (A kernel that exceeds the device's time limit is a Timeout, a fault.)"""
+    """What was waited for has not happened yet. (A kernel that exceeds the device's time limit is a
+    Timeout, a fault.)"""
 
     status = "TIMED_OUT"
 
@@ -109,8 +111,24 @@ class Closed(RawhalError, ValueError):
     status = "CLOSED"
 
 
-_CLASSES = (RawhalError, InvalidArgument, Malformed, Unsupported, NotFound, TargetMismatch, OutOfRange, CapExceeded, OutOfMemory,
-            QuotaExceeded, WouldBlock, TimedOut, FaultError, DeviceLost, RuntimeFailed, Ambiguous)
+_CLASSES = (
+    RawhalError,
+    InvalidArgument,
+    Malformed,
+    Unsupported,
+    NotFound,
+    TargetMismatch,
+    OutOfRange,
+    CapExceeded,
+    OutOfMemory,
+    QuotaExceeded,
+    WouldBlock,
+    TimedOut,
+    FaultError,
+    DeviceLost,
+    RuntimeFailed,
+    Ambiguous,
+)
 
 
 def error_of_status(status: int, message: str, hsa_status: int, offset: int) -> RawhalError:

@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
 
-from ._library import call, lib, sized, text
-from .errors import FaultError, RawhalError
+from ._library import lib, text
+from .errors import DeviceLost, FaultError, RawhalError
 
 if TYPE_CHECKING:
     from .tickets import Record
@@ -19,7 +19,8 @@ _INSTRUCTION = re.compile(r": ([a-z]\w+(?: [^()]*)?) \([0-9a-f]{8}")
 
 
 class Source(NamedTuple):
-    """A line of the kernel's source, by its object's debugging information. `text` is "" where the file is not there."""
+    """A line of the kernel's source, by its object's debugging information. `text` is "" where the file
+    is not there."""
 
     file: str
     line: int
@@ -28,8 +29,9 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Cause:
-    """Why it may have happened. `confidence` in percent, against the others; `argument`: the name or number of the one that leads
-    there; `offset` and `nbytes`: of the address in an allocation, and its size."""
+    """Why it may have happened. `confidence` in percent, against the others; `argument`: the name or
+    number of the one that leads there; `offset` and `nbytes`: of the address in an allocation, and its
+    size."""
 
     kind: str
     confidence: int
@@ -41,19 +43,17 @@ class Cause:
 
 
 class Fault(FaultError):
-    """A launch failed on the device, and with it what else was in its stream. Members that are not known are None.
+    """A launch failed on the device, and with it what else was in its stream. Members that are not known
+    are None.
 
-    kernel, kind     its name; "memory access fault", ...
-    argument         name, or number where it has none, of the argument that most likely leads there
-    access           "read", "write" or "atomic"
-    address, size    what was accessed: on the device, or an offset in LDS or scratch; bytes of a lane's access
-    program          the work-group, (x, y, z); of Triton, the program
-    wave, lanes      the wave in it, and the lanes that failed
-    instruction      its text, by softgpu, or its dwords
-    past_end         how many bytes behind the argument's last byte the access begins; negative: before its first
-    source           file, line and text of it
-    causes           all that may be the reason, the most likely first
-    details          the device's own words"""
+    kernel, kind     its name; "memory access fault", ... argument         name, or number where it has
+    none, of the argument that most likely leads there access           "read", "write" or "atomic"
+    address, size    what was accessed: on the device, or an offset in LDS or scratch; bytes of a lane's
+    access program          the work-group, (x, y, z); of Triton, the program wave, lanes      the wave in
+    it, and the lanes that failed instruction      its text, by softgpu, or its dwords past_end
+    how many bytes behind the argument's last byte the access begins; negative: before its first source
+    file, line and text of it causes           all that may be the reason, the most likely first details
+    the device's own words"""
 
     kernel: str
     kind: str
@@ -111,20 +111,29 @@ class Timeout(Fault, TimeoutError):
 
 # By rawhal_fault_kind_t; Fault for others.
 _KINDS: dict[int, type[Fault]] = {
-    1: MemoryFault, 2: MemoryFault, 3: MemoryFault, 4: LdsFault, 5: ScratchFault, 6: KernargFault, 7: MemoryFault,
-    8: IllegalInstruction, 9: IllegalInstruction, 10: AssertFailed, 11: Timeout,
+    1: MemoryFault,
+    2: MemoryFault,
+    3: MemoryFault,
+    4: LdsFault,
+    5: ScratchFault,
+    6: KernargFault,
+    7: MemoryFault,
+    8: IllegalInstruction,
+    9: IllegalInstruction,
+    10: AssertFailed,
+    11: Timeout,
 }
 # Where one kind has several classes, by the device's words.
-_WORDS: tuple[tuple[str, type[Fault]], ...] = (("race in LDS", RaceFault), ("that was not written", UninitializedRead))
+_WORDS: tuple[tuple[str, type[Fault]], ...] = (
+    ("race in LDS", RaceFault),
+    ("that was not written", UninitializedRead),
+)
 
 
-def fault_of_queue(queue: Any, in_flight: Sequence["Record"], otherwise: RawhalError,
-                   printed: Sequence[str] = ()) -> RawhalError:
-    """The exception for a queue that is dead; `otherwise` where there is no structure."""
-    raw = sized("rawhal_fault_t")
-    try:
-        call(lib.rawhal_queue_fault, queue, raw)
-    except RawhalError:
+def fault_of(raw: Any, in_flight: Sequence["Record"], otherwise: RawhalError,
+             printed: Sequence[str] = ()) -> RawhalError:
+    """The exception of a rawhal_fault_t; `otherwise` where it is the device that is lost."""
+    if isinstance(otherwise, DeviceLost):
         return otherwise
     record = next((one for one in in_flight if raw.ticket and one.number[0] == raw.ticket), None)
     fault = _class_of(raw)(otherwise.message, hsa_status=raw.hsa_status)
@@ -165,7 +174,9 @@ def _tell_place(fault: Fault, raw: Any) -> None:
 
 
 def _tell_causes(fault: Fault, raw: Any, record: Optional["Record"]) -> None:
-    fault.causes = tuple(_cause(raw.causes[index], record) for index in range(min(raw.cause_count, len(raw.causes))))
+    fault.causes = tuple(
+        _cause(raw.causes[index], record) for index in range(min(raw.cause_count, len(raw.causes)))
+    )
     if not fault.causes:
         return
     fault.argument = fault.causes[0].argument
@@ -178,8 +189,15 @@ def _cause(raw: Any, record: Optional["Record"]) -> Cause:
     argument = None
     if raw.argument != _NO_ARGUMENT:
         argument = _argument_name(raw.argument, record) or text(raw.argument_name) or str(raw.argument)
-    return Cause(text(lib.rawhal_cause_kind_name(raw.kind)), raw.confidence, text(raw.text), argument, raw.offset,
-                 raw.allocation_bytes, text(raw.label))
+    return Cause(
+        text(lib.rawhal_cause_kind_name(raw.kind)),
+        raw.confidence,
+        text(raw.text),
+        argument,
+        raw.offset,
+        raw.allocation_bytes,
+        text(raw.label),
+    )
 
 
 def _argument_name(index: int, record: Optional["Record"]) -> Optional[str]:
@@ -209,5 +227,17 @@ def _sentence(fault: Fault) -> str:
     return "; ".join(parts)
 
 
-__all__ = ["AssertFailed", "Cause", "Fault", "IllegalInstruction", "KernargFault", "LdsFault", "MemoryFault", "RaceFault",
-           "ScratchFault", "Source", "Timeout", "UninitializedRead"]
+__all__ = [
+    "AssertFailed",
+    "Cause",
+    "Fault",
+    "IllegalInstruction",
+    "KernargFault",
+    "LdsFault",
+    "MemoryFault",
+    "RaceFault",
+    "ScratchFault",
+    "Source",
+    "Timeout",
+    "UninitializedRead",
+]

@@ -25,11 +25,11 @@ _OVERLAP, _AGENT_SCOPE, _COOPERATIVE = 1 << 2, 1 << 3, 1 << 4  # RAWHAL_DISPATCH
 class Facts:
     """What launches need of a kernel: its handle, its code, which it keeps loaded, and its layout."""
 
-    __slots__ = ("name", "handle", "code", "folder", "layout", "info", "needs_services", "has_printf")
+    __slots__ = ("name", "_handle", "code", "folder", "layout", "info", "needs_services", "has_printf")
 
     def __init__(self, handle: Any, code: Any, folder: str = ""):
-        self.handle = handle
-        self.code = code  # the executable, or what else keeps it loaded
+        self._handle = handle
+        self.code = code  # Owned: the executable, or what else keeps it loaded
         self.folder = folder  # of the object's file
         self.info = lib.rawhal_device_kernel_info(handle)
         self.name = string(self.info.kernel.name)
@@ -38,9 +38,14 @@ class Facts:
         self.has_printf = _SERVED[0] in kinds
         self.needs_services = any(kind in kinds for kind in _SERVED)
 
+    @property
+    def handle(self) -> Any:
+        """The rawhal_device_kernel_t *; NULL once its code has been let go."""
+        return self._handle if self.code.pointer else NULL
+
     def object_bytes(self) -> bytes:
         """Of the code object, as it was loaded."""
-        found = self.info.kernel.object
+        found = self.info.kernel.object if self.handle else NULL
         if found == NULL:
             return b""
         whole = lib.rawhal_hsaco_info(found).bytes
@@ -53,8 +58,8 @@ class Kernel:
         kernel[grid, block](...)             launches, and waits
         kernel[grid, block].submit(...)      launches, and returns a Ticket
 
-    `grid` counts work-groups and `block` work-items of one, each a number or up to three. A third part is the bytes of LDS beyond
-    what the kernel itself has."""
+    `grid` counts work-groups and `block` work-items of one, each a number or up to three. A third part is
+    the bytes of LDS beyond what the kernel itself has."""
 
     def __init__(self, facts: Facts, module: "Module", signature: Optional[Signature] = None):
         self._facts = facts
@@ -88,8 +93,8 @@ class Kernel:
         return f"<rawhal.{type(self).__name__} {self.name}({self.signature})>"
 
     def typed(self, signature: str) -> "TypedKernel":
-        """The same kernel with names and types that its object does not state: see Signature. Values are then checked
-        against them.
+        """The same kernel with names and types that its object does not state: see Signature. Values are
+        then checked against them.
 
             add = kernel.typed("c:*f32 a:*const f32 b:*const f32[n] n:u32")"""
         return TypedKernel(self._facts, self.module, Signature.parse(signature, self.layout))
@@ -100,18 +105,41 @@ class Kernel:
         return Launch(self, _extent("grid", geometry[0]), _extent("block", geometry[1]),
                       operator.index(geometry[2]) if len(geometry) == 3 else 0)
 
-    def launch(self, grid: Extent, block: Extent, blob: bytes, *, lds_bytes: int = 0, stream: Optional["Stream"] = None,
-               keep: tuple[Any, ...] = (), names: Optional[tuple[str, ...]] = None, overlap: bool = False,
-               cooperative: bool = False, timeout: Optional[float] = None) -> Ticket:
-        """Launches with a blob that was packed by hand, `layout.size` bytes; returns at once. For front ends: see map_host() for
-        addresses.
+    def launch(
+        self,
+        grid: Extent,
+        block: Extent,
+        blob: bytes,
+        *,
+        lds_bytes: int = 0,
+        stream: Optional["Stream"] = None,
+        keep: tuple[Any, ...] = (),
+        names: Optional[tuple[str, ...]] = None,
+        overlap: bool = False,
+        cooperative: bool = False,
+        timeout: Optional[float] = None,
+    ) -> Ticket:
+        """Launches with a blob that was packed by hand, `layout.size` bytes; returns at once. For front
+        ends: see map_host() for addresses.
 
-        `keep`: whatever the kernel's addresses depend on; it is kept until the launch is complete. Buffers among it are known to be
-        in use until then. `names`: of the arguments, for reports of faults. `overlap`: it may start while earlier launches of its
-        stream run. `timeout`: seconds to wait for room in the stream's rings: TimedOut."""
+        `keep`: whatever the kernel's addresses depend on; it is kept until the launch is complete.
+        Buffers among it are known to be in use until then. `names`: of the arguments, for reports of
+        faults. `overlap`: it may start while earlier launches of its stream run. `timeout`: seconds to
+        wait for room in the stream's rings: TimedOut."""
         flags = (_OVERLAP if overlap else 0) | (_COOPERATIVE if cooperative else 0)
-        return submit(self, _extent("grid", grid), _extent("block", block), lds_bytes, blob, stream, tuple(keep), (), names,
-                      flags, timeout)
+        return submit(
+            self,
+            _extent("grid", grid),
+            _extent("block", block),
+            lds_bytes,
+            blob,
+            stream,
+            tuple(keep),
+            (),
+            names,
+            flags,
+            timeout,
+        )
 
 
 class TypedKernel(Kernel):
@@ -128,13 +156,15 @@ class Launch:
     lds_bytes: int = 0
 
     def submit(self, *args: Any, stream: Optional["Stream"] = None, **kwargs: Any) -> Ticket:
-        """Launches, and returns at once. Arrays of numpy's are copied before it returns, and written back by Ticket.wait(), or what
-        else finds out that the launch is complete."""
+        """Launches, and returns at once. Arrays of numpy's are copied before it returns, and written back
+        by Ticket.wait(), or what else finds out that the launch is complete."""
         return self.bind(*args, **kwargs).submit(stream=stream)
 
-    def __call__(self, *args: Any, stream: Optional["Stream"] = None, timeout: Optional[float] = None, **kwargs: Any) -> Ticket:
-        """Launches, and waits. Ctrl-C, and `timeout` seconds (TimedOut), stop the kernel, and with it what else runs in its
-        stream."""
+    def __call__(
+        self, *args: Any, stream: Optional["Stream"] = None, timeout: Optional[float] = None, **kwargs: Any
+    ) -> Ticket:
+        """Launches, and waits. Ctrl-C, and `timeout` seconds (TimedOut), stop the kernel, and with it
+        what else runs in its stream."""
         return self.bind(*args, **kwargs)(stream=stream, timeout=timeout)
 
     def bind(self, *args: Any, **kwargs: Any) -> "Bound":
@@ -148,7 +178,8 @@ class Launch:
 
 @dataclass(frozen=True)
 class Bound:
-    """A launch with its arguments, which may be submitted any number of times. Arrays of numpy's were copied when it was bound."""
+    """A launch with its arguments, which may be submitted any number of times. Arrays of numpy's were
+    copied when it was bound."""
 
     launch: Launch
     packed: Any
@@ -180,9 +211,19 @@ def _extent(what: str, value: Extent) -> tuple[int, int, int]:
     return (*sizes, 1, 1)[:3]  # type: ignore[return-value]
 
 
-def submit(kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, int], lds_bytes: int, blob: Any,
-           stream: Optional["Stream"], keep: tuple[Any, ...], after: tuple[Any, ...], names: Optional[tuple[str, ...]],
-           flags: int = 0, timeout: Optional[float] = None) -> Ticket:
+def submit(
+    kernel: Kernel,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    lds_bytes: int,
+    blob: Any,
+    stream: Optional["Stream"],
+    keep: tuple[Any, ...],
+    after: tuple[Any, ...],
+    names: Optional[tuple[str, ...]],
+    flags: int = 0,
+    timeout: Optional[float] = None,
+) -> Ticket:
     """All launches."""
     facts = kernel._facts
     chosen = stream or kernel.device.default_stream
@@ -192,7 +233,9 @@ def submit(kernel: Kernel, grid: tuple[int, int, int], block: tuple[int, int, in
     if max(block) > 0xFFFF or max(items) > 0xFFFFFFFF:
         raise InvalidArgument(f"a grid of {grid} work-groups of {block}")
     data = ffi.from_buffer(blob)
-    dispatch = ffi.new("rawhal_dispatch_t *", [facts.handle, items, block, lds_bytes, data, len(data), NULL, 0, flags])
+    dispatch = ffi.new(
+        "rawhal_dispatch_t *", [facts.handle, items, block, lds_bytes, data, len(data), NULL, 0, flags]
+    )
     deadline = None if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
 
     def make(queue: Any) -> Record:

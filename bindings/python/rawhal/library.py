@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional
 
-from ._library import call, ffi, lib, made, sized, string, text, to_path, to_string
+from ._library import NULL, Owned, call, ffi, lib, owned, sized, string, text, to_path, to_string
 from .kernels import Facts, Kernel
 
 if TYPE_CHECKING:
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Match:
-    """A kernel of a file. `ordinal`: the number of its object there, at byte `offset`; `signature` 0: unusable, or not known."""
+    """A kernel of a file. `ordinal`: the number of its object there, at byte `offset`; `signature` 0:
+    unusable, or not known."""
 
     file: str
     ordinal: int
@@ -28,11 +29,12 @@ class Match:
 class _Held:
     """A kernel that a library has loaded, until it is given back."""
 
-    def __init__(self, library: Any, handle: Any):
-        self.library, self.handle = library, handle
+    def __init__(self, library: Owned, handle: Any):
+        self.library, self.pointer = library, handle
 
     def __del__(self) -> None:
-        lib.rawhal_library_release(self.library, self.handle)
+        pointer, self.pointer = self.pointer, NULL
+        lib.rawhal_library_release(self.library.pointer, pointer)
 
 
 class _Found:
@@ -43,31 +45,43 @@ class _Found:
 
 
 class Library:
-    """Folders of code objects, searched by the names of kernels. Nothing is read before the first search, which leaves an index for
-    the next process; objects are loaded when a kernel of theirs is asked for.
+    """Folders of code objects, searched by the names of kernels. Nothing is read before the first search,
+    which leaves an index for the next process; objects are loaded when a kernel of theirs is asked for.
 
         lib = rawhal.Library(dev, "/opt/kernels")
         lib["Cijk_..."][grid, block](...)"""
 
-    def __init__(self, device: "Device", *paths: "str | os.PathLike[str]", max_loaded_bytes: int = 0, cache: Optional[str] = None):
-        """`max_loaded_bytes`: beyond it, what is not held is unloaded; 1 GiB unless set. `cache`: the folder of indexes, or "off"."""
+    def __init__(
+        self,
+        device: "Device",
+        *paths: "str | os.PathLike[str]",
+        max_loaded_bytes: int = 0,
+        cache: Optional[str] = None,
+    ):
+        """`max_loaded_bytes`: beyond it, what is not held is unloaded; 1 GiB unless set. `cache`: the
+        folder of indexes, or "off"."""
         self.device = device
         options = sized("rawhal_library_options_t", max_loaded_bytes=max_loaded_bytes)
         named = ffi.new("char[]", to_path(cache)) if cache else None
         if named is not None:
             options.cache = named
-        self._handle = made("rawhal_library_t", lib.rawhal_library_create, device._handle, options,
-                            owner=lib.rawhal_library_destroy)
+        self._handle = owned(
+            "rawhal_library_t",
+            lib.rawhal_library_destroy,
+            lib.rawhal_library_create,
+            device._handle,
+            options,
+        )
         for path in paths:
             self.add(path)
 
     def add(self, path: "str | os.PathLike[str]") -> None:
         """A file, or a folder with all below it."""
-        call(lib.rawhal_library_add, self._handle, to_path(path))
+        call(lib.rawhal_library_add, self._handle.pointer, to_path(path))
 
     def refresh(self) -> None:
         """Looks again at what is in the folders."""
-        call(lib.rawhal_library_refresh, self._handle)
+        call(lib.rawhal_library_refresh, self._handle.pointer)
 
     def _query(self, name: str, file: Optional[str], signature: int) -> tuple[Any, list[Any]]:
         query = sized("rawhal_library_query_t", signature=signature)
@@ -76,12 +90,21 @@ class Library:
         return query, [name_held, file_held]
 
     def find(self, name: str, *, file: Optional[str] = None, signature: int = 0) -> list[Match]:
-        """The objects that have the kernel and fit the device, the best first. `file`: the last parts of the path. Loads nothing."""
+        """The objects that have the kernel and fit the device, the best first. `file`: the last parts of
+        the path. Loads nothing."""
         query, held = self._query(name, file, signature)
         count, room = ffi.new("size_t *"), 16
         while True:
             matches = ffi.new("rawhal_library_match_t[]", room)
-            call(lib.rawhal_library_find, self._handle, query, matches, room, ffi.sizeof("rawhal_library_match_t"), count)
+            call(
+                lib.rawhal_library_find,
+                self._handle.pointer,
+                query,
+                matches,
+                room,
+                ffi.sizeof("rawhal_library_match_t"),
+                count,
+            )
             if count[0] <= room:
                 break
             room = count[0]
@@ -89,12 +112,14 @@ class Library:
         return [_match(matches[index]) for index in range(count[0])]
 
     def kernel(self, name: str, *, file: Optional[str] = None, signature: int = 0) -> Kernel:
-        """Loads the kernel. NotFound: the message says what there is instead; Ambiguous: say which, by file or signature."""
+        """Loads the kernel. NotFound: the message says what there is instead; Ambiguous: say which, by
+        file or signature."""
         query, held = self._query(name, file, signature)
         handle = ffi.new("const rawhal_device_kernel_t **")
-        call(lib.rawhal_library_kernel, self._handle, query, handle)
+        call(lib.rawhal_library_kernel, self._handle.pointer, query, handle)
         del held
-        return Kernel(Facts(handle[0], _Held(self._handle, handle[0])), _Found(self.device))  # type: ignore[arg-type]
+        module: Any = _Found(self.device)
+        return Kernel(Facts(handle[0], _Held(self._handle, handle[0])), module)
 
     def __getitem__(self, name: str) -> Kernel:
         return self.kernel(name)
@@ -106,4 +131,6 @@ class Library:
 def _match(raw: Any) -> Match:
     target = ffi.new("char[64]")
     lib.rawhal_target_format(ffi.addressof(raw, "target"), target, 64)
-    return Match(string(raw.file), raw.ordinal, raw.offset, raw.bytes, text(target), raw.signature, bool(raw.usable))
+    return Match(
+        string(raw.file), raw.ordinal, raw.offset, raw.bytes, text(target), raw.signature, bool(raw.usable)
+    )

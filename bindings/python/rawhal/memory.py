@@ -10,7 +10,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Iterable, Optional
 
-from ._library import NULL, call, ffi, lib, made
+from ._library import NULL, Owned, call, ffi, lib, owned
 
 if TYPE_CHECKING:
     from .tickets import Record
@@ -21,10 +21,11 @@ DEVICE, HOST = 0, 1  # rawhal_memory_kind_t
 class Buffer:
     """A range of memory: `address` on the device, `nbytes`, and `host`, its address on the host, or 0."""
 
-    __slots__ = ("handle", "address", "nbytes", "host", "owner", "_users", "__weakref__")
+    __slots__ = ("_handle", "address", "nbytes", "host", "owner", "_users", "__weakref__")
 
-    def __init__(self, handle: Any, owner: Any = None):
-        self.handle = handle
+    def __init__(self, handle: Owned, owner: Any = None):
+        self._handle = handle
+        handle = handle.pointer
         self.address = int(lib.rawhal_buffer_address(handle))
         self.nbytes = int(lib.rawhal_buffer_size(handle))
         self.host = int(ffi.cast("uintptr_t", lib.rawhal_buffer_host(handle)))
@@ -34,20 +35,23 @@ class Buffer:
     @classmethod
     def allocate(cls, device: Any, kind: int, nbytes: int, label: Optional[str] = None) -> "Buffer":
         """`nbytes`, 1 at least, undefined. An access beyond the last byte is a fault on softgpu."""
-        buffer = cls(made("rawhal_buffer_t", lib.rawhal_buffer_allocate, device, kind, nbytes,
-                          owner=lib.rawhal_buffer_free))
+        buffer = cls(
+            owned(
+                "rawhal_buffer_t", lib.rawhal_buffer_free, lib.rawhal_buffer_allocate, device, kind, nbytes
+            )
+        )
         buffer.label(label)
         return buffer
 
     @classmethod
     def import_host(cls, device: Any, address: int, nbytes: int, owner: Any = None) -> "Buffer":
         """The program's own memory, in place: pinned until the buffer is freed. `owner` keeps it alive."""
-        return cls(made("rawhal_buffer_t", lib.rawhal_buffer_import, device, ffi.cast("void *", address),
-                        nbytes, owner=lib.rawhal_buffer_free), owner)
+        return cls(owned("rawhal_buffer_t", lib.rawhal_buffer_free, lib.rawhal_buffer_import, device,
+                         ffi.cast("void *", address), nbytes), owner)
 
     def label(self, text: Optional[str]) -> None:
         """Names it in reports of faults (31 bytes)."""
-        lib.rawhal_buffer_label(self.handle, text.encode() if text else NULL)
+        lib.rawhal_buffer_label(self._handle.pointer, text.encode() if text else NULL)
 
     # ---- Who uses it ----
 
@@ -72,7 +76,7 @@ class Buffer:
         """From contiguous bytes-like data."""
         self.settle()
         view = ffi.from_buffer(data)
-        call(lib.rawhal_buffer_write, self.handle, offset, view, len(view))
+        call(lib.rawhal_buffer_write, self._handle.pointer, offset, view, len(view))
 
     def read_into(self, offset: int, data: Any) -> None:
         """Into contiguous writeable bytes-like data."""
@@ -82,13 +86,13 @@ class Buffer:
     def peek_into(self, offset: int, data: Any) -> None:
         """The same, for who has waited."""
         view = ffi.from_buffer(data, require_writable=True)
-        call(lib.rawhal_buffer_read, self.handle, offset, view, len(view))
+        call(lib.rawhal_buffer_read, self._handle.pointer, offset, view, len(view))
 
     def fill_zeros(self) -> None:
         self.settle()
         whole = self.nbytes & ~3
         if whole:
-            call(lib.rawhal_buffer_fill, self.handle, 0, 0, whole)
+            call(lib.rawhal_buffer_fill, self._handle.pointer, 0, 0, whole)
         if whole < self.nbytes:
             self.write(whole, bytes(self.nbytes - whole))
 
@@ -139,8 +143,8 @@ class HostRanges:
         return [one for one in found if one and one.host < high and one.host + one.nbytes > low]
 
     def mapped(self, address: int, nbytes: int) -> tuple[int, Buffer]:
-        """The device's address of `nbytes` at the host's `address`, and the buffer, which whoever launches with
-        it keeps until it is complete. Bounds are exact. Empty ranges have one byte."""
+        """The device's address of `nbytes` at the host's `address`, and the buffer, which whoever
+        launches with it keeps until it is complete. Bounds are exact. Empty ranges have one byte."""
         key = (address, nbytes)
         buffer = self._mapped.get(key)
         if buffer is not None:

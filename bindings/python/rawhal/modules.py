@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Union
 
-from ._library import NULL, call, ffi, lib, made, sized, string, to_path, to_string
+from ._library import Owned, call, ffi, lib, owned, sized, string, to_path, to_string
 from .kernels import Facts, Kernel
 from .memory import Buffer
 
@@ -16,15 +16,15 @@ Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 
 
 class Module(Mapping[str, Kernel]):
-    """A code object on a device: its kernels by name. Made by Device.load(). The code stays loaded as long as the module, one of its
-    kernels or a launch of one needs it."""
+    """A code object on a device: its kernels by name. Made by Device.load(). The code stays loaded as
+    long as the module, one of its kernels or a launch of one needs it."""
 
-    def __init__(self, device: "Device", executable: Any, source: str):
+    def __init__(self, device: "Device", executable: Owned, source: str):
         self.device = device
         self._executable = executable
         self._source = source
         self._folder = os.path.dirname(source)
-        hsaco = lib.rawhal_executable_hsaco(executable)
+        hsaco = lib.rawhal_executable_hsaco(executable.pointer)
         count = lib.rawhal_hsaco_info(hsaco).kernel_count
         facts = [lib.rawhal_hsaco_kernel(hsaco, index) for index in range(count)]
         self._names = {string(one.name): bool(one.usable) for one in facts}
@@ -37,12 +37,18 @@ class Module(Mapping[str, Kernel]):
         name, held = to_string(kernel or "")
         options.kernel = name
         if isinstance(source, (str, os.PathLike)):
-            executable = made("rawhal_executable_t", lib.rawhal_executable_open_file, device._handle, to_path(source), options,
-                              owner=lib.rawhal_executable_destroy)
+            executable = owned(
+                "rawhal_executable_t",
+                lib.rawhal_executable_destroy,
+                lib.rawhal_executable_open_file,
+                device._handle,
+                to_path(source),
+                options,
+            )
             return cls(device, executable, os.fspath(source))
         data = ffi.from_buffer(source)
-        executable = made("rawhal_executable_t", lib.rawhal_executable_open, device._handle, data, len(data), options,
-                          owner=lib.rawhal_executable_destroy)
+        executable = owned("rawhal_executable_t", lib.rawhal_executable_destroy, lib.rawhal_executable_open,
+                           device._handle, data, len(data), options)
         del held
         return cls(device, executable, f"{len(data)} bytes")
 
@@ -51,11 +57,11 @@ class Module(Mapping[str, Kernel]):
         return kernel if kernel is not None else self.kernel(name)
 
     def kernel(self, name: str, kernarg_size: int = 0) -> Kernel:
-        """A kernel by its name or symbol. `kernarg_size`: bytes, of one whose object does not state them. NotFound; Unsupported: it
-        cannot be used, and why."""
+        """A kernel by its name or symbol. `kernarg_size`: bytes, of one whose object does not state them.
+        NotFound; Unsupported: it cannot be used, and why."""
         wanted, held = to_string(name)
         handle = ffi.new("const rawhal_device_kernel_t **")
-        call(lib.rawhal_executable_kernel, self._executable, wanted, kernarg_size, handle)
+        call(lib.rawhal_executable_kernel, self._executable.pointer, wanted, kernarg_size, handle)
         del held
         found = Kernel(Facts(handle[0], self._executable, self._folder), self)
         if not kernarg_size:
@@ -70,7 +76,7 @@ class Module(Mapping[str, Kernel]):
 
         wanted, held = to_string(name)
         address, size = ffi.new("uint64_t *"), ffi.new("uint64_t *")
-        call(lib.rawhal_executable_variable, self._executable, wanted, address, size)
+        call(lib.rawhal_executable_variable, self._executable.pointer, wanted, address, size)
         del held
         kind = np.dtype(dtype)
         buffer = Buffer.import_host(self.device._handle, address[0], size[0], owner=self._executable)
@@ -91,6 +97,3 @@ class Module(Mapping[str, Kernel]):
 
     __hash__ = object.__hash__
     __eq__ = object.__eq__
-
-
-__all__ = ["Module", "NULL"]

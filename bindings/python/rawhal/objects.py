@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Union
 
 from . import command
-from ._library import NULL, ffi, lib, made, sized, string, text, to_path
+from ._library import NULL, ffi, lib, owned, sized, string, text, to_path
 from .errors import NotFound
 from .signatures import Argument, Layout, layout_of
 
@@ -40,7 +40,8 @@ class KernelInfo:
 
 @dataclass(frozen=True)
 class Change:
-    """Between two objects. `category`: "abi", "resource" or "note"; `argument`: its name or index in the first, or None."""
+    """Between two objects. `category`: "abi", "resource" or "note"; `argument`: its name or index in the
+    first, or None."""
 
     kernel: str
     category: str
@@ -66,7 +67,8 @@ class Diff:
 
 @dataclass(frozen=True)
 class Missing:
-    """Instructions that softgpu cannot execute: mnemonic (None: none that it knows), how many, and the first."""
+    """Instructions that softgpu cannot execute: mnemonic (None: none that it knows), how many, and the
+    first."""
 
     mnemonic: Optional[str]
     count: int
@@ -100,24 +102,35 @@ class CodeObject:
     def diff(self, other: "CodeObject") -> Diff:
         """What is another's, as `rawhal diff` sees it."""
         told = command.answer("diff", "--json", "{}", "{}", files=(self.data, other.data))
-        changes = tuple(_change(kernel["name"], one) for kernel in told["kernels"] for one in kernel["changes"])
-        return Diff(told["same_abi"], told["same_resources"], _names(told, "added"), _names(told, "removed"), changes)
+        changes = tuple(
+            _change(kernel["name"], one) for kernel in told["kernels"] for one in kernel["changes"]
+        )
+        return Diff(
+            told["same_abi"],
+            told["same_resources"],
+            _names(told, "added"),
+            _names(told, "removed"),
+            changes,
+        )
 
     def coverage(self, chip: Optional[str] = None) -> Coverage:
-        """What softgpu lacks to execute it. `chip`: must be what it is for. NotFound: softgpu executes no code for that."""
+        """What softgpu lacks to execute it. `chip`: must be what it is for. NotFound: softgpu executes no
+        code for that."""
         if chip and chip != self.target.split(":")[0]:
             raise NotFound(f"the object is for {self.target}, not for {chip}")
         try:
             told = command.answer("coverage", "--json", "{}", files=(self.data,))
         except RuntimeError as error:
             raise NotFound(str(error)) from None
-        rows = tuple(Missing(row["mnemonic"], row["count"], row["offset"], row["text"] or "") for row in told["rows"])
+        rows = tuple(
+            Missing(row["mnemonic"], row["count"], row["offset"], row["text"] or "") for row in told["rows"]
+        )
         return Coverage(told["instructions"], rows)
 
 
 def inspect(source: Union[str, "os.PathLike[str]", bytes], target: Optional[str] = None) -> CodeObject:
-    """Reads a code object from a path or bytes, or out of what carries it: bundles, archives, libraries. `target`: which, where
-    there are several; without it, the first.
+    """Reads a code object from a path or bytes, or out of what carries it: bundles, archives, libraries.
+    `target`: which, where there are several; without it, the first.
 
         >>> import rawhal
         >>> kernel = rawhal.inspect(rawhal.demo_object("gfx90a")).kernels["vector_add"]
@@ -129,15 +142,21 @@ def inspect(source: Union[str, "os.PathLike[str]", bytes], target: Optional[str]
 def _chosen(source: Any, target: Optional[str]) -> Any:
     options = sized("rawhal_container_options_t", flags=_COPY)
     if isinstance(source, (str, os.PathLike)):
-        container = made("rawhal_container_t", lib.rawhal_container_open_file, to_path(source), options,
-                         owner=lib.rawhal_container_close)
+        container = owned("rawhal_container_t", lib.rawhal_container_close, lib.rawhal_container_open_file,
+                          to_path(source), options)
     else:
         data = ffi.from_buffer(source)
-        container = made("rawhal_container_t", lib.rawhal_container_open, data, len(data), options,
-                         owner=lib.rawhal_container_close)
+        container = owned(
+            "rawhal_container_t",
+            lib.rawhal_container_close,
+            lib.rawhal_container_open,
+            data,
+            len(data),
+            options,
+        )
     seen = []
-    for index in range(lib.rawhal_container_count(container)):
-        found = lib.rawhal_container_object(container, index)
+    for index in range(lib.rawhal_container_count(container.pointer)):
+        found = lib.rawhal_container_object(container.pointer, index)
         seen.append(target_text(found.target))
         if found.readable and target in (None, seen[-1], seen[-1].split(":")[0]):
             yield read(bytes(ffi.buffer(found.bytes.data, found.bytes.size)))
@@ -154,25 +173,52 @@ def target_text(target: Any) -> str:
 def read(data: bytes) -> CodeObject:
     """Of the bytes of one code object."""
     held = ffi.from_buffer(data)
-    hsaco = made("rawhal_hsaco_t", lib.rawhal_hsaco_open, held, len(held), NULL, owner=lib.rawhal_hsaco_close)
+    opened = owned("rawhal_hsaco_t", lib.rawhal_hsaco_close, lib.rawhal_hsaco_open, held, len(held), NULL)
+    hsaco = opened.pointer
     info = lib.rawhal_hsaco_info(hsaco)
     kernels = (_kernel(lib.rawhal_hsaco_kernel(hsaco, index)) for index in range(info.kernel_count))
-    diagnostics = (string(lib.rawhal_hsaco_diagnostic(hsaco, index).message) for index in range(info.diagnostic_count))
-    return CodeObject(target_text(info.target), info.code_object_version, {one.name: one for one in kernels}, tuple(diagnostics),
-                      bool(info.loadable), string(info.not_loadable_reason), data)
+    diagnostics = (
+        string(lib.rawhal_hsaco_diagnostic(hsaco, index).message) for index in range(info.diagnostic_count)
+    )
+    return CodeObject(
+        target_text(info.target),
+        info.code_object_version,
+        {one.name: one for one in kernels},
+        tuple(diagnostics),
+        bool(info.loadable),
+        string(info.not_loadable_reason),
+        data,
+    )
 
 
 def _kernel(raw: Any) -> KernelInfo:
     required = tuple(raw.reqd_workgroup_size)
     layout = None
     if raw.has_arguments:
-        compiled = made("rawhal_kernarg_layout_t", lib.rawhal_kernarg_layout_create, raw, 0,
-                        owner=lib.rawhal_kernarg_layout_destroy)
-        layout = layout_of(compiled, raw)
-    return KernelInfo(string(raw.name), bool(raw.usable), string(raw.unusable_reason), raw.vgpr_count, raw.sgpr_count,
-                      raw.agpr_count, raw.vgpr_spill_count, raw.sgpr_spill_count, raw.group_segment_fixed_size,
-                      raw.private_segment_fixed_size, raw.wavefront_size, raw.max_flat_workgroup_size,
-                      required if any(required) else None, layout)
+        compiled = owned(
+            "rawhal_kernarg_layout_t",
+            lib.rawhal_kernarg_layout_destroy,
+            lib.rawhal_kernarg_layout_create,
+            raw,
+            0,
+        )
+        layout = layout_of(compiled.pointer, raw)
+    return KernelInfo(
+        string(raw.name),
+        bool(raw.usable),
+        string(raw.unusable_reason),
+        raw.vgpr_count,
+        raw.sgpr_count,
+        raw.agpr_count,
+        raw.vgpr_spill_count,
+        raw.sgpr_spill_count,
+        raw.group_segment_fixed_size,
+        raw.private_segment_fixed_size,
+        raw.wavefront_size,
+        raw.max_flat_workgroup_size,
+        required if any(required) else None,
+        layout,
+    )
 
 
 def _names(told: Any, change: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """One HSA queue, with everything that is in flight on it, until the device is done with it.
 
-What is in flight is kept by a table of this module, not by the queue: it is let go only after the queue has been
-destroyed, in whatever order Python lets go of the rest, also at the end of the interpreter and in a collection of
-cycles. A queue that faulted is not used again: its stream makes another."""
+What is in flight is kept by a table of this module, not by the queue: it is let go only after the queue
+has been destroyed, in whatever order Python lets go of the rest, also at the end of the interpreter and
+in a collection of cycles. A queue that faulted is not used again: its stream makes another."""
 from __future__ import annotations
 
 import atexit
@@ -15,7 +15,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import _library
-from ._library import NULL, call, ffi, lib, made, sized
+from ._library import NULL, Owned, ffi, lib, made, sized
 from .errors import Closed, RawhalError, TimedOut
 from .services import run_of_thread
 from .tickets import SLICE_NS, Record, Ticket
@@ -23,7 +23,8 @@ from .tickets import SLICE_NS, Record, Ticket
 if TYPE_CHECKING:
     from .services import Services
 
-_OK, _WOULD_BLOCK, _TIMED_OUT, _FAULT, _DEVICE_LOST = 0, 10, 11, 12, 13
+_OK, _WOULD_BLOCK, _TIMED_OUT, _FAULT, _DEVICE_LOST = 0, 10, 11, 12, 13  # rawhal_status_t
+_CLOSED = -1
 _keys = itertools.count(1)
 _in_flight: dict[int, "deque[Record]"] = {}  # by the queue's key, until it is destroyed
 _queues: "weakref.WeakSet[Queue]" = weakref.WeakSet()
@@ -57,21 +58,37 @@ class Queue:
         handle = made("rawhal_queue_t", lib.rawhal_queue_create, device, chosen)
         self.in_flight: "deque[Record]" = deque()
         _in_flight[self.key] = self.in_flight
-        self.handle: Any = ffi.gc(handle, functools.partial(_destroy, self.key, services))
+        self.handle: Optional[Owned] = Owned(handle, functools.partial(_destroy, self.key, services))
         _queues.add(self)
 
-    def _open(self) -> Any:
+    # ---- Calls, which hold the queue while they last, and no longer: an exception keeps the frames that it left ----
+
+    def _with(self, function: Callable[..., int], *arguments: Any) -> int:
+        """The status of a call; _CLOSED if there is no queue any more."""
         handle = self.handle
         if handle is None:
-            raise self.fault.copy() if self.fault else Closed("the stream was closed")  # type: ignore[attr-defined]
-        return handle
+            return _CLOSED
+        try:
+            return function(handle.pointer, *arguments)
+        finally:
+            del handle
+
+    def _ask(self, function: Callable[..., int], *arguments: Any) -> None:
+        error = _library.error_record()
+        status = self._with(function, *arguments, error)
+        if status == _CLOSED:
+            raise self._closed()
+        if status:
+            raise _library.failure(status, error)
+
+    def _closed(self) -> RawhalError:
+        return self.fault.copy() if self.fault else Closed("the stream was closed")
 
     # ---- Submitting ----
 
     def submit(self, record: Record, dispatch: Any, deadline_ns: Optional[int] = None) -> None:
         """Submits one dispatch. Waits for room, interruptibly, until the deadline (CLOCK_MONOTONIC)."""
-        handle = self._open()
-        self.prune(handle)
+        self.prune()
         self.in_flight.append(record)  # before: an interrupt may come between any two lines
         error = _library.error_record()
         size = ffi.sizeof("rawhal_dispatch_t")
@@ -80,11 +97,13 @@ class Queue:
                 until = time.monotonic_ns() + SLICE_NS
                 if deadline_ns is not None:
                     until = min(until, deadline_ns)
-                status = lib.rawhal_queue_submit_sized(handle, dispatch, size, 1, until, record.number, error)
+                status = self._with(
+                    lib.rawhal_queue_submit_sized, dispatch, size, 1, until, record.number, error
+                )
                 if status == _OK:
                     return
                 if status not in (_WOULD_BLOCK, _TIMED_OUT) or until == deadline_ns:
-                    raise self._failure(handle, status, error)
+                    raise self._refusal(status, error)
         except BaseException:
             if not record.number[0]:  # else it was submitted, and stays until it is complete
                 record.end()
@@ -92,50 +111,59 @@ class Queue:
                 self._drop(record)
             raise
 
+    def _refusal(self, status: int, error: Any) -> RawhalError:
+        """Of a submission; where the queue is dead, of what an earlier one did, which is told by this."""
+        failure = self._failure(status, error)
+        for record in list(self.in_flight):
+            record.told = record.told or record.error is not None
+        return failure
+
     def _drop(self, record: Record) -> None:
         try:
             self.in_flight.remove(record)
         except ValueError:
             pass
 
-    def prune(self, handle: Any) -> None:
+    def prune(self) -> None:
         """Lets go of what is complete, without waiting."""
         in_flight = self.in_flight
         while in_flight:
             record = in_flight[0]
-            if not record.done:
-                number = record.number[0]
-                if not number or lib.rawhal_queue_wait(handle, number, 0, NULL) != _OK:
-                    return
-                self._complete(record)
+            if not record.done and not self._is_complete(record):
+                return
             self._drop(record)
+
+    def _is_complete(self, record: Record) -> bool:
+        number = record.number[0]
+        if not number or self._with(lib.rawhal_queue_wait, number, 0, NULL) != _OK:
+            return False
+        self._complete(record)
+        return True
 
     # ---- Waiting ----
 
     def wait(self, record: Record, timeout_ns: Optional[int] = None) -> None:
-        """Until the record is complete or has failed, in slices, so that signals are handled. Raises only TimedOut, and Closed
-        if the queue is, and what its completion raises; the record has the error."""
+        """Until the record is complete or has failed, in slices, so that signals are handled. Raises only
+        TimedOut, and what its completion raises; the record has the error."""
         number, error = record.number[0], _library.error_record()
         end = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
         while not record.done:
-            handle = self.handle
-            if handle is None:
-                if not record.done:
-                    record.end(self.fault or Closed("the stream was closed"))
-                return
             until = time.monotonic_ns() + SLICE_NS
             if end is not None:
                 until = min(until, end)
-            status = lib.rawhal_queue_wait(handle, number, until, error)
+            status = self._with(lib.rawhal_queue_wait, number, until, error)
             if status == _OK:
                 self._complete(record)
             elif status in (_WOULD_BLOCK, _TIMED_OUT):
                 if until == end:
                     raise TimedOut(f"{record.facts.name} has not ended after {timeout_ns / 1e9:g} s")
             else:
-                self._failure(handle, status, error)
-                if not record.done:
-                    record.end(self.fault or _library.failure(status, error))
+                self._fail(record, status, error)
+
+    def _fail(self, record: Record, status: int, error: Any) -> None:
+        failure = self._closed() if status == _CLOSED else self._failure(status, error)
+        if not record.done:
+            record.end(failure)
 
     def _complete(self, record: Record) -> None:
         with self.lock:
@@ -145,25 +173,28 @@ class Queue:
                 record.end()
                 record.release()
 
-    def _failure(self, handle: Any, status: int, error: Any) -> RawhalError:
+    def _failure(self, status: int, error: Any) -> RawhalError:
         """The exception for a status; where the queue is dead, everything in flight has failed of it."""
+        if status == _CLOSED:
+            return self._closed()
+        failure = _library.failure(status, error)
         if status not in (_FAULT, _DEVICE_LOST):
-            return _library.failure(status, error)
+            return failure
         with self.lock:
             if self.fault is None:
-                from .faults import fault_of_queue
+                from .faults import fault_of
 
                 printed = tuple(self.services.recent) if self.services else ()
-                fault = fault_of_queue(handle, list(self.in_flight), _library.failure(status, error), printed)
+                raw = sized("rawhal_fault_t")
+                known = self._with(lib.rawhal_queue_fault, raw, NULL) == _OK
+                fault = fault_of(raw, list(self.in_flight), failure, printed) if known else failure
                 for record in list(self.in_flight):
                     # What ended before the fault is complete, though nobody has looked yet.
-                    if record.number[0] and lib.rawhal_queue_wait(handle, record.number[0], 0, NULL) == _OK:
-                        self._complete(record)
-                    elif record.number[0]:
+                    if not record.done and not self._is_complete(record) and record.number[0]:
                         record.end(fault)
                 self.fault = fault
                 self.close()
-            return self.fault
+            return self.fault.copy()
 
     def synchronize(self, timeout_ns: Optional[int] = None) -> None:
         """Until all that was submitted is complete. Raises what failed and nobody was told of."""
@@ -178,8 +209,14 @@ class Queue:
     def times(self, record: Record) -> tuple[int, int]:
         """Start and end on the device, in ns."""
         start, end = ffi.new("uint64_t *"), ffi.new("uint64_t *")
-        call(lib.rawhal_queue_timing, self._open(), record.number[0], start, end)
+        self._ask(lib.rawhal_queue_timing, record.number[0], start, end)
         return int(start[0]), int(end[0])
+
+    def instructions(self, record: Record) -> int:
+        """Of all its waves."""
+        count = ffi.new("uint64_t *")
+        self._ask(lib.rawhal_queue_instructions, record.number[0], count)
+        return int(count[0])
 
     def on_complete(self, ticket: Ticket, function: Callable[[Ticket], None]) -> None:
         """Registers a callback, which has the ticket, and this queue with it, until it is called."""
@@ -197,7 +234,7 @@ class Queue:
         context = ffi.new("uint64_t *", number)
         _callbacks[number] = (context, ended)
         try:
-            call(lib.rawhal_queue_on_complete, self._open(), record.number[0], _completed(), context)
+            self._ask(lib.rawhal_queue_on_complete, record.number[0], _completed(), context)
         except BaseException:
             del _callbacks[number]
             raise

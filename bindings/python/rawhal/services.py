@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._library import call, ffi, lib, made, sized
+from ._library import Owned, call, ffi, lib, owned, sized
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -31,7 +31,8 @@ def run_of_thread(function: Callable[[], None]) -> None:
 
 
 class Services:
-    """The buffers of one queue, and the thread that serves them. Destroyed after the queue, which keeps it."""
+    """The buffers of one queue, and the thread that serves them. Destroyed after the queue, which keeps
+    it."""
 
     def __init__(self, device: "Device", output: Callable[[str, str], None]):
         recent: deque[str] = deque(maxlen=64)
@@ -43,13 +44,17 @@ class Services:
             recent.append(told)
             run_of_thread(lambda: output(_STREAMS[stream], told))
 
-        self._write = write
         options = sized("rawhal_services_options_t", output=write, heap_bytes=_HEAP_BYTES)
         # The destructor has the function that the thread calls until then.
-        self._handle = ffi.gc(made("rawhal_services_t", lib.rawhal_services_create, device._handle, options),
-                              lambda handle, _write=write: lib.rawhal_services_destroy(handle))
-        self.addresses = lib.rawhal_services_queue(self._handle)
+        self._handle = owned(
+            "rawhal_services_t",
+            lambda handle, _write=write: lib.rawhal_services_destroy(handle),
+            lib.rawhal_services_create,
+            device._handle,
+            options,
+        )
+        self.addresses = lib.rawhal_services_queue(self._handle.pointer)
 
-    def flush(self, executable: Any) -> None:
+    def flush(self, executable: Owned) -> None:
         """Prints what kernels of the executable have left."""
-        call(lib.rawhal_services_flush, self._handle, executable)
+        call(lib.rawhal_services_flush, self._handle.pointer, executable.pointer)

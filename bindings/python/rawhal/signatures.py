@@ -1,4 +1,5 @@
-"""What a kernel takes: the layout that its code object states, and types that a user states where it does not."""
+"""What a kernel takes: the layout that its code object states, and types that a user states where it does
+not."""
 from __future__ import annotations
 
 import re
@@ -21,16 +22,30 @@ TYPES: dict[str, Optional[str]] = {
 _BYTES_WITHOUT = {"bf16": 2, "fp8": 1, "void": 1}
 # Of metadata (-cl-kernel-arg-info); OpenCL C's long has 8 bytes.
 _OF_METADATA = {
-    "char": "i8", "signed char": "i8", "uchar": "u8", "unsigned char": "u8", "short": "i16", "ushort": "u16",
-    "unsigned short": "u16", "int": "i32", "uint": "u32", "unsigned int": "u32", "long": "i64", "ulong": "u64",
-    "unsigned long": "u64", "half": "f16", "float": "f32", "double": "f64", "bool": "bool",
+    "char": "i8",
+    "signed char": "i8",
+    "uchar": "u8",
+    "unsigned char": "u8",
+    "short": "i16",
+    "ushort": "u16",
+    "unsigned short": "u16",
+    "int": "i32",
+    "uint": "u32",
+    "unsigned int": "u32",
+    "long": "i64",
+    "ulong": "u64",
+    "unsigned long": "u64",
+    "half": "f16",
+    "float": "f32",
+    "double": "f64",
+    "bool": "bool",
 }
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument as the code object has it. `offset` and `size` in bytes, in the kernarg segment; `kind` as the
-    metadata spells it: "global_buffer", "by_value", "hidden_block_count_x", ..."""
+    """An argument as the code object has it. `offset` and `size` in bytes, in the kernarg segment; `kind`
+    as the metadata spells it: "global_buffer", "by_value", "hidden_block_count_x", ..."""
 
     name: str
     offset: int
@@ -78,8 +93,8 @@ def layout_of(layout: Any, kernel: Any) -> Layout:
 
 @dataclass(frozen=True)
 class Type:
-    """Of an argument: `base` is one of TYPES; of a pointer, that of the elements; `shape` of the array, numbers
-    and names, or None for any. `strict`: only exactly this type will do."""
+    """Of an argument: `base` is one of TYPES; of a pointer, that of the elements; `shape` of the array,
+    numbers and names, or None for any. `strict`: only exactly this type will do."""
 
     base: str
     pointer: bool = False
@@ -114,16 +129,21 @@ _ONE = re.compile(r"\s*(\w+)\s*:\s*(\*)?\s*(const\s+)?(\w+)\s*(\[[^]]*\])?\s*,?"
 class Signature:
     """The parameters of a kernel.
 
-    Text is `name:type` with blanks or commas between; a type is one of bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16
-    f32 f64 fp8 void, with `*` or `*const ` before it for a pointer, and after that `[m,4]` for the shape of the
-    array: a name there is that of a number among the arguments, or equal wherever it stands."""
+    Text is `name:type` with blanks or commas between; a type is one of bool i8 i16 i32 i64 u8 u16 u32 u64
+    f16 bf16 f32 f64 fp8 void, with `*` or `*const ` before it for a pointer, and after that `[m,4]` for
+    the shape of the array: a name there is that of a number among the arguments, or equal wherever it
+    stands."""
 
     parameters: tuple[Parameter, ...]
 
     @classmethod
     def of(cls, layout: Layout) -> "Signature":
         """As far as the object states it."""
-        return cls(tuple(Parameter(index, one.name, one, _type_of(one)) for index, one in enumerate(layout.visible)))
+        return cls(
+            tuple(
+                Parameter(index, one.name, one, _type_of(one)) for index, one in enumerate(layout.visible)
+            )
+        )
 
     @classmethod
     def parse(cls, text: str, layout: Layout) -> "Signature":
@@ -131,7 +151,9 @@ class Signature:
         stated = _parse(text)
         visible = layout.visible
         if len(stated) != len(visible):
-            raise InvalidArgument(f"the signature has {len(stated)} arguments, the kernel {len(visible)}: {text!r}")
+            raise InvalidArgument(
+                f"the signature has {len(stated)} arguments, the kernel {len(visible)}: {text!r}"
+            )
         parameters = []
         for index, ((name, kind), argument) in enumerate(zip(stated, visible)):
             size = 8 if kind.pointer else kind.bytes
@@ -154,7 +176,9 @@ class Signature:
         values = list(args)
         for name in names[len(args):]:
             if not name or name not in kwargs:
-                missing = ", ".join(other or "without a name" for other in names[len(values):] if other not in kwargs)
+                missing = ", ".join(
+                    other or "without a name" for other in names[len(values) :] if other not in kwargs
+                )
                 raise TypeError(f"missing arguments: {missing}")
             values.append(kwargs[name])
         for name in kwargs:
@@ -165,7 +189,10 @@ class Signature:
         return values
 
     def __str__(self) -> str:
-        return " ".join(f"{one.name or f'arg{one.index}'}:{one.type or f'{one.argument.size}B'}" for one in self.parameters)
+        return " ".join(
+            f"{one.name or f'arg{one.index}'}:{one.type or f'{one.argument.size}B'}"
+            for one in self.parameters
+        )
 
 
 def _parse(text: str) -> list[tuple[str, Type]]:
@@ -179,7 +206,11 @@ def _parse(text: str) -> list[tuple[str, Type]]:
             raise InvalidArgument(f"{name}: unknown type {base!r}; there are {', '.join(TYPES)}")
         if (const or shape or base == "void") and not star:
             raise InvalidArgument(f"{name}: const, void and shapes are for pointers")
-        parts = None if shape is None else tuple(filter(None, (part.strip() for part in shape[1:-1].split(","))))
+        parts = (
+            None
+            if shape is None
+            else tuple(filter(None, (part.strip() for part in shape[1:-1].split(","))))
+        )
         found.append((name, Type(base, bool(star), bool(const), parts)))
         at = match.end()
     return found

@@ -21,11 +21,19 @@ class Stream:
     """Launches that run one after the other, each seeing what those before it have written. Streams are not
     ordered among each other. Made by Device.stream().
 
-    A launch that faults stops its stream's queue: all that has not finished fails of that fault, and the next
-    launch gets a new queue. `with` waits at its end, and closes."""
+    A launch that faults stops its stream's queue: all that has not finished fails of that fault, and so
+    does the next launch, if nobody was told before; the one after that gets a new queue. `with` waits at
+    its end, and closes."""
 
-    def __init__(self, device: "Device", *, share: Union[str, float, None] = None, priority: Optional[str] = None,
-                 compute_units: Optional[Sequence[int]] = None, output: Optional[Output] = None):
+    def __init__(
+        self,
+        device: "Device",
+        *,
+        share: Union[str, float, None] = None,
+        priority: Optional[str] = None,
+        compute_units: Optional[Sequence[int]] = None,
+        output: Optional[Output] = None,
+    ):
         if priority not in _PRIORITIES:
             raise InvalidArgument(f"priority is {priority!r}; it is one of low, normal and high")
         self._device: Callable[[], Optional["Device"]] = lambda: device
@@ -103,8 +111,8 @@ class Stream:
         return Ticket(record, queue, kernel)
 
     def synchronize(self, timeout: Optional[float] = None) -> None:
-        """Waits until all that was submitted is complete. Raises the fault of what failed, if nobody was told of
-        it; TimedOut after `timeout` seconds."""
+        """Waits until all that was submitted is complete. Raises the fault of what failed, if nobody was
+        told of it; TimedOut after `timeout` seconds."""
         queue = self._queue
         if queue is not None:
             queue.synchronize(None if timeout is None else max(0, round(timeout * 1e9)))

@@ -1,7 +1,8 @@
 """What was submitted, until it is complete.
 
-A Record is what the device still uses: the queue keeps it, and it keeps buffers, arguments and code. It refers to nothing that a
-user holds, so that a stream that is dropped can stop. A Ticket is what the user holds: a record and its queue."""
+A Record is what the device still uses: the queue keeps it, and it keeps buffers, arguments and code. It
+refers to nothing that a user holds, so that a stream that is dropped can stop. A Ticket is what the user
+holds: a record and its queue."""
 from __future__ import annotations
 
 import weakref
@@ -76,11 +77,12 @@ class Ticket:
         return f"<rawhal.Ticket {int(self._record.number[0])} of {self.kernel}: {state}>"
 
     def wait(self, timeout: Optional[float] = None) -> "Ticket":
-        """Waits until the launch is complete, and numpy arrays that were given to it are written back; returns itself.
-        `timeout` in seconds; None: as long as it takes. Ctrl-C interrupts it within 50 ms.
+        """Waits until the launch is complete, and numpy arrays that were given to it are written back;
+        returns itself. `timeout` in seconds; None: as long as it takes. Ctrl-C interrupts it within 50
+        ms.
 
-        Raises the Fault that stopped the stream, whichever launch it was of; TimedOut, with which it goes on; Closed,
-        if the stream was closed without waiting."""
+        Raises the Fault that stopped the stream, whichever launch it was of; TimedOut, with which it goes
+        on; Closed, if the stream was closed without waiting."""
         record = self._record
         if not record.done:
             self._queue.wait(record, None if timeout is None else max(0, round(timeout * 1e9)))
@@ -104,8 +106,8 @@ class Ticket:
 
     @property
     def times_ns(self) -> tuple[int, int]:
-        """When it began and ended on the device, in nanoseconds of the HSA clock. Waits for it. On softgpu these are times of this
-        machine's processors."""
+        """When it began and ended on the device, in nanoseconds of the HSA clock. Waits for it. On
+        softgpu these are times of this machine's processors."""
         self.wait()
         if self._record.times is None:
             self._record.times = self._queue.times(self._record)
@@ -117,7 +119,16 @@ class Ticket:
         start, end = self.times_ns
         return end - start
 
+    @property
+    def instructions(self) -> int:
+        """How many instructions its waves executed, one for each wave: the same each time, unlike times,
+        and so what to compare variants of a kernel by. Waits for it. Unsupported: hardware does not
+        count."""
+        self.wait()
+        return self._queue.instructions(self._record)
+
     def on_complete(self, function: Callable[["Ticket"], None]) -> None:
-        """Calls `function(ticket)` once when the launch has ended, from a thread of the stream's. What it raises goes to
-        threading.excepthook(). It must not wait for what comes after it in the same stream."""
+        """Calls `function(ticket)` once when the launch has ended, from a thread of the stream's. What it
+        raises goes to threading.excepthook(). It must not wait for what comes after it in the same
+        stream."""
         self._queue.on_complete(self, function)

@@ -96,12 +96,14 @@ def test_time_limits(dev):
 
 
 def test_all_that_has_not_finished_fails_and_the_stream_goes_on(dev, add, faults):
-    x = dev.array(np.ones(64, "f4"))
-    y = dev.zeros(64)
+    x, y, flag = dev.array(np.ones(64, "f4")), dev.zeros(64), dev.pinned(1, "u4")
+    flag[0] = 0
     with dev.stream() as stream:
         first = add[1, 64].submit(y, x, x, 64, stream=stream)
+        dev.load(fixture("spin-gfx90a-v5.co"))["spin"][1, 1].submit(flag, stream=stream)
         bad = faults["fault_store"][1, 1].submit(x.view("u4"), 1 << 20, 7, stream=stream)
         later = add[1, 64].submit(y, y, x, 64, stream=stream)
+        flag[0] = 1
         with pytest.raises(rawhal.MemoryFault, match="fault_store"):
             later.wait()
         with pytest.raises(rawhal.MemoryFault, match="fault_store") as again:
@@ -111,6 +113,20 @@ def test_all_that_has_not_finished_fails_and_the_stream_goes_on(dev, add, faults
         assert (y.numpy() == 2).all()
         add[1, 64](y, y, x, 64, stream=stream)
         assert (y.numpy() == 3).all()
+
+
+def test_the_next_launch_tells_of_a_fault_that_nobody_waited_for(dev, add, faults):
+    x, y = dev.array(np.ones(64, "f4")), dev.zeros(64)
+    with dev.stream() as stream:
+        ticket = faults["fault_store"][1, 1].submit(x.view("u4"), 1 << 20, 7, stream=stream)
+        queue = stream._queue
+        with pytest.raises(rawhal.MemoryFault, match="fault_store"):
+            while True:
+                add[1, 64].submit(y, y, x, 64, stream=stream)
+        assert stream._queue is queue and ticket.done()
+        assert (x.numpy() == 1).all()  # who has been told is not told again
+        add[1, 64](x, x, x, 64, stream=stream)
+        assert (x.numpy() == 2).all()
 
 
 def test_a_fault_that_nobody_waited_for_is_told_by_the_array(dev, faults):

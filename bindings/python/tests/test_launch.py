@@ -62,7 +62,9 @@ def test_what_does_not_fit_is_named(add, abc):
             (TypeError, "argument 2 'b': a int", (c, a, 4096, 1)),
             (TypeError, "missing arguments: n", (c, a, b)),
             (TypeError, "takes 4 arguments, 5", (c, a, b, 1, 2)),
-            (ValueError, "argument 3 'n': 8 bytes", (c, a, b, np.uint64(1)))]:
+            (OverflowError, "argument 3 'n'", (c, a, b, np.uint64(2**40))),
+            (TypeError, "argument 3 'n': a number of type float32", (c, a, b, np.float32(1))),
+            (TypeError, "argument 3 'n': a number of type <U1", (c, a, b, np.array("s")))]:
         with pytest.raises(error, match=words):
             add[1, 64](*arguments)
     with pytest.raises(TypeError, match="no argument 'm'"):

@@ -34,6 +34,12 @@ def test_streams_are_not_ordered_and_tickets_are_asked(dev, add, spin):
         add[1, 64](y, x, x, 64, stream=slow)
 
 
+def test_instructions_are_counted_and_the_same_each_time(dev, add):
+    x, y = dev.array(np.ones(64, "f4")), dev.zeros(64)
+    one, other, twice = (add[grid, 64](y, x, x, 64).instructions for grid in (1, 1, 2))
+    assert 10 < one == other < twice <= 2 * one
+
+
 def test_closing_stops_what_runs(dev, spin, add):
     flag = dev.zeros(1, "u4")
     stream = dev.stream()
@@ -57,6 +63,23 @@ def test_dropping_a_stream_stops_it_and_frees_its_memory(dev, spin):
     spin[1, 1].submit(dev.zeros(1, "u4"), stream=stream)
     assert len(_in_flight) == len(before) + 1
     del stream
+    assert _in_flight.keys() == before.keys()
+
+
+def test_exceptions_that_are_kept_keep_no_queue_running(dev, add, spin):
+    from rawhal.queues import _in_flight
+
+    before, kept = dict(_in_flight), []
+    stream = dev.stream()
+    ticket = spin[1, 1].submit(dev.zeros(1, "u4"), stream=stream)
+    for fails in [lambda: add[1, 2048](None, None, None, 0, stream=stream), lambda: ticket.wait(timeout=0),
+                  lambda: stream.synchronize(timeout=0.01)]:
+        try:
+            fails()
+        except rawhal.RawhalError as error:
+            kept.append(error)  # with the frames that it has left
+    assert len(_in_flight) == len(before) + 1 and len(kept) == 3
+    stream.close(wait=False)
     assert _in_flight.keys() == before.keys()
 
 
