@@ -4,7 +4,8 @@
     >>> dev = rawhal.open(chip="gfx942", checks="all")
     >>> add = dev.load(rawhal.demo_object("gfx942"))["vector_add"]
     >>> a, b, c = np.arange(1024, dtype="f4"), np.ones(1024, "f4"), np.zeros(1024, "f4")
-    >>> add[4, 256](c=c, a=a, b=b, n=1024)            # 4 work-groups of 256; numpy is copied in, and back
+    >>> add[4, 256](c=c, a=a, b=b, n=1024)      # 4 work-groups of 256; numpy is copied in, and back
+    <rawhal.Ticket 1 of vector_add: complete>
     >>> bool((c == a + b).all())
     True
 

@@ -58,6 +58,15 @@ class _Lines:
 class DeviceArray:
     """An array in the device's memory, or a view of one. Made by Device.array(), empty() and zeros().
 
+        >>> import rawhal
+        >>> dev = rawhal.open(chip="gfx942")
+        >>> x = dev.array([[1, 2, 3], [4, 5, 6]], "f4")
+        >>> x[:, ::2] = 0
+        >>> x[1].numpy()
+        array([0., 5., 0.], dtype=float32)
+        >>> x.shape, x[0].nbytes, x.reshape(6).ndim
+        ((2, 3), 12, 1)
+
     It begins and ends at exactly its bytes: an access of a kernel beyond them is a MemoryFault on
     softgpu. Reading and writing it from Python copies, after the launches that use it are complete. Views
     share its memory, which is freed when the last of them, and the last launch that uses one, is gone."""

@@ -1,6 +1,7 @@
 """Devices: opening one, and what it has."""
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import warnings
@@ -161,8 +162,13 @@ def _instance(
             run_of_thread(lambda: sink(_SEVERITIES[severity], told))
 
         options.log = logged
-        owner = lambda handle, _logged=logged: lib.rawhal_instance_destroy(handle)  # noqa: E731
+        owner = functools.partial(_destroy, logged)
     return owned("rawhal_instance_t", owner, lib.rawhal_instance_create, options)
+
+
+def _destroy(_called: Any, handle: Any) -> None:
+    """With the function that is called until then."""
+    lib.rawhal_instance_destroy(handle)
 
 
 def _option_text(value: Any) -> str:

@@ -130,12 +130,12 @@ _WORDS: tuple[tuple[str, type[Fault]], ...] = (
 )
 
 
-def fault_of(raw: Any, in_flight: Sequence["Record"], otherwise: RawhalError,
+def fault_of(raw: Any, record: Optional["Record"], otherwise: RawhalError,
              printed: Sequence[str] = ()) -> RawhalError:
-    """The exception of a rawhal_fault_t; `otherwise` where it is the device that is lost."""
+    """The exception of a rawhal_fault_t; `otherwise` where it is the device that is lost. `record`: of the
+    launch that failed, if it is known; `printed`: what its stream printed last."""
     if isinstance(otherwise, DeviceLost):
         return otherwise
-    record = next((one for one in in_flight if raw.ticket and one.number[0] == raw.ticket), None)
     fault = _class_of(raw)(otherwise.message, hsa_status=raw.hsa_status)
     _tell_place(fault, raw)
     _tell_causes(fault, raw, record)

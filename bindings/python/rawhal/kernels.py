@@ -58,6 +58,13 @@ class Kernel:
         kernel[grid, block](...)             launches, and waits
         kernel[grid, block].submit(...)      launches, and returns a Ticket
 
+        >>> import rawhal
+        >>> add = rawhal.open(chip="gfx942").load(rawhal.demo_object("gfx942"))["vector_add"]
+        >>> add
+        <rawhal.Kernel vector_add(c:*f32 a:*const f32 b:*const f32 n:u32)>
+        >>> add.args[3].offset, add.layout.size, add.lds_bytes
+        (24, 28, 0)
+
     `grid` counts work-groups and `block` work-items of one, each a number or up to three. A third part is
     the bytes of LDS beyond what the kernel itself has."""
 
@@ -240,7 +247,10 @@ def submit(
 
     def make(queue: Any) -> Record:
         services = queue.services
-        tail = (lambda: services.flush(facts.code),) if services and facts.has_printf else ()
+        tail: tuple[Any, ...] = ()
+        if services and facts.has_printf:
+            services.expect(facts.code, queue.synchronize)
+            tail = (lambda: services.flush(facts.code),)
         record = Record(queue, facts, names, (blob, facts, *keep), (*tail, *after))
         for one in keep:
             if isinstance(one, Buffer):

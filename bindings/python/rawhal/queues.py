@@ -155,7 +155,7 @@ class Queue:
             if status == _OK:
                 self._complete(record)
             elif status in (_WOULD_BLOCK, _TIMED_OUT):
-                if until == end:
+                if timeout_ns is not None and until == end:
                     raise TimedOut(f"{record.facts.name} has not ended after {timeout_ns / 1e9:g} s")
             else:
                 self._fail(record, status, error)
@@ -168,9 +168,13 @@ class Queue:
     def _complete(self, record: Record) -> None:
         with self.lock:
             if not record.done:
-                for function in record.after:
-                    function()
-                record.end()
+                failure = None
+                try:
+                    for function in record.after:
+                        function()
+                except RawhalError as error:  # of a copy, or of what was printed
+                    failure = error.with_traceback(None)
+                record.end(failure)
                 record.release()
 
     def _failure(self, status: int, error: Any) -> RawhalError:
@@ -182,19 +186,26 @@ class Queue:
             return failure
         with self.lock:
             if self.fault is None:
-                from .faults import fault_of
+                self._die(failure)
+            return self._closed()
 
-                printed = tuple(self.services.recent) if self.services else ()
-                raw = sized("rawhal_fault_t")
-                known = self._with(lib.rawhal_queue_fault, raw, NULL) == _OK
-                fault = fault_of(raw, list(self.in_flight), failure, printed) if known else failure
-                for record in list(self.in_flight):
-                    # What ended before the fault is complete, though nobody has looked yet.
-                    if not record.done and not self._is_complete(record) and record.number[0]:
-                        record.end(fault)
-                self.fault = fault
-                self.close()
-            return self.fault.copy()
+    def _die(self, failure: RawhalError) -> None:
+        """What ended before the fault is complete, though nobody has looked yet; the rest has failed of it."""
+        from .faults import fault_of
+
+        left = [one for one in list(self.in_flight) if not one.done and not self._is_complete(one) and one.number[0]]
+        raw = sized("rawhal_fault_t")
+        known = self._with(lib.rawhal_queue_fault, raw, NULL) == _OK
+        culprit = next((one for one in left if known and one.number[0] == raw.ticket), None)
+        printed: tuple[str, ...] = ()
+        if self.services:
+            if culprit and culprit.facts.has_printf:
+                self.services.flush_dead(culprit.facts.code)
+            printed = tuple(self.services.recent)
+        self.fault = fault_of(raw, culprit, failure, printed) if known else failure
+        for record in left:
+            record.end(self.fault)
+        self.close()
 
     def synchronize(self, timeout_ns: Optional[int] = None) -> None:
         """Until all that was submitted is complete. Raises what failed and nobody was told of."""

@@ -1,12 +1,14 @@
 """What kernels ask the host for: printf(), malloc() and hostcalls."""
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from ._library import Owned, call, ffi, lib, owned, sized
+from .errors import RawhalError
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -30,12 +32,18 @@ def run_of_thread(function: Callable[[], None]) -> None:
         threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
 
+def _destroy(_called: Any, handle: Any) -> None:
+    """With the function that its thread calls until then."""
+    lib.rawhal_services_destroy(handle)
+
+
 class Services:
     """The buffers of one queue, and the thread that serves them. Destroyed after the queue, which keeps
     it."""
 
     def __init__(self, device: "Device", output: Callable[[str, str], None]):
         recent: deque[str] = deque(maxlen=64)
+        self._printing: Optional[Owned] = None
         self.recent = recent  # what was printed last, for assertions that fail
 
         @ffi.callback("void(void *, rawhal_services_stream_t, const char *, size_t)")
@@ -48,12 +56,26 @@ class Services:
         # The destructor has the function that the thread calls until then.
         self._handle = owned(
             "rawhal_services_t",
-            lambda handle, _write=write: lib.rawhal_services_destroy(handle),
+            functools.partial(_destroy, write),
             lib.rawhal_services_create,
             device._handle,
             options,
         )
         self.addresses = lib.rawhal_services_queue(self._handle.pointer)
+
+    def expect(self, executable: Owned, settle: Callable[[], None]) -> None:
+        """A kernel of it that prints is to be launched. What those of another object left is printed first:
+        records have the numbers of formats, which each object counts from 0."""
+        if self._printing is not None and self._printing is not executable:
+            settle()
+        self._printing = executable
+
+    def flush_dead(self, executable: Owned) -> None:
+        """The same as flush(), as far as it goes, of a queue that has died."""
+        try:
+            self.flush(executable)
+        except RawhalError:
+            pass
 
     def flush(self, executable: Owned) -> None:
         """Prints what kernels of the executable have left."""

@@ -83,7 +83,9 @@ def layout_of(layout: Any, kernel: Any) -> Layout:
     for index in range(info.visible_count + info.hidden_count):
         one = lib.rawhal_kernarg_layout_argument(layout, index)
         fact = kernel.arguments[index] if index < kernel.argument_count else None
-        const = bool(fact) and (fact.flags & _CONST != 0 or _READ_ONLY in (fact.access, fact.actual_access))
+        const = fact is not None and bool(
+            fact.flags & _CONST or _READ_ONLY in (fact.access, fact.actual_access)
+        )
         arguments.append(Argument(string(one.name), one.offset, one.size, string(one.value_kind_text),
                                   string(one.type_name), bool(one.hidden), const))
     ends = [one.offset + one.size for one in arguments if not one.hidden]
@@ -132,7 +134,15 @@ class Signature:
     Text is `name:type` with blanks or commas between; a type is one of bool i8 i16 i32 i64 u8 u16 u32 u64
     f16 bf16 f32 f64 fp8 void, with `*` or `*const ` before it for a pointer, and after that `[m,4]` for
     the shape of the array: a name there is that of a number among the arguments, or equal wherever it
-    stands."""
+    stands.
+
+        >>> import rawhal
+        >>> add = rawhal.open(chip="gfx942").load(rawhal.demo_object("gfx942"))["vector_add"]
+        >>> print(add.typed("out:*f32[n] x:*const f32[n] y:*const f32[n] n:u32").signature)
+        out:*f32[n] x:*const f32[n] y:*const f32[n] n:u32
+        >>> add.typed("out:*f32 n:u32")
+        Traceback (most recent call last):
+        rawhal.errors.InvalidArgument: the signature has 2 arguments, the kernel 4: 'out:*f32 n:u32'"""
 
     parameters: tuple[Parameter, ...]
 

@@ -122,6 +122,23 @@ assert rawhal.open(chip="gfx90a").name == "gfx90a"
     assert done.returncode == 0 and "opened" not in done.stdout and done.stdout.count("\n") == 5, done.stdout + done.stderr
 
 
+DOCTESTS = """
+import doctest, importlib, pkgutil, rawhal
+tried = 0
+for module in [rawhal, *(importlib.import_module("rawhal." + name) for name in
+               "arguments arrays devices faults kernels library modules objects signatures streams tickets".split())]:
+    found = doctest.testmod(module)
+    assert not found.failed, module
+    tried += found.attempted
+print(tried)
+"""
+
+
+def test_what_documentation_shows_is_so():
+    done = run(DOCTESTS)
+    assert done.returncode == 0 and int(done.stdout) >= 20, done.stdout + done.stderr
+
+
 def test_every_name_that_is_offered_is_there():
     for name in rawhal.__all__:
         assert getattr(rawhal, name) is not None

@@ -138,6 +138,12 @@ def test_what_kernels_print_goes_where_python_prints(dev, capsys):
     heard = []
     with dev.stream(output=lambda stream, text: heard.append((stream, text))) as stream:
         kernels["printf_ids"][1, 4](*[out if one.is_pointer else 4 for one in kernels["printf_ids"].args], stream=stream)
+        fatal = dev.load(fixture("fault-gfx90a-v5.co"))["fault_trap"]
+        kernels["printf_ids"][1, 2].submit(stream=stream)
+        with pytest.raises(rawhal.AssertFailed) as caught:
+            fatal[1, 1](1, stream=stream)
+        assert caught.value.text == "item 1" and len(heard) == 6
+        del heard[4:]
     assert len(heard) == 4 and {stream for stream, _ in heard} == {"stdout"} and capsys.readouterr().out == ""
 
 
