@@ -32,6 +32,7 @@ static const cause_row_t rows[] = {
     {MEMORY, POINTERS, cause_no_access},
     {READ_ONLY, POINTERS, cause_read_only},
     {BIT(RAWHAL_FAULT_MISALIGNED), POINTERS, cause_misaligned},
+    {BIT(RAWHAL_FAULT_UNWRITTEN), POINTERS, cause_unwritten},
     {NOWHERE, OWN, cause_swapped},
     {MEMORY, OWN, cause_scalar},
     {NOWHERE, DIRECT, cause_grid},

@@ -211,6 +211,20 @@ uint32_t cause_read_only(const cause_evidence_t *evidence, const cause_word_t *w
   return is_told ? 96 : 80;
 }
 
+uint32_t cause_unwritten(const cause_evidence_t *evidence, const cause_word_t *word,
+                         rawhal_cause_t *cause)
+{
+  const debug_allocation_t *live = &word->live;
+  if (!evidence->has_address || !word->has_live || !cause_holds(live, evidence->address))
+    return 0;
+  cause_say(cause, RAWHAL_CAUSE_UNWRITTEN, evidence, word, live,
+            "%s points to memory of which byte %llu has not been written since it was allocated, "
+            "by a kernel, a copy or a fill (%s)",
+            cause_pointer(evidence, word).text,
+            (unsigned long long)(evidence->address - live->base), cause_where(evidence, live).text);
+  return 96;
+}
+
 uint32_t cause_misaligned(const cause_evidence_t *evidence, const cause_word_t *word,
                           rawhal_cause_t *cause)
 {

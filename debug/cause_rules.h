@@ -20,7 +20,7 @@ static inline uint32_t cause_nearness(uint64_t distance, uint32_t most, uint32_t
 
 /* cause_memory.c: where a pointer leads. Of a word. */
 cause_rule_fn cause_null, cause_wild, cause_bounds, cause_freed, cause_no_access, cause_read_only,
-    cause_misaligned;
+    cause_misaligned, cause_unwritten;
 /* cause_lost.c: what no argument leads to. Once, and only while nothing better is known. */
 cause_rule_fn cause_null_alone, cause_freed_alone, cause_here_alone, cause_before_alone,
     cause_behind_alone, cause_indirect, cause_nothing;

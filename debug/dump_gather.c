@@ -203,6 +203,7 @@ static const core_stop_t stops[] = {
     [RAWHAL_FAULT_KERNARG] = CORE_STOP_MEMORY,      [RAWHAL_FAULT_MISALIGNED] = CORE_STOP_ADDRESS,
     [RAWHAL_FAULT_INSTRUCTION] = CORE_STOP_ILLEGAL, [RAWHAL_FAULT_FETCH] = CORE_STOP_MEMORY,
     [RAWHAL_FAULT_TRAP] = CORE_STOP_TRAP,           [RAWHAL_FAULT_TIME_LIMIT] = CORE_STOP_OTHER,
+    [RAWHAL_FAULT_UNWRITTEN] = CORE_STOP_MEMORY,
 };
 
 static core_stop_t stop_of(const rawhal_fault_t *fault, const softgpu_wave_t *wave)

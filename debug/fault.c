@@ -17,6 +17,7 @@ static const char *const fault_names[] = {
     [RAWHAL_FAULT_RESOURCES] = "not enough resources",
     [RAWHAL_FAULT_DEVICE_LOST] = "device lost",
     [RAWHAL_FAULT_DESTROYED] = "queue destroyed",
+    [RAWHAL_FAULT_UNWRITTEN] = "read of unwritten memory",
 };
 
 static const char *const cause_names[] = {
@@ -43,6 +44,7 @@ static const char *const cause_names[] = {
     [RAWHAL_CAUSE_DESTROYED] = "queue destroyed",
     [RAWHAL_CAUSE_INSTRUCTION] = "illegal instruction",
     [RAWHAL_CAUSE_DEPENDENCY] = "unmet dependency",
+    [RAWHAL_CAUSE_UNWRITTEN] = "unwritten memory",
 };
 
 #define NAME(names, value)                                                                         \

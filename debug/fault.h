@@ -31,6 +31,8 @@ typedef enum rawhal_fault_kind {
   RAWHAL_FAULT_RESOURCES = 13,   /* more registers, LDS or work-groups at once than there can be */
   RAWHAL_FAULT_DEVICE_LOST = 14, /* the device has gone, not this queue alone */
   RAWHAL_FAULT_DESTROYED = 15,   /* the queue was destroyed while it ran */
+  RAWHAL_FAULT_UNWRITTEN = 16,   /* a read of memory that nothing has written: what softgpu's option
+                                    check_memory finds */
 } rawhal_fault_kind_t;
 /* "memory access fault"; "unknown fault" for a value that is none. Never NULL; static. */
 RAWHAL_API const char *rawhal_fault_kind_name(rawhal_fault_kind_t kind);
@@ -80,6 +82,7 @@ typedef enum rawhal_cause_kind {
   RAWHAL_CAUSE_INSTRUCTION = 21,   /* an instruction that the chip does not have */
   RAWHAL_CAUSE_DEPENDENCY = 22,    /* it waits for what does not happen: an s_barrier that other
                                          waves have not reached, a signal, each other's ends */
+  RAWHAL_CAUSE_UNWRITTEN = 23,     /* it reads what nothing has written since it was allocated */
 } rawhal_cause_kind_t;
 /* "out of bounds", "freed memory", ...; never NULL; static. */
 RAWHAL_API const char *rawhal_cause_kind_name(rawhal_cause_kind_t kind);

@@ -52,6 +52,7 @@ static const struct {
     [SOFTGPU_FAULT_GWS] = {RAWHAL_FAULT_RESOURCES, false},
     [SOFTGPU_FAULT_IMAGE] = {RAWHAL_FAULT_INSTRUCTION, false},
     [SOFTGPU_FAULT_REGISTERS] = {RAWHAL_FAULT_RESOURCES, false},
+    [SOFTGPU_FAULT_MEMORY_UNWRITTEN] = {RAWHAL_FAULT_UNWRITTEN, true},
 };
 
 static void add_instruction(rawhal_fault_t *fault, const softgpu_fault_info_t *info)

@@ -32,7 +32,7 @@ public:
     void *data = nullptr;
     REQUIRE(!posix_memalign(&data, PAGE, size));
     data_ = static_cast<uint8_t *>(memset(data, 0, size));
-    const softgpu_allocation_t allocation = {address(), size, flags, 1, 0, 0};
+    const softgpu_allocation_t allocation = {address(), size, flags, 1, 0, 0, nullptr};
     REQUIRE(softgpu_memory_add(&allocation));
   }
   ~Memory()

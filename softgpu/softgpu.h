@@ -82,9 +82,11 @@ extern "C" {
  *   check_stores 0        0..1         so is the end of a wave without s_dcache_wb after a scalar
  *                                      store: memory has the data here, on the hardware it may stay
  *                                      in the scalar cache
+ *   check_memory 0        0..1         so are reads of a device's memory that was not written since
+ *                                      it was allocated: see below
  *   reference    0        0..1         1: kernels run on the plain reference engine, a lane at a
- *                                      time, 20 to 100 times slower, and without the checks above,
- *                                      but for uses beyond LDS
+ *                                      time, 20 to 100 times slower, and of the checks above only
+ *                                      with check_memory and uses beyond LDS
  *   hardware_faults 0     0..1         1: of a fault only what a GPU and its driver tell: of one of
  *                                      memory, an event of the whole device with the address of the
  *                                      page; of others, the queue's error. The functions below tell
@@ -92,6 +94,16 @@ extern "C" {
  *
  * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
  * there for each queue that stops, with what softgpu_queue_fault() says.
+ *
+ * check_memory is about memory of devices that is allocated while it is set, but for code and its
+ * variables. A kernel writes what it stores or exchanges, a copy or a fill all that it goes to,
+ * whatever was copied; kernels by which the runtime and HIP copy may read anything. What the host,
+ * or another process, writes by itself is seen by what it has changed: each dword of such memory is
+ * 0xbad0d00d at first, for which its pages are touched when it is allocated, and where one of 16
+ * aligned bytes has changed and nobody here wrote it, all of them count as written. Of aligned
+ * dwords that are loaded, or one that is exchanged, it is enough that a byte of each was written. A
+ * bit for each byte is kept, and each access of a lane is looked at by itself until all of an
+ * allocation has been written; from then on it costs nothing. The host's memory is not looked at.
  *
  * Checks apply to dispatches that begin later; others pay nothing for them. Race checks know only
  * barriers: waves that synchronize by flags in LDS are reported, unless all of them use atomics or

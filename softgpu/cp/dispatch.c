@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "softgpu/cp/aql.h"
+#include "softgpu/cp/kernel_name.h"
 #include "softgpu/cp/report.h"
 #include "softgpu/cp/signal.h"
 #include "softgpu/device/clock.h"
@@ -128,6 +129,16 @@ static bool is_of_the_runtime(uint64_t kernel_object)
   return softgpu_memory_find(kernel_object, &code) && !(code.flags & SOFTGPU_MEMORY_VRAM);
 }
 
+/* Kernels that copy what is there, whether anything has written it or not: the runtime's, and those
+ * that HIP brings for copies and fills. */
+static bool copies_anything(uint64_t kernel_object)
+{
+  static const char of_hip[] = "__amd_rocclr_";
+  char name[sizeof(of_hip)];
+  return is_of_the_runtime(kernel_object) ||
+         (softgpu_kernel_name(kernel_object, name, sizeof(name)) && strcmp(name, of_hip) == 0);
+}
+
 /* --- checks --- */
 
 enum { NOTES = 1024 };
@@ -190,6 +201,8 @@ static void checks_ask(softgpu_dispatch_t *dispatch)
     dispatch->checks |= SOFTGPU_CHECK_KERNARG;
     kernarg_take(dispatch);
   }
+  if (softgpu_option(SOFTGPU_OPTION_CHECK_MEMORY) && !copies_anything(dispatch->kernel_object))
+    dispatch->checks |= SOFTGPU_CHECK_MEMORY;
 }
 
 static softgpu_limits_t limits_of(softgpu_queue_t *queue, uint64_t kernel_object)

@@ -73,7 +73,8 @@ static bool fault_has_address(softgpu_fault_kind_t kind)
 {
   return kind == SOFTGPU_FAULT_FETCH || kind == SOFTGPU_FAULT_MEMORY ||
          kind == SOFTGPU_FAULT_READ_ONLY || kind == SOFTGPU_FAULT_KERNARG ||
-         kind == SOFTGPU_FAULT_KERNARG_MISSING || kind == SOFTGPU_FAULT_FOREIGN;
+         kind == SOFTGPU_FAULT_MEMORY_UNWRITTEN || kind == SOFTGPU_FAULT_KERNARG_MISSING ||
+         kind == SOFTGPU_FAULT_FOREIGN;
 }
 
 static void nearest_note(softgpu_fault_info_t *info)

@@ -8,6 +8,7 @@
 #include "softgpu/device/event.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/device/opened.h"
+#include "softgpu/device/retire.h"
 #include "softgpu/exports.h"
 #include "softgpu/waves.h"
 
@@ -78,12 +79,17 @@ static void counts_put(amd_signal_t *signal, uint64_t start, uint64_t end)
 
 SOFTGPU_EXPORT bool softgpu_signal_instructions(uint64_t handle, uint64_t *start, uint64_t *end)
 {
-  if (!start || !end || softgpu_forked() || !softgpu_signal_valid(0, handle))
+  if (!start || !end || softgpu_forked())
     return false;
+  const unsigned token = softgpu_retire_enter();
+  const bool is_valid = softgpu_signal_valid(0, handle);
   const amd_signal_t *signal = signal_of(handle);
-  *start = signal->reserved2;
-  memcpy(end, signal->reserved3, sizeof(*end));
-  return true;
+  if (is_valid) {
+    *start = signal->reserved2;
+    memcpy(end, signal->reserved3, sizeof(*end));
+  }
+  softgpu_retire_leave(token);
+  return is_valid;
 }
 
 bool softgpu_signal_complete(uint32_t node, uint64_t handle, const softgpu_completion_t *what)

@@ -16,6 +16,7 @@ enum { CAPACITY = 1 << 20 }; /* address space only: pages appear as they are use
 
 typedef struct entry {
   _Atomic uint64_t base, size, shift;
+  _Atomic(softgpu_written_t *) written;
   _Atomic uint64_t tag; /* flags, node << 16, access << 32 */
 } entry_t;
 
@@ -31,6 +32,7 @@ static void entry_store(uint32_t at, const softgpu_allocation_t *allocation)
   atomic_store_explicit(&entry->base, allocation->base, memory_order_release);
   atomic_store_explicit(&entry->size, allocation->size, memory_order_release);
   atomic_store_explicit(&entry->shift, allocation->shift, memory_order_release);
+  atomic_store_explicit(&entry->written, allocation->written, memory_order_release);
   uint64_t tag = allocation->flags | allocation->node << 16 | (uint64_t)allocation->access << 32;
   atomic_store_explicit(&entry->tag, tag, memory_order_release);
 }
@@ -46,6 +48,7 @@ static softgpu_allocation_t entry_load(uint32_t at)
       .node = tag >> 16 & UINT16_MAX,
       .access = (uint32_t)(tag >> 32),
       .shift = atomic_load_explicit(&entry->shift, memory_order_acquire),
+      .written = atomic_load_explicit(&entry->written, memory_order_acquire),
   };
 }
 
@@ -265,9 +268,11 @@ void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool 
     if (!softgpu_memory_find(at, &found) || !softgpu_memory_allows(&found, node) ||
         (write && !(found.flags & SOFTGPU_MEMORY_WRITE)) || (at > address && found.shift != shift))
       return NULL;
-    uint64_t next = found.base + found.size;
-    if (!softgpu_memory_present(&found, at, (next < end ? next : end) - at))
+    const uint64_t next = found.base + found.size, bytes = (next < end ? next : end) - at;
+    if (!softgpu_memory_present(&found, at, bytes))
       return NULL;
+    if (write && found.written)
+      softgpu_written_add(found.written, at - found.base, bytes);
     shift = found.shift;
     at = next;
   }

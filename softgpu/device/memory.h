@@ -8,6 +8,8 @@
 #ifndef SOFTGPU_DEVICE_MEMORY_H
 #define SOFTGPU_DEVICE_MEMORY_H
 
+#include "softgpu/device/written.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,9 +27,10 @@ typedef struct softgpu_allocation {
   uint64_t base;
   uint64_t size; /* bytes */
   uint32_t flags;
-  uint32_t node;   /* topology node that owns it; 0 is the host */
-  uint32_t access; /* nodes it is mapped to, 1 << node each */
-  uint64_t shift;  /* added to a device address it is the host's, modulo 2^64 */
+  uint32_t node;              /* topology node that owns it; 0 is the host */
+  uint32_t access;            /* nodes it is mapped to, 1 << node each */
+  uint64_t shift;             /* added to a device address it is the host's, modulo 2^64 */
+  softgpu_written_t *written; /* of its bytes; NULL: all count as written */
 } softgpu_allocation_t;
 
 /* Whether kernels and copy engines of a node may use it. Node 0 is the host, which may use all. */
@@ -69,7 +72,7 @@ bool softgpu_memory_present(const softgpu_allocation_t *allocation, uint64_t add
 uint32_t softgpu_memory_code(uint32_t node, uint64_t base, uint64_t pc, uint32_t most);
 
 /* Where the host has the `size` > 0 bytes at `address`, when all of them are live, `node` may use
- * them and, with `write`, store to them; else NULL. Adjacent allocations join. */
+ * them and, with `write`, store to them, as it then does; else NULL. Adjacent allocations join. */
 void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write);
 
 /* Grows with every removal and change: a copy of an allocation is good while it stays the same. */

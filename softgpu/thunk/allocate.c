@@ -10,6 +10,7 @@
 #include "softgpu/cp/pause.h"
 #include "softgpu/device/array.h"
 #include "softgpu/device/memory.h"
+#include "softgpu/device/option.h"
 #include "softgpu/exports.h"
 #include "softgpu/thunk/newer.h"
 #include "softgpu/thunk/pages.h"
@@ -28,6 +29,7 @@ typedef struct record {
   bool imported;         /* another process's, or this one's once more */
   softgpu_share_t share; /* where its pages are, once other processes may have them */
   softgpu_pages_t pages; /* a part has none of its own */
+  softgpu_written_t *written;
   void *user_data;
   uint32_t mapped_count;
   uint32_t mapped[SOFTGPU_MAX_NODES];
@@ -117,6 +119,7 @@ static softgpu_allocation_t record_live(const record_t *record)
                (record->counted ? SOFTGPU_MEMORY_VRAM : 0) |
                (record->part ? SOFTGPU_MEMORY_SCRATCH : 0),
       .node = record->node,
+      .written = record->written,
   };
   for (uint32_t i = 0; i < record->mapped_count; ++i)
     live.access |= 1u << record->mapped[i];
@@ -152,6 +155,7 @@ static void record_release(record_t *record)
   else
     softgpu_pages_retire(&record->pages);
   softgpu_share_close(&record->share);
+  softgpu_written_retire(record->written);
   free(record);
 }
 
@@ -173,6 +177,13 @@ bool softgpu_allocation_covers(uint64_t address, uint64_t size)
   bool covered = record && size <= record->size - (address - record->base);
   pthread_mutex_unlock(&lock);
   return covered;
+}
+
+/* Whether it is noted what of it is written. Not of code: what the loader leaves out there is 0. */
+static bool is_noted(const record_t *record)
+{
+  return softgpu_option(SOFTGPU_OPTION_CHECK_MEMORY) && record->counted &&
+         !record->flags.ui32.ExecuteAccess;
 }
 
 /* `alignment` is 0 or a power of two. */
@@ -204,10 +215,13 @@ HSAKMT_STATUS hsaKmtAllocMemoryAlign(HSAuint32 node, HSAuint64 size, HSAuint64 a
     return HSAKMT_STATUS_NO_MEMORY;
   }
   record->base = record->pages.base;
+  if (is_noted(record))
+    record->written = softgpu_written_begin((void *)record->base, size);
   pthread_mutex_lock(&lock);
   bool done = record_publish(record);
   pthread_mutex_unlock(&lock);
   if (!done) {
+    softgpu_written_retire(record->written);
     softgpu_pages_unmap(&record->pages);
     free(record);
     return HSAKMT_STATUS_NO_MEMORY;
@@ -364,6 +378,8 @@ SOFTGPU_EXPORT bool softgpu_memory_bound(uint64_t address, uint64_t bytes)
   const bool is_fit = record && record->base == address && !record->pool && !record->part &&
                       bytes > 0 && bytes <= record->size;
   if (is_fit) {
+    if (record->written)
+      softgpu_written_bound(record->written, record->bytes ? record->bytes : record->size, bytes);
     record->bytes = bytes;
     const softgpu_allocation_t after = record_live(record);
     softgpu_memory_exchange(after.base, after.base + 1, &after, 1);

@@ -213,6 +213,9 @@ const std::vector<Case> all = {
        Kind(w, RAWHAL_FAULT_NO_ACCESS, 0x123400000100);
      },
      RAWHAL_CAUSE_NO_ACCESS, 0, 0, "argument 0 'c' is 0x123400000000, which is in memory"},
+    {"Unwritten", [](World &w) { Kind(w, RAWHAL_FAULT_UNWRITTEN, w.At(1, 128)); },
+     RAWHAL_CAUSE_UNWRITTEN, 1, 0,
+     "argument 1 'a' points to memory of which byte 128 has not been written"},
     {"MisalignedArgument",
      [](World &w) {
        w.Launch(0, {w.At(0, 2), w.At(1), w.At(2), 1024});

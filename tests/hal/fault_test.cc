@@ -65,6 +65,67 @@ protected:
   rawhal_buffer_t *out = nullptr;
 };
 
+class Unwritten : public Faults {
+protected:
+  const char *softgpu_options() override { return "gpus=1,vram_mib=64,check_memory=refuse"; }
+
+  // c[i] = a[i] + b[i], of 64.
+  rawhal_status_t add(const rawhal_buffer_t *c, const rawhal_buffer_t *a, const rawhal_buffer_t *b)
+  {
+    Blob blob;
+    for (const rawhal_buffer_t *each : {c, a, b})
+      blob.add(rawhal_buffer_address(each));
+    blob.add(64u);
+    on = queue();
+    return run(on, dispatch_of(kernel("vector_add-gfx90a-v5.co", "vector_add"), 64, 64, blob));
+  }
+  rawhal_queue_t *on = nullptr;
+};
+
+TEST_F(Unwritten, MemoryIsToldWithItsArgument)
+{
+  rawhal_buffer_t *c = buffer(256), *a = buffer(256), *b = buffer(1000);
+  ASSERT_OK(rawhal_buffer_fill(a, 0, 0, 256, &error));
+  EXPECT_EQ(add(c, a, b), RAWHAL_FAULT);
+  expect_message({"read of memory that was not written", "argument 2"});
+  rawhal_fault_t fault = {};
+  fault.size = sizeof(fault);
+  ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+  EXPECT_EQ(fault.kind, RAWHAL_FAULT_UNWRITTEN);
+  EXPECT_EQ(fault.access, RAWHAL_FAULT_ACCESS_READ);
+  EXPECT_EQ(fault.lanes, ~0ull);
+  ASSERT_GT(fault.cause_count, 0u);
+  EXPECT_EQ(fault.causes[0].kind, RAWHAL_CAUSE_UNWRITTEN);
+  EXPECT_EQ(fault.causes[0].argument, 2u);
+  EXPECT_EQ(fault.causes[0].offset, 0);
+  EXPECT_EQ(fault.causes[0].allocation_bytes, 1000u);
+}
+
+// All ways by which the library writes.
+TEST_F(Unwritten, MemoryIsWrittenByCopiesAndByKernels)
+{
+  const std::vector<float> values(64, 2);
+  rawhal_buffer_t *c = buffer(256), *a = upload(values), *b = buffer(256);
+  rawhal_queue_t *copies = queue();
+  rawhal_ticket_t ticket = 0;
+  const auto wait = [&] {
+    return rawhal_queue_wait(copies, ticket, rawhal_deadline_after(10000 * millisecond), &error);
+  };
+  ASSERT_OK(rawhal_queue_write(copies, b, 0, values.data(), 256, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_OK(wait());
+  EXPECT_OK(add(c, a, b));
+  b = buffer(256);
+  ASSERT_OK(rawhal_queue_fill(copies, b, 0, 0, 256, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_OK(wait());
+  EXPECT_OK(add(b, c, b));
+  a = buffer(256);
+  ASSERT_OK(copy_in(copies, {0, a, 0, b, 0, 256}, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_OK(wait());
+  EXPECT_OK(add(c, a, b));
+  EXPECT_EQ(download<float>(c, 64), std::vector<float>(64, 8)) << "2 + 2 is in b and a";
+  EXPECT_OK(add(c, buffer(256, RAWHAL_MEMORY_HOST), b)); // the host's is not looked at
+}
+
 TEST_F(Faults, NameKernelPcAndAddress)
 {
   Blob blob;

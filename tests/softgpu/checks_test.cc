@@ -150,6 +150,73 @@ TEST_F(Arguments, missing_ones_are_told_when_they_are_read)
   EXPECT_NE(info.nearest_size, 0u);
 }
 
+class Unwritten : public Checks {
+protected:
+  // out[i] = a[i] + a[i] for some i; the fault, empty without one.
+  std::string add(void *out, void *a, uint32_t items = 64)
+  {
+    Kernel kernel = load("vector_add-gfx90a-v4.co", "vector_add");
+    hsa_queue_t *q = queue();
+    hsa_signal_t done =
+        start(q, kernel, kernargs({(uint64_t)out, (uint64_t)a, (uint64_t)a, items}), items, 64);
+    if (reaches_or_fails(q, done))
+      return "";
+    EXPECT_TRUE(hsa->queue_fault_info(q, &info, sizeof(info)));
+    EXPECT_EQ(info.kind, (uint32_t)SOFTGPU_FAULT_MEMORY_UNWRITTEN);
+    return fault_text(q);
+  }
+};
+
+TEST_F(Unwritten, memory_is_told_where_it_is_read)
+{
+  void *early = device_memory(4096), *out = device_memory(4096);
+  EXPECT_EQ(add(out, early), "") << "nobody asked";
+  option("check_memory", 1);
+  EXPECT_EQ(add(out, early), "") << "it is older than the check";
+  auto *a = (float *)device_memory(4096), *b = (float *)device_memory(4096);
+  std::string text = add(b, a);
+  EXPECT_TRUE(says(text, "read of memory that was not written")) << text;
+  EXPECT_TRUE(says(text, "global_load_dword")) << text;
+  EXPECT_TRUE(says(text, "; byte 0 of [0x")) << text;
+  EXPECT_EQ(info.address, (uint64_t)a);
+  EXPECT_EQ(info.access, (uint32_t)SOFTGPU_ACCESS_READ);
+  EXPECT_EQ(info.nearest_size, 4096u);
+  // By a fill, as far as it went.
+  ASSERT_EQ(hsa->hsa_amd_memory_fill(a, 0, 32), HSA_STATUS_SUCCESS);
+  EXPECT_FALSE(add(b, a).empty());
+  EXPECT_EQ(info.address, (uint64_t)&a[32]);
+  EXPECT_EQ(info.lanes, ~0ull << 32);
+  EXPECT_EQ(add(b, a, 32), "");
+  // By a kernel, and by copies, of memory that was not written, too.
+  auto *c = (float *)device_memory(4096);
+  EXPECT_EQ(add(c, b, 32), "");
+  EXPECT_FALSE(add(c, b, 33).empty());
+  EXPECT_EQ(info.lane, 32u);
+  copy(c, b, 4096);
+  EXPECT_EQ(add(b, c, 1024), "");
+  // By the host itself.
+  auto *d = (float *)device_memory(4096);
+  memset(d, 0, 256);
+  EXPECT_EQ(add(b, d), "");
+  EXPECT_FALSE(add(b, d, 65).empty());
+  EXPECT_EQ(hsa->hsa_memory_copy(d, c, 512), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(add(b, d, 128), "");
+}
+
+TEST_F(Unwritten, memory_is_so_again_when_it_is_allocated_again)
+{
+  option("check_memory", 1);
+  void *memory = nullptr, *out = device_memory(4096);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(hsa->hsa_amd_memory_pool_allocate(device_pool, 8192, 0, &memory), HSA_STATUS_SUCCESS);
+    ASSERT_TRUE(hsa->memory_bound((uint64_t)memory, 4100));
+    EXPECT_FALSE(add(out, memory).empty());
+    ASSERT_EQ(hsa->hsa_amd_memory_fill(memory, 0, 1025), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(add(out, memory, 1024), "") << "all of what it has";
+    ASSERT_EQ(hsa->hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);
+  }
+}
+
 TEST_F(Arguments, nonsense_is_refused)
 {
   uint64_t segment[4];

@@ -13,11 +13,45 @@ extern "C" {
 
 namespace {
 
+// What is written is counted once, whoever says it; what the host has changed is written, too.
+TEST(Written, IsWhatWasSaidOrHasChanged)
+{
+  alignas(4096) static unsigned char memory[8192];
+  softgpu_written_t *written = softgpu_written_begin(memory, sizeof memory);
+  ASSERT_NE(written, nullptr);
+  EXPECT_FALSE(softgpu_written_has(written, 0, 4));
+  softgpu_written_add(written, 1, 1);
+  EXPECT_TRUE(softgpu_written_has(written, 1, 1));
+  EXPECT_FALSE(softgpu_written_has(written, 0, 1) || softgpu_written_has(written, 2, 2));
+  EXPECT_TRUE(softgpu_written_has(written, 0, 4)) << "a dword of which a byte was";
+  EXPECT_FALSE(softgpu_written_has(written, 0, 8));
+  softgpu_written_add(written, 60, 10); // in two words
+  EXPECT_TRUE(softgpu_written_has(written, 60, 10));
+  EXPECT_FALSE(softgpu_written_has(written, 59, 2) || softgpu_written_has(written, 69, 2));
+  memory[100] ^= 1;
+  EXPECT_TRUE(softgpu_written_has(written, 97, 14)) << "the host wrote nearby";
+  EXPECT_FALSE(softgpu_written_has(written, 112, 4) || softgpu_written_has(written, 92, 4));
+  // It ends elsewhere, where nothing is left beyond.
+  softgpu_written_bound(written, 8192, 4002);
+  EXPECT_FALSE(softgpu_written_is_all(written));
+  softgpu_written_add(written, 0, 4002);
+  EXPECT_TRUE(softgpu_written_is_all(written));
+  softgpu_written_add(written, 0, 4002);
+  EXPECT_TRUE(softgpu_written_is_all(written));
+  softgpu_written_bound(written, 4002, 4096);
+  EXPECT_FALSE(softgpu_written_is_all(written));
+  EXPECT_TRUE(softgpu_written_has(written, 4001, 1));
+  EXPECT_FALSE(softgpu_written_has(written, 4004, 4));
+  softgpu_written_add(written, 4002, 94);
+  EXPECT_TRUE(softgpu_written_is_all(written));
+  softgpu_written_retire(written);
+}
+
 class Registry : public ::testing::Test {
 protected:
   bool add(uint64_t base, uint64_t size, uint32_t flags = SOFTGPU_MEMORY_WRITE, uint32_t node = 1)
   {
-    softgpu_allocation_t allocation = {base, size, flags, node, 0, 0};
+    softgpu_allocation_t allocation = {base, size, flags, node, 0, 0, nullptr};
     bases.push_back(base);
     return softgpu_memory_add(&allocation);
   }
@@ -76,9 +110,12 @@ TEST_F(Registry, refuses_overlap_emptiness_and_wrapping)
 
 TEST_F(Registry, reach_is_for_nodes_with_access)
 {
-  softgpu_allocation_t mine = {0x1000, 0x1000, SOFTGPU_MEMORY_WRITE, 1, 1 << 1 | 1 << 16, 0};
-  softgpu_allocation_t yours = {0x2000, 0x1000, SOFTGPU_MEMORY_WRITE, 2, 1 << 2 | 1 << 16, 0};
-  softgpu_allocation_t moved = {0x3000, 0x1000, SOFTGPU_MEMORY_WRITE, 0, 1 << 16, 0x500000};
+  softgpu_allocation_t mine = {0x1000, 0x1000, SOFTGPU_MEMORY_WRITE, 1, 1 << 1 | 1 << 16,
+                               0,      nullptr};
+  softgpu_allocation_t yours = {0x2000, 0x1000, SOFTGPU_MEMORY_WRITE, 2, 1 << 2 | 1 << 16,
+                                0,      nullptr};
+  softgpu_allocation_t moved = {0x3000,   0x1000, SOFTGPU_MEMORY_WRITE, 0, 1 << 16,
+                                0x500000, nullptr};
   for (const softgpu_allocation_t &each : {mine, yours, moved}) {
     bases.push_back(each.base);
     ASSERT_TRUE(softgpu_memory_add(&each));
@@ -135,15 +172,16 @@ TEST_F(Registry, exchange_is_one_step_or_none)
   ASSERT_TRUE(add(0x1000, 0x1000));
   ASSERT_TRUE(add(0x2000, 0x1000));
   ASSERT_TRUE(add(0x8000, 0x1000));
-  softgpu_allocation_t merged = {0x1000, 0x2000, 0, 0, 0, 0};
+  softgpu_allocation_t merged = {0x1000, 0x2000, 0, 0, 0, 0, nullptr};
   ASSERT_TRUE(softgpu_memory_exchange(0x1000, 0x3000, &merged, 1));
   EXPECT_EQ(base_of(0x2800), 0x1000u);
-  softgpu_allocation_t split[2] = {{0x1000, 0x100, 0, 0, 0, 0}, {0x2000, 0x100, 0, 0, 0, 0}};
+  softgpu_allocation_t split[2] = {{0x1000, 0x100, 0, 0, 0, 0, nullptr},
+                                   {0x2000, 0x100, 0, 0, 0, 0, nullptr}};
   ASSERT_TRUE(softgpu_memory_exchange(0x1000, 0x3000, split, 2));
   EXPECT_EQ(base_of(0x1800), 0u);
   EXPECT_EQ(base_of(0x2080), 0x2000u);
   EXPECT_EQ(base_of(0x8000), 0x8000u);
-  softgpu_allocation_t colliding = {0x1000, 0x8000, 0, 0, 0, 0};
+  softgpu_allocation_t colliding = {0x1000, 0x8000, 0, 0, 0, 0, nullptr};
   EXPECT_FALSE(softgpu_memory_exchange(0x1000, 0x3000, &colliding, 1));
   EXPECT_EQ(base_of(0x2080), 0x2000u);
 }
@@ -201,7 +239,8 @@ TEST_F(Registry, lookups_never_see_half_a_change)
   }
   for (uint32_t round = 0; round < 20000; ++round) {
     uint32_t i = round % stay;
-    softgpu_allocation_t guest = {0x100000 + i * 0x1000ull + 0x400, 0x800, 0, 1000 + i, 0, 0};
+    softgpu_allocation_t guest = {
+        0x100000 + i * 0x1000ull + 0x400, 0x800, 0, 1000 + i, 0, 0, nullptr};
     ASSERT_TRUE(softgpu_memory_add(&guest));
     ASSERT_TRUE(softgpu_memory_remove(guest.base));
   }

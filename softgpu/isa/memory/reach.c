@@ -53,6 +53,22 @@ static bool find_dwords(access_t *access, unsigned kind, softgpu_allocation_t *f
   return true;
 }
 
+/* Of memory whose writes are noted no range is kept until all of it has been written: each access
+ * comes by here. */
+static bool note_access(isa_wave_t *wave, isa_range_t *range, const softgpu_allocation_t *found,
+                        const access_t *access, unsigned kind)
+{
+  const uint64_t offset = access->first - found->base;
+  const bool reads = kind != ISA_STORE && kind != ISA_STORE_LDS;
+  range->size = softgpu_written_is_all(found->written) ? found->size : 0;
+  if (reads && wave->dispatch->checks & SOFTGPU_CHECK_MEMORY &&
+      !softgpu_written_has(found->written, offset, access->bytes))
+    return false;
+  if (isa_kind_writes(kind))
+    softgpu_written_add(found->written, offset, access->bytes);
+  return true;
+}
+
 bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
                     uint32_t bytes, unsigned kind)
 {
@@ -78,7 +94,8 @@ bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_
   range->size = found.size;
   range->shift = found.shift;
   range->flags = found.flags;
-  return true;
+  return !found.written || note_access(wave, range, &found, &access, kind) ||
+         isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY_UNWRITTEN, lane, address, bytes);
 }
 
 uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,

@@ -31,6 +31,7 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_TRAP] = "trap raised by the kernel",
     [SOFTGPU_FAULT_GWS] = "global wave sync that cannot complete",
     [SOFTGPU_FAULT_IMAGE] = "unusable image",
+    [SOFTGPU_FAULT_MEMORY_UNWRITTEN] = "read of memory that was not written",
     [SOFTGPU_FAULT_REGISTERS] = "work-group with more registers than a compute unit has",
     [SOFTGPU_FAULT_STORE_UNWRITTEN] = "wave ended with no s_dcache_wb after a scalar store",
 };
@@ -74,6 +75,15 @@ static void append_neighbour(softgpu_fault_t *fault)
     append(fault, " %s [0x%" PRIx64 ", +%" PRIu64 ")", past ? "past the end of" : "before",
            near.base, near.size);
   }
+}
+
+/* Where in its allocation a live address is. */
+static void append_place(softgpu_fault_t *fault)
+{
+  softgpu_allocation_t found;
+  if (softgpu_memory_next(fault->address, &found))
+    append(fault, "; byte %" PRId64 " of [0x%" PRIx64 ", +%" PRIu64 ")",
+           (int64_t)(fault->address - found.base), found.base, found.size);
 }
 
 /* Whose memory it is that the dispatch's device has no right to. Devices are nodes from 1 on. */
@@ -137,6 +147,10 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
   case SOFTGPU_FAULT_FOREIGN:
     append_address(fault);
     append_owner(fault, wave->dispatch->node);
+    break;
+  case SOFTGPU_FAULT_MEMORY_UNWRITTEN:
+    append_address(fault);
+    append_place(fault);
     break;
   case SOFTGPU_FAULT_READ_ONLY:
   case SOFTGPU_FAULT_MISALIGNED:

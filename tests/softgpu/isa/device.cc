@@ -14,7 +14,7 @@ Memory::Memory(size_t size, uint32_t flags) : bytes(size)
   size_t pages = (size + 4095) & ~size_t{4095};
   data = aligned_alloc(4096, pages ? pages : 4096);
   memset(data, 0, pages);
-  softgpu_allocation_t allocation = {address(), size, flags, 1, 0, 0};
+  softgpu_allocation_t allocation = {address(), size, flags, 1, 0, 0, nullptr};
   if (!softgpu_memory_add(&allocation))
     throw std::runtime_error("softgpu_memory_add");
 }

@@ -22,7 +22,7 @@ public:
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED)
       return;
-    softgpu_allocation_t allocation = {address(), SIZE, SOFTGPU_MEMORY_WRITE, 1, 0, 0};
+    softgpu_allocation_t allocation = {address(), SIZE, SOFTGPU_MEMORY_WRITE, 1, 0, 0, nullptr};
     EXPECT_TRUE(softgpu_memory_add(&allocation));
   }
   ~Far()

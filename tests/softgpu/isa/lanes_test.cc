@@ -111,8 +111,8 @@ TEST_P(Lanes, OfBuffers)
 {
   device::Memory memory(4096);
   vmem::describe(memory, descriptor);
-  descriptor[2] = 1 << 20;       // more than there is
-  const uint64_t past = 1 << 19; // and not in what lies behind
+  descriptor[2] = UINT32_MAX;    // more than there is
+  const uint64_t past = 1 << 30; // and farther than anything that lies behind
   for (const char *load : {"buffer_load_dword ", "buffer_load_sshort", "buffer_load_dwordx4"})
     expect({first(load)}, SOFTGPU_FAULT_MEMORY, SOFTGPU_ACCESS_READ, 0, past, some);
   expect({first("buffer_store_dwordx2")}, SOFTGPU_FAULT_MEMORY, SOFTGPU_ACCESS_WRITE, 0, past,
@@ -157,6 +157,71 @@ TEST_P(Lanes, OfChecks)
   expect(of, SOFTGPU_FAULT_LDS_UNWRITTEN, SOFTGPU_ACCESS_READ, 0, 2048, some);
 }
 
+// Memory of which it is noted what is written: so far the first half.
+struct Noted {
+  Noted()
+  {
+    softgpu_memory_remove(memory.address());
+    written = softgpu_written_begin(memory.as<void>(), memory.size());
+    softgpu_written_add(written, 0, 2048);
+    const softgpu_allocation_t noted = {
+        memory.address(), memory.size(), SOFTGPU_MEMORY_WRITE, 1, 0, 0, written};
+    EXPECT_TRUE(softgpu_memory_add(&noted));
+  }
+  ~Noted()
+  {
+    softgpu_memory_remove(memory.address());
+    softgpu_written_retire(written);
+  }
+  device::Memory memory{4096};
+  softgpu_written_t *written;
+};
+
+TEST_P(Lanes, OfWhatWasNotWritten)
+{
+  const auto unwritten = SOFTGPU_FAULT_MEMORY_UNWRITTEN;
+  for (const char *family : {"global_", "flat_"}) {
+    Noted noted;
+    const std::string name = family;
+    const uint64_t at = noted.memory.address() + 64, rest = at + 3000;
+    const auto checked = [&](const char *rest_of_name) {
+      return Case{first(name + rest_of_name), SOFTGPU_CHECK_MEMORY};
+    };
+    for (const char *load : {"load_ubyte", "load_dword v10, v[", "load_dwordx3"})
+      expect(checked(load), unwritten, SOFTGPU_ACCESS_READ, at, rest, some);
+    expect(checked("atomic_add "), unwritten, SOFTGPU_ACCESS_ATOMIC, at, rest, some);
+    const std::vector<uint64_t> there(64, rest);
+    EXPECT_EQ(run({first(name + "load_dword v10, v[")}, there).kind, SOFTGPU_FAULT_NONE);
+    // What a kernel stores is noted, whether it is checked or not; what the host does is seen.
+    EXPECT_EQ(run({first(name + "store_dword v[")}, there).kind, SOFTGPU_FAULT_NONE);
+    EXPECT_EQ(run(checked("load_dword v10, v["), there).kind, SOFTGPU_FAULT_NONE);
+    const std::vector<uint64_t> then(64, rest + 128);
+    EXPECT_EQ(run(checked("load_ubyte"), then).kind, unwritten);
+    memset(noted.memory.as<char>() + 3192, 0, 16);
+    EXPECT_EQ(run(checked("load_ubyte"), then).kind, SOFTGPU_FAULT_NONE);
+    // All of it, from where on nothing needs to be looked at.
+    softgpu_written_add(noted.written, 0, 4096);
+    EXPECT_EQ(run(checked("load_dwordx3"), there).kind, SOFTGPU_FAULT_NONE);
+  }
+  Noted noted;
+  expect({first("global_load_lds_dword"), SOFTGPU_CHECK_MEMORY}, unwritten, SOFTGPU_ACCESS_READ,
+         noted.memory.address() + 64, noted.memory.address() + 3000, some);
+}
+
+TEST_P(Lanes, OfBuffersThatWereNotWritten)
+{
+  Noted noted;
+  vmem::describe(noted.memory, descriptor);
+  for (const char *load : {"buffer_load_dword ", "buffer_load_sshort", "buffer_load_dwordx4",
+                           "tbuffer_load_format_xyzw"})
+    expect({first(load), SOFTGPU_CHECK_MEMORY}, SOFTGPU_FAULT_MEMORY_UNWRITTEN, SOFTGPU_ACCESS_READ,
+           0, 3072, some);
+  const std::vector<uint64_t> there(64, 3072);
+  EXPECT_EQ(run({first("buffer_store_dwordx4")}, there).kind, SOFTGPU_FAULT_NONE);
+  EXPECT_EQ(run({first("buffer_load_dwordx4"), SOFTGPU_CHECK_MEMORY}, there).kind,
+            SOFTGPU_FAULT_NONE);
+}
+
 // A scalar access is the wave's.
 TEST_P(Lanes, OfNone)
 {
@@ -167,6 +232,14 @@ TEST_P(Lanes, OfNone)
   EXPECT_EQ(fault.kind, SOFTGPU_FAULT_MEMORY);
   EXPECT_EQ(fault.access, SOFTGPU_ACCESS_READ);
   EXPECT_FALSE(fault.lanes_known);
+  Noted noted; // 16 bytes, of which four were not written
+  auto scalar = device::dispatch(kernel.object(), kernarg.as<void>());
+  scalar.checks = SOFTGPU_CHECK_MEMORY;
+  for (const uint64_t end : {2048, 2052}) {
+    *kernarg.as<uint64_t>() = noted.memory.address() + end - 16;
+    EXPECT_EQ(device::run(scalar).fault.kind,
+              end > 2048 ? SOFTGPU_FAULT_MEMORY_UNWRITTEN : SOFTGPU_FAULT_NONE);
+  }
   device::Kernel unknown(kernels::words("unknown"));
   const auto other = device::run(device::dispatch(unknown.object(), kernarg.as<void>())).fault;
   EXPECT_EQ(other.access, SOFTGPU_ACCESS_UNKNOWN);
@@ -180,7 +253,7 @@ std::string allowed(const std::string &name)
 {
   device::Memory page(4096), kernarg(64);
   softgpu_memory_remove(page.address());
-  const softgpu_allocation_t six = {page.address() + 6, 6, SOFTGPU_MEMORY_WRITE, 1, 0, 0};
+  const softgpu_allocation_t six = {page.address() + 6, 6, SOFTGPU_MEMORY_WRITE, 1, 0, 0, nullptr};
   EXPECT_TRUE(softgpu_memory_add(&six));
   device::Kernel kernel(kernels::words(name));
   const bool is_store = name == "store_lane"; // to an offset, while others store to the start

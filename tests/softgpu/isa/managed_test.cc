@@ -29,7 +29,8 @@ protected:
 
   void add(uint64_t first, uint64_t pages, uint32_t flags)
   {
-    softgpu_allocation_t live = {(uintptr_t)memory + first * page, pages * page, flags, 0, 0, 0};
+    softgpu_allocation_t live = {
+        (uintptr_t)memory + first * page, pages * page, flags, 0, 0, 0, nullptr};
     ASSERT_TRUE(softgpu_memory_add(&live));
   }
 
