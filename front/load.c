@@ -1,6 +1,7 @@
 /* The doors by which the HSA runtime comes in: HSA_TOOLS_LIB names this library, or it is loaded
  * already and has HSA_AMD_TOOL_PRIORITY, or librawhal-front-register.so (register.c) hands on the
  * table that rocprofiler-sdk was given. More than one may be open. */
+#include "front/bounds.h"
 #include "front/code.h"
 #include "front/copying.h"
 #include "front/devices.h"
@@ -201,6 +202,7 @@ static rawhal_status_t open_hooks(const table_root_t *root, rawhal_error_t *erro
     plain_queues_hooks(&front.hooks);
   if (front.hangs)
     hangs_hooks(&front.hooks);
+  bounds_hooks(&front.hooks);
   if (tables_recur(&front.hsa, &front.hooks))
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "the tables of the HSA runtime still contain the hooks");

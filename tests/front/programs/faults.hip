@@ -230,6 +230,7 @@ static const struct {
 } all[] = {
     {"right", [] { fill<<<16, 64>>>(memory(4096), 7); }},
     {"past_the_end", [] { store_at<<<ONE>>>(memory(4096), 1024, 7); }},
+    {"within_its_page", [] { fill<<<16, 64>>>(memory(4000), 7); }},
     {"far", [] { store_at<<<ONE>>>(memory(4096), 40000, 7); }},
     {"before_the_start", [] { store_at<<<ONE>>>(memory(4096), -1, 7); }},
     {"freed", [] { fill<<<16, 64>>>(gone, 7); }},
@@ -248,6 +249,15 @@ static const struct {
     {"grid", [] { fill<<<16, 256>>>(memory(4096), 7); }},
     {"misaligned", [] { atomic_at<<<ONE>>>(memory(4096), 2); }},
     {"scratch", [] { scratch_at<<<ONE>>>(memory(4096), 1 << 20); }},
+    {"unwritten",
+     [] {
+       unsigned *raw, *copy = memory(4096);
+       HIP(hipMalloc((void **)&raw, 4096));
+       HIP(hipMemcpy(copy, raw, 4096, hipMemcpyDeviceToDevice)); // which is no mistake yet
+       HIP(hipMemset(raw, 0, 4000));
+       widen<<<16, 64>>>((unsigned long *)memory(8192), copy);
+       widen<<<16, 64>>>((unsigned long *)memory(8192), raw);
+     }},
     {"lds", [] { lds_at<<<ONE>>>(memory(4096), 65536); }},
     {"trap", [] { give_up<<<ONE>>>(); }},
     {"trap_number", [] { give_up_by_number<<<ONE>>>(memory(4096)); }},
