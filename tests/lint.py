@@ -99,6 +99,8 @@ def document_findings(root, path, listing, text):
     for name in listing:
         by_name.setdefault(os.path.basename(name), []).append(name)
     for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith(("    >>> ", "    ... ")):  # Python's kernel[grid, block](...) is no link
+            continue
         for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", line):
             if not re.match(r"\w+:", link) and not os.path.exists(os.path.join(root, folder, link)):
                 yield f"{path}:{number}: there is no {link}"

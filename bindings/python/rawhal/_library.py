@@ -1,10 +1,11 @@
 """The shared library: where it is, its interface, and how its functions are called.
 
-Importing this module opens the library, so the others import it when they need it, and `import rawhal` does not.
+Importing this module opens the library, so the others import it when they need it, and `import rawhal`
+does not.
 
 What is looked for, in this order:
-  RAWHAL_PY_PREFIX   a folder with lib/librawhal.so.*, the command (bin/ or tools/) and python/rawhal/, the generated part of
-                     this package: a build folder, or an installation
+  RAWHAL_PY_PREFIX   a folder with lib/librawhal.so.*, the command (bin/ or tools/) and python/rawhal/,
+                     the generated part of this package: a build folder, or an installation
   the wheel          where this package has a lib/ of its own
   the system         the dynamic linker's
 """
@@ -24,9 +25,9 @@ try:
     from ._interface import ffi
 except ImportError as missing:
     raise ImportError(
-        f"rawhal's generated interface (_interface.py) is neither in {os.path.dirname(__file__)} nor below RAWHAL_PY_PREFIX="
-        f"{os.environ.get('RAWHAL_PY_PREFIX', '')!r}: install the wheel, or name a build folder that has python/rawhal/, and "
-        f"have cffi ({missing})") from missing
+        f"rawhal's generated interface (_interface.py) is neither in {os.path.dirname(__file__)} nor below "
+        f"RAWHAL_PY_PREFIX={os.environ.get('RAWHAL_PY_PREFIX', '')!r}: install the wheel, or name a build "
+        f"folder that has python/rawhal/, and have cffi ({missing})") from missing
 
 
 def find(*patterns: str) -> Optional[str]:
@@ -78,8 +79,8 @@ def call(function: Callable[..., int], *arguments: Any) -> None:
 
 
 class Owned:
-    """An object of the library's, destroyed when nothing refers to this. `pointer` is NULL from then on, which
-    every function refuses: what a collection of cycles has finalized may come back."""
+    """An object of the library's, destroyed when nothing refers to this. `pointer` is NULL from then on,
+    which every function refuses: what a collection of cycles has finalized may come back."""
 
     __slots__ = ("pointer", "_destroy", "__weakref__")
 

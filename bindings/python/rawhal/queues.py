@@ -61,7 +61,7 @@ class Queue:
         self.handle: Optional[Owned] = Owned(handle, functools.partial(_destroy, self.key, services))
         _queues.add(self)
 
-    # ---- Calls, which hold the queue while they last, and no longer: an exception keeps the frames that it left ----
+    # ---- Calls, which hold the queue while they last: exceptions keep the frames that they left ----
 
     def _with(self, function: Callable[..., int], *arguments: Any) -> int:
         """The status of a call; _CLOSED if there is no queue any more."""
@@ -190,10 +190,11 @@ class Queue:
             return self._closed()
 
     def _die(self, failure: RawhalError) -> None:
-        """What ended before the fault is complete, though nobody has looked yet; the rest has failed of it."""
+        """What ended before the fault is complete, though nobody has looked yet; the rest has failed."""
         from .faults import fault_of
 
-        left = [one for one in list(self.in_flight) if not one.done and not self._is_complete(one) and one.number[0]]
+        left = [one for one in list(self.in_flight) if one.number[0] and not one.done]
+        left = [one for one in left if not self._is_complete(one)]
         raw = sized("rawhal_fault_t")
         known = self._with(lib.rawhal_queue_fault, raw, NULL) == _OK
         culprit = next((one for one in left if known and one.number[0] == raw.ticket), None)
