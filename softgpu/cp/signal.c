@@ -47,7 +47,7 @@ static void interrupt_raise(uint32_t node, interrupt_t interrupt, const void *ch
 
 void softgpu_signal_interrupt(uint32_t event_id)
 {
-  softgpu_event_raise(event_id);
+  softgpu_event_interrupt(event_id);
   softgpu_queues_kick(NULL); /* whichever signal it was that the kernel changed */
 }
 

@@ -19,6 +19,7 @@
 #include "softgpu/exports.h"
 
 enum { WAIT_INLINE = 64 };                      /* events one wait handles without allocating */
+enum { SHORT_PAYLOADS = 256 };                  /* that may be the low bits of a number */
 static const uint32_t INFINITE_MS = 0xFFFFFFFE; /* and above */
 
 typedef struct slot {
@@ -94,6 +95,22 @@ void softgpu_event_raise(uint32_t id)
   pthread_mutex_lock(&lock);
   if (slots[id].event)
     slot_raise(id);
+  pthread_mutex_unlock(&lock);
+}
+
+void softgpu_event_interrupt(uint32_t payload)
+{
+  softgpu_event_raise(payload);
+  if (payload >= SHORT_PAYLOADS)
+    return;
+  pthread_mutex_lock(&lock);
+  for (uint32_t id = payload + SHORT_PAYLOADS; id < SOFTGPU_EVENT_COUNT; id += SHORT_PAYLOADS) {
+    uint64_t *mailbox = slots[id].event ? (uint64_t *)mailboxes + id : NULL;
+    if (mailbox && __atomic_load_n(mailbox, __ATOMIC_ACQUIRE) == id) {
+      __atomic_store_n(mailbox, 0, __ATOMIC_RELAXED);
+      slot_raise(id);
+    }
+  }
   pthread_mutex_unlock(&lock);
 }
 

@@ -169,6 +169,26 @@ TEST_F(Events, ids_and_mailboxes)
   EXPECT_EQ(mailbox % 8, 0u);
 }
 
+// The device library of Triton 3.5, and of ROCm's 5, gives the low 8 bits of the number to the interrupt, and all of it to the
+// mailbox: a kernel that printed was never answered once there were 256 events.
+TEST_F(Events, an_interrupt_may_have_the_low_bits_of_a_number)
+{
+  std::vector<HsaEvent *> many;
+  for (int i = 0; i < 600; ++i)
+    many.push_back(event());
+  HsaEvent *meant = many.back(), *other = many[599 - 256];
+  ASSERT_GT(other->EventId, 255u);
+  uint64_t mailbox = meant->EventData.HWData2;
+  *reinterpret_cast<uint64_t *>(mailbox) = meant->EventId;
+  softgpu_event_interrupt(meant->EventId % 256);
+  EXPECT_EQ(hsaKmtWaitOnEvent(meant, 0), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(hsaKmtWaitOnEvent(other, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+  softgpu_event_interrupt(meant->EventId % 256); // once for each store to the mailbox
+  EXPECT_EQ(hsaKmtWaitOnEvent(meant, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+  softgpu_event_interrupt(other->EventId); // all of a number needs no mailbox
+  EXPECT_EQ(hsaKmtWaitOnEvent(other, 0), HSAKMT_STATUS_SUCCESS);
+}
+
 TEST_F(Events, run_out_and_come_back)
 {
   HsaEventDescriptor descriptor{};
