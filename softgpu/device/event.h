@@ -30,8 +30,8 @@ HSAKMT_STATUS softgpu_events_wait(HsaEvent **events, uint32_t count, bool all,
 
 /* Signals the event, as an interrupt of the device does. Unknown ids are ignored. */
 void softgpu_event_raise(uint32_t id);
-/* An interrupt of a kernel's, with the event's number, of which older device libraries give the low
- * 8 bits alone: then whichever of those has its number in its mailbox is meant, as to the driver. */
+/* An interrupt of a kernel's, with the event's number. Of it older device libraries give the low 8
+ * bits alone: then whichever of those has its number in its mailbox is meant, as to the driver. */
 void softgpu_event_interrupt(uint32_t payload);
 
 /* Signals the memory-fault event, for accesses that have no queue to report them. */

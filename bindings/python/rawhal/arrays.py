@@ -209,6 +209,10 @@ class DeviceArray:
 
     # ---- For others ----
 
+    def data_ptr(self) -> int:
+        """The device's address of the first element: for what takes tensors by it, such as Triton. It does not keep the array."""
+        return self.buffer.address + self.offset
+
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         """For libraries that use the device's memory in place. Waits for the launches that use the array."""

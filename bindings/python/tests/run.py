@@ -1,10 +1,24 @@
 #!/usr/bin/env python3
-"""Runs pytest on files of this folder, where the modules are that it needs. usage: run.py FILE [OPTION...]"""
+"""Runs pytest on files of this folder, where the modules are that it needs. usage: run.py FILE [OPTION...]
+
+RAWHAL_PY_TRITON: a folder with Triton, as `./dev test --tier full` makes one; then Triton is needed, too.
+RAWHAL_TRITON_PYTHON names an interpreter that has it, instead."""
 import importlib.util
 import os
 import sys
 
-for name in ("cffi", "numpy", "pytest"):
+needs = ["cffi", "numpy", "pytest"]
+folder = os.environ.pop("RAWHAL_PY_TRITON", None)
+if folder:
+    needs.append("triton")
+    other = os.environ.pop("RAWHAL_TRITON_PYTHON", None)
+    if other:
+        os.environ["RAWHAL_PY_TRITON"] = folder
+        os.execvp(other, [other, *sys.argv])
+    if importlib.util.find_spec("triton") is None:
+        sys.path.append(folder)
+        os.environ["PYTHONPATH"] = os.pathsep.join([os.environ.get("PYTHONPATH", ""), folder])
+for name in needs:
     if importlib.util.find_spec(name) is None:
         print(f"skipped: python3 has no {name}")
         sys.exit(77)

@@ -4,24 +4,21 @@ Time there says nothing about hardware, and two runs of it choose differently. I
 same configuration wins on every machine; they say nothing of memory or caches either."""
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
+
+if TYPE_CHECKING:
+    from .session import Session
 
 
 class InstructionBenchmarker:
-    """Triton's `Benchmarker`: calls once and answers with thousands of wave instructions as if they were milliseconds.
+    """Triton's `Benchmarker`: calls once, and answers with thousands of wave instructions as if they were milliseconds.
 
-    `counter` gives the instructions so far; without one all configurations are equal, and the first is taken."""
+    Where the device does not count, as hardware does not, all configurations are equal, and the first is taken."""
 
-    def __init__(self, counter: Optional[Callable[[], int]]):
-        self._counter = counter
+    def __init__(self, session: "Session"):
+        self._session = session
 
     def __call__(self, kernel_call: Callable[[], Any], *, quantiles: Optional[Sequence[float]] = None,
                  **_unused: Any) -> Any:
-        if self._counter is None:
-            kernel_call()
-            cost = 0.0
-        else:
-            before = self._counter()
-            kernel_call()
-            cost = (self._counter() - before) / 1e3
+        cost = self._session.count_instructions(kernel_call) / 1e3
         return cost if quantiles is None else [cost for _ in quantiles]
