@@ -325,6 +325,8 @@ def tier_findings(root, listing):
         match = re.match(r"((?:asan-ubsan|tsan|quick) (?:only|not)) (\S.*)$", line)
         if match:
             pairs[match.group(1)] = pairs.get(match.group(1), 0) + match.group(2).count("(")
+            if re.search(r" only .*/\w", line):
+                yield f"tests/tiers.txt:{number}: parameters, which are not known where sources are chosen"
             if pairs[match.group(1)] > 8:  # and one of who gives -E
                 yield f"tests/tiers.txt:{number}: more parentheses than ctest takes"
         else:

@@ -58,7 +58,7 @@ INCLUDES = {
 }
 TEXTS = {
     "tests/sleeps.txt": "# why\n1 tests/known_test.cc: it is known\n2 tests/gone_test.cc: it was\nand more\n",
-    "tests/tiers.txt": "# why\nquick not ^known\\.(Suite\\.OfTests|Nothing)\ntsan but ^a\n" + "tsan not (a)\n" * 9,
+    "tests/tiers.txt": "# why\nquick not ^known\\.(Suite\\.OfTests|Nothing)\ntsan but ^a\n" + "tsan not (a)\n" * 9 + "tsan only ^known/1\n",
     "tests/known/suite_test.cc": "TEST(Suite, OfTests)\n",
     "tests/known/CMakeLists.txt": "rawhal_test(known suite_test.cc)\n",
 }
@@ -81,9 +81,10 @@ def main():
             wanted = {f"{path}:{number}" for path, lines in files.items() for number, (_, bad) in enumerate(lines, 1) if bad}
             assert found == wanted, (sorted(found - wanted), sorted(wanted - found))
         for row in ("tests/sleeps.txt:3: there is no tests/gone_test.cc", "tests/sleeps.txt:4: not 'NUMBER",
-                    "tests/tiers.txt:2: no test is called Nothing", "tests/tiers.txt:3: not 'WHERE", "tests/tiers.txt:12: more parentheses"):
+                    "tests/tiers.txt:2: no test is called Nothing", "tests/tiers.txt:3: not 'WHERE", "tests/tiers.txt:12: more parentheses",
+                    "tests/tiers.txt:13: parameters"):
             assert f"\n{row}" in done.stdout, (row, done.stdout)
-        assert done.stdout.count("tests/tiers.txt:") == 3, done.stdout
+        assert done.stdout.count("tests/tiers.txt:") == 4, done.stdout
         for path in ("CMakePresets.json", ".ci/run"):
             assert f"\n{path}: warnings are errors" in done.stdout, (path, done.stdout)
 

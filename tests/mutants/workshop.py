@@ -143,7 +143,7 @@ class Workshop:
         folder = os.path.join(self.tree, "build", preset)
         log = os.path.join(self.home, f"{preset}.configure.log")
         if not os.path.isfile(os.path.join(folder, "build.ninja")):
-            if self.call(["cmake", "--preset", preset], log):
+            if self.call(["cmake", "--preset", preset, "-D", "RAWHAL_TEST_ALL=ON"], log):
                 raise Failure(f"cmake could not configure preset '{preset}': {log}")
             for library in ("rocrand", "rocsparse"):
                 link = os.path.join(folder, library)
