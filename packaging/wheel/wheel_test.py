@@ -148,6 +148,14 @@ class Wheel(unittest.TestCase):
         self.assert_in_the_wheel(said, "librawhal.so.0.2", "libelf.so.1", "libzstd.so.1", "libhsa-runtime64.so.1",
                                  "libhsakmt.so.1")
 
+    def test_hip_by_its_name(self):
+        code = ("import ctypes, sys\ncount = ctypes.c_int()\n"
+                "print(ctypes.CDLL(sys.argv[1]).hipGetDeviceCount(ctypes.byref(count)), count.value, open('/proc/self/maps').read())")
+        for name in ("libamdhip64.so.7", "libamdhip64.so.6"):
+            said = self.python("-c", code, self.site / wheel.PREFIX / "lib" / "rawhal" / "hip" / name)
+            self.assertEqual("0 1", said[:3])
+            self.assert_in_the_wheel(said, name, "librawhal.so.0.2", "libhsa-runtime64.so.1", "libhsakmt.so.1")
+
     def test_the_command_finds_all_in_it(self):
         program = "import sys\nfrom rawhal.__main__ import main\nsys.exit(main())"  # as pip makes it
         said = self.python("-c", program, "doctor", "--device", "softgpu")
