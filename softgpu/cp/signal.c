@@ -2,7 +2,6 @@
 
 #include <hsa/amd_hsa_signal.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "softgpu/cp/processor.h"
 #include "softgpu/device/event.h"
@@ -70,11 +69,14 @@ bool softgpu_signal_load(uint32_t node, uint64_t handle, int64_t *value)
   return true;
 }
 
-/* In fields of a signal that nobody else uses: queue_ptr is a doorbell's alone. */
+/* In fields of a signal that nobody else uses: queue_ptr is a doorbell's alone. Who reads them when
+ * the signal has been taken again finds out afterwards. */
+typedef uint64_t __attribute__((may_alias)) count_t;
+
 static void counts_put(amd_signal_t *signal, uint64_t start, uint64_t end)
 {
-  signal->reserved2 = start;
-  memcpy(signal->reserved3, &end, sizeof(end));
+  __atomic_store_n(&signal->reserved2, start, __ATOMIC_RELAXED);
+  __atomic_store_n((count_t *)(void *)signal->reserved3, end, __ATOMIC_RELAXED);
 }
 
 SOFTGPU_EXPORT bool softgpu_signal_instructions(uint64_t handle, uint64_t *start, uint64_t *end)
@@ -85,8 +87,8 @@ SOFTGPU_EXPORT bool softgpu_signal_instructions(uint64_t handle, uint64_t *start
   const bool is_valid = softgpu_signal_valid(0, handle);
   const amd_signal_t *signal = signal_of(handle);
   if (is_valid) {
-    *start = signal->reserved2;
-    memcpy(end, signal->reserved3, sizeof(*end));
+    *start = __atomic_load_n(&signal->reserved2, __ATOMIC_RELAXED);
+    *end = __atomic_load_n((const count_t *)(const void *)signal->reserved3, __ATOMIC_RELAXED);
   }
   softgpu_retire_leave(token);
   return is_valid;
