@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Log = Callable[[str, str], None]
 _SOFTGPU, _HSA = 1, 2  # rawhal_backend_t
 _SEVERITIES = ("note", "warning", "error")
-CHECKS = ("lds", "races", "kernarg", "stores")
+CHECKS = ("lds", "races", "kernarg", "stores", "memory")
 # What Debian's runtime does not know by its name, and a device can be listed as instead; code is relabelled.
 _LISTED = {"gfx942": "gfx90a", "gfx950": "gfx90a"}
 
@@ -54,8 +54,8 @@ def open(
     """Opens a device.
 
     `chip`: what softgpu is to be: "gfx90a", "gfx942" or "gfx950"; None: what it is, or gfx90a. `checks`:
-    "all", or some of "lds", "races", "kernarg", "stores": what softgpu looks for beyond bounds; see
-    Options. `timeout`: seconds that a launch may take; 120 unless set. `options`: of softgpu, by their
+    "all", or some of "lds", "races", "kernarg", "stores", "memory": what softgpu looks for beyond bounds;
+    see Options. `timeout`: seconds that a launch may take; 120 unless set. `options`: of softgpu, by their
     names.
 
     `hardware`: True for a GPU, NotFound without one. A GPU is used only if asked for: so, or by
@@ -239,8 +239,8 @@ class Options:
 
     Checks, True or False: `lds` (reads of unwritten LDS, and uses beyond it), `races` (of waves in LDS),
     `kernarg` (reads of arguments that were not supplied), `stores` (scalar stores that a GPU might not
-    have written). `timeout`: seconds that a launch may take. Others by softgpu's names, such as
-    threads=1."""
+    have written), `memory` (reads of what nothing has written, of arrays that are made while it is set).
+    `timeout`: seconds that a launch may take. Others by softgpu's names, such as threads=1."""
 
     def __init__(self, device: "Device"):
         self._device = weakref.ref(device)

@@ -88,7 +88,7 @@ class RaceFault(LdsFault):
 
 
 class UninitializedRead(MemoryFault):
-    """A read of memory that nothing has written: of LDS, by option `lds`."""
+    """A read of what nothing has written: of LDS, by option `lds`; of the device's memory, by `memory`."""
 
 
 class ScratchFault(Fault):
@@ -122,6 +122,7 @@ _KINDS: dict[int, type[Fault]] = {
     9: IllegalInstruction,
     10: AssertFailed,
     11: Timeout,
+    16: UninitializedRead,
 }
 # Where one kind has several classes, by the device's words.
 _WORDS: tuple[tuple[str, type[Fault]], ...] = (

@@ -261,7 +261,7 @@ def works(seed):
                 t = kernel[256, 256].submit(y, x, x, 1 << 16, stream=stream)
                 if (i + seed) % 3 == 0:
                     try:
-                        mine.load(FAULT)["fault_store"][1, 1](mine.zeros(4, "u4"), 1 << 20, 1, stream=stream)
+                        mine.load(FAULT)["fault_store"][1, 1](mine.zeros(4, "u4"), 5000, 1, stream=stream)
                     except rawhal.MemoryFault:
                         pass
                 elif seed % 2:

@@ -81,6 +81,20 @@ def test_checks_may_be_turned_on_and_off(dev):
     assert not isinstance(found["lds"], rawhal.RaceFault)
 
 
+def test_reads_of_memory_that_was_not_written(dev, add):
+    dev.options.update(memory=True)
+    x, y = dev.empty(64), dev.empty(64)
+    y[:63] = 1
+    dev.options.update(memory=False)
+    add[1, 64](x, y[:63], y[:63], 63)
+    dev.options.update(memory=True)
+    add[1, 64](dev.empty(64), x, y, 63)
+    with pytest.raises(rawhal.UninitializedRead) as caught:
+        add[1, 64](dev.empty(64), x, y, 64)
+    dev.options.update(memory=False)
+    assert caught.value.access == "read" and caught.value.argument == "a" and caught.value.lanes == [63]
+
+
 def test_time_limits(dev):
     spin = dev.load(fixture("spin-gfx90a-v5.co"))["spin"]
     flag = dev.zeros(1, "u4")
@@ -101,7 +115,7 @@ def test_all_that_has_not_finished_fails_and_the_stream_goes_on(dev, add, faults
     with dev.stream() as stream:
         first = add[1, 64].submit(y, x, x, 64, stream=stream)
         dev.load(fixture("spin-gfx90a-v5.co"))["spin"][1, 1].submit(flag, stream=stream)
-        bad = faults["fault_store"][1, 1].submit(x.view("u4"), 1 << 20, 7, stream=stream)
+        bad = faults["fault_store"][1, 1].submit(x.view("u4"), 5000, 7, stream=stream)
         later = add[1, 64].submit(y, y, x, 64, stream=stream)
         flag[0] = 1
         with pytest.raises(rawhal.MemoryFault, match="fault_store"):
@@ -118,7 +132,7 @@ def test_all_that_has_not_finished_fails_and_the_stream_goes_on(dev, add, faults
 def test_the_next_launch_tells_of_a_fault_that_nobody_waited_for(dev, add, faults):
     x, y = dev.array(np.ones(64, "f4")), dev.zeros(64)
     with dev.stream() as stream:
-        ticket = faults["fault_store"][1, 1].submit(x.view("u4"), 1 << 20, 7, stream=stream)
+        ticket = faults["fault_store"][1, 1].submit(x.view("u4"), 5000, 7, stream=stream)
         queue = stream._queue
         with pytest.raises(rawhal.MemoryFault, match="fault_store"):
             while True:
@@ -131,7 +145,7 @@ def test_the_next_launch_tells_of_a_fault_that_nobody_waited_for(dev, add, fault
 
 def test_a_fault_that_nobody_waited_for_is_told_by_the_array(dev, faults):
     x = dev.zeros(4, "u4")
-    faults["fault_store"][1, 1].submit(x, 1 << 20, 7)
+    faults["fault_store"][1, 1].submit(x, 5000, 7)
     with pytest.raises(rawhal.MemoryFault):
         x.numpy()
     assert x.numpy().tolist() == [0, 0, 0, 0]  # once

@@ -124,7 +124,7 @@ def test_callbacks_come_once_and_their_exceptions_are_told(dev, add, monkeypatch
     assert ended.wait(10) and called == [(True, 128)]
     ticket.on_complete(lambda one: called.append("again"))  # of what has ended: at once
     assert called[1:] == ["again"] and [one.exc_type for one in told] == [KeyError]
-    failing = dev.load(fixture("fault-gfx90a-v5.co"))["fault_store"][1, 1].submit(x.view("u4"), 1 << 20, 7)
+    failing = dev.load(fixture("fault-gfx90a-v5.co"))["fault_store"][1, 1].submit(x.view("u4"), 5000, 7)
     ended.clear()
     failing.on_complete(lambda one: (called.append(one.exception()), ended.set()))
     assert ended.wait(10) and isinstance(called[-1], rawhal.MemoryFault)
