@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any
 _own = _os.path.dirname(_os.path.abspath(__file__))
 PREFIX: str = _own if _os.path.isdir(_os.path.join(_own, "lib")) else ""
 if _os.environ.get("RAWHAL_PY_PREFIX"):
-    PREFIX = _os.environ["RAWHAL_PY_PREFIX"]
+    PREFIX = _os.path.abspath(_os.environ["RAWHAL_PY_PREFIX"])  # programs change their folder
     __path__.append(_os.path.join(PREFIX, "python", "rawhal"))  # the part that a build generates
 
 _HOMES = {

@@ -92,6 +92,9 @@ class Owned:
         pointer, self.pointer = self.pointer, NULL
         self._destroy(pointer)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("what the library has made cannot be copied, nor pickled")
+
 
 def made(kind: str, function: Callable[..., int], *arguments: Any) -> Any:
     """Calls a function that makes a `kind` and returns it by the parameter before the error record."""

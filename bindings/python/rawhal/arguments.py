@@ -181,21 +181,24 @@ def _bytes_at(array: np.ndarray, span: tuple[int, int]) -> np.ndarray:
 
 
 def _copy_back(buffer: Buffer, span: tuple[int, int], arrays: list[np.ndarray]) -> Callable[[], None]:
-    """All of the range, where one array has all of its bytes; else those of each array."""
+    """All of the range, where one array has all of its bytes; else those of each array. What could be written when
+    the launch was made is written, whatever was made of the arrays since."""
+    whole = np.asarray(_Range(arrays, span, False))
+    is_alone = len(arrays) == 1 and arrays[0].nbytes == len(whole)
+
+    def among(memory: np.ndarray, array: np.ndarray) -> np.ndarray:
+        return np.ndarray(array.shape, array.dtype, memory, array.ctypes.data - span[0], array.strides)
+
+    targets = [among(whole, array) for array in arrays]
 
     def copy() -> None:
-        alone = arrays[0] if len(arrays) == 1 and arrays[0].nbytes == span[1] - span[0] else None
-        if alone is not None:
-            buffer.peek_into(0, np.asarray(_Range(alone, span, False)))
+        if is_alone:
+            buffer.peek_into(0, whole)
             return
-        read = np.empty(span[1] - span[0], "u1")
+        read = np.empty_like(whole)
         buffer.peek_into(0, read)
-        for array in arrays:
-            start = array.ctypes.data - span[0]
-            low, _ = byte_bounds(array)
-            image = read[low - span[0]:]
-            source = np.ndarray(array.shape, array.dtype, image, start - (low - span[0]), array.strides)
-            array[...] = source
+        for target in targets:
+            target[...] = np.ndarray(target.shape, target.dtype, read, target.ctypes.data - span[0], target.strides)
 
     return copy
 
@@ -216,7 +219,7 @@ def _has_buffer(value: Any) -> bool:
 def _host_array(value: Any) -> np.ndarray:
     """An array of the host's that shares the value's memory."""
     if isinstance(value, np.ndarray):
-        array = value
+        array = np.asarray(value)  # without what a class of the user's makes of it
     elif isinstance(value, (bytes, bytearray, memoryview)):
         array = np.frombuffer(value, "u1")
     elif hasattr(value, "__array_interface__"):
@@ -235,7 +238,7 @@ def _host_array(value: Any) -> np.ndarray:
 
 def _dtype_fits(kind: Type, dtype: np.dtype) -> bool:
     if kind.base == "void":
-        return True
+        return dtype.isnative  # the device has one order of bytes
     name = TYPES[kind.base]
     if name is None:
         return dtype.itemsize == kind.bytes and (
@@ -247,7 +250,7 @@ def _dtype_fits(kind: Type, dtype: np.dtype) -> bool:
     if kind.strict:
         return kind.base in ("bool", "i1") and dtype == np.dtype("u1")
     integers = dtype.kind in "iub" and wanted.kind in "iub"
-    return dtype == np.dtype("u1") or integers and dtype.itemsize == wanted.itemsize
+    return dtype == np.dtype("u1") or integers and dtype.isnative and dtype.itemsize == wanted.itemsize
 
 
 def _value_bytes(argument: Argument, kind: Optional[Type], value: Any) -> bytes:
@@ -289,6 +292,8 @@ def _number_bytes(argument: Argument, kind: Optional[Type], value: int) -> bytes
 
 
 def _numpy_bytes(argument: Argument, kind: Optional[Type], value: Any) -> bytes:
+    if not value.dtype.isnative:
+        value = value.astype(value.dtype.newbyteorder("="))
     if (
         kind is not None
         and value.size == 1

@@ -55,6 +55,9 @@ class _Lines:
         }
 
 
+_INDICES = (int, np.integer, slice, type(Ellipsis), type(None))  # but True, which numpy takes for a mask
+
+
 class DeviceArray:
     """An array in the device's memory, or a view of one. Made by Device.array(), empty() and zeros().
 
@@ -119,7 +122,7 @@ class DeviceArray:
 
     def _view(self, key: Any) -> "DeviceArray":
         parts = key if isinstance(key, tuple) else (key,)
-        if any(not isinstance(part, (int, np.integer, slice, type(Ellipsis), type(None))) for part in parts):
+        if any(isinstance(part, bool) or not isinstance(part, _INDICES) for part in parts):
             raise TypeError(
                 "arrays of the device's take numbers, slices, None and ... as indices; others are for "
                 "array.numpy()"

@@ -56,16 +56,22 @@ _exported: dict[int, tuple[Any, ...]] = (
 )  # by the address of the structure, until the consumer gives it back
 
 
+# Consumers and capsules may let go after this module is gone: what is called then needs nothing of its globals.
 @_Deleter
-def _given_back(managed: Any) -> None:
-    _exported.pop(ctypes.addressof(managed.contents), None)
+def _given_back(managed: Any, exported: Any = _exported, address_of: Any = ctypes.addressof) -> None:
+    exported.pop(address_of(managed.contents), None)
 
 
 @_CapsuleDestructor
-def _dropped(capsule: int) -> None:
+def _dropped(capsule: int, exported: Any = _exported, is_valid: Any = _is_valid, pointer: Any = _pointer_raw,
+             fresh: bytes = _FRESH) -> None:
     """Of a capsule that nobody took."""
-    if _is_valid(capsule, _FRESH):
-        _exported.pop(_pointer_raw(capsule, _FRESH), None)
+    if is_valid(capsule, fresh):
+        exported.pop(pointer(capsule, fresh), None)
+
+
+for _immortal in (_exported, _given_back, _dropped, _FRESH, _USED):
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_immortal))
 
 
 def device_of(array: DeviceArray) -> tuple[int, int]:

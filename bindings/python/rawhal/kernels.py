@@ -10,7 +10,7 @@ from ._library import NULL, ffi, lib, string
 from .errors import InvalidArgument
 from .memory import Buffer
 from .signatures import Argument, Layout, Signature, layout_of
-from .tickets import Record, Ticket
+from .tickets import Record, Ticket, in_ns
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -243,7 +243,8 @@ def submit(
     dispatch = ffi.new(
         "rawhal_dispatch_t *", [facts.handle, items, block, lds_bytes, data, len(data), NULL, 0, flags]
     )
-    deadline = None if timeout is None else time.monotonic_ns() + round(timeout * 1e9)
+    wait_ns = in_ns(timeout)
+    deadline = None if wait_ns is None else time.monotonic_ns() + wait_ns
 
     def make(queue: Any) -> Record:
         services = queue.services

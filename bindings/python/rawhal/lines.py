@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import stat
 import struct
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ SHT_NOBITS = 8
 SHF_COMPRESSED = 0x800
 #: `.debug_line` of more than this many rows is read no further.
 MAX_ROWS = 1 << 20
+#: A source of more bytes than this is not read.
+MAX_SOURCE_BYTES = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -187,7 +190,7 @@ def _program(reader: _Reader, minimum: int, line_base: int, line_range: int, len
                 yield address, file, line, True
                 address, file, line = 0, 1, 1
             elif kind == 2:
-                address = extended.unsigned(extended.end - extended.at)
+                address = extended.unsigned(min(extended.end - extended.at, 8))
         elif opcode == 1:
             yield address, file, line, False
         elif opcode == 2:
@@ -232,6 +235,17 @@ def _unit(reader: _Reader, sections: dict[str, bytes]) -> Iterator[tuple[int, st
         yield address, files[file] if 0 <= file < len(files) else "", line, end
 
 
+def _text_of(path: str, line: int) -> str:
+    """An object may name any file, also one that never ends, or that waits for a writer."""
+    try:
+        known = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    if not stat.S_ISREG(known.st_mode) or known.st_size > MAX_SOURCE_BYTES:
+        return ""
+    return linecache.getline(path, line).strip()
+
+
 class LineTable:
     """The line table of one code object. `find()` is a binary search; making it reads the table once.
 
@@ -262,6 +276,6 @@ class LineTable:
         while index >= 0 and not self._rows[index][3]:
             _, file, line, _ = self._rows[index]
             if line > 0 and file:
-                return SourceLine(file, line, linecache.getline(os.path.join(self._folder, file), line).strip())
+                return SourceLine(file, line, _text_of(os.path.join(self._folder, file), line))
             index -= 1
         return None

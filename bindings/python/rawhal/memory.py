@@ -124,10 +124,11 @@ class HostRanges:
                         return
                     at += 1
 
-        with self._lock:
+        reference = weakref.ref(buffer, gone)
+        with self._lock:  # nothing in it is made that a collection, which calls gone(), could come with
             at = bisect.bisect_right(self._starts, start)
             self._starts.insert(at, start)
-            self._buffers.insert(at, weakref.ref(buffer, gone))
+            self._buffers.insert(at, reference)
 
     def find(self, address: int, nbytes: int) -> Optional[Buffer]:
         """The buffer that has all of these bytes of the host's."""

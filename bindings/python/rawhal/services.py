@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _STREAMS = ("stdout", "stderr")
 _HEAP_BYTES = 16 << 20
+_flushing = threading.local()  # texts: what a call of this thread's prints
 
 
 def print_text(stream: str, text: str) -> None:
@@ -24,11 +25,11 @@ def print_text(stream: str, text: str) -> None:
         file.write(text)
 
 
-def run_of_thread(function: Callable[[], None]) -> None:
+def run_of_thread(function: Callable[[], None], told: type[BaseException] = Exception) -> None:
     """Of a thread of the library's: what it raises is told as what ends a thread is."""
     try:
         function()
-    except Exception:
+    except told:
         threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
 
@@ -43,6 +44,7 @@ class Services:
 
     def __init__(self, device: "Device", output: Callable[[str, str], None]):
         recent: deque[str] = deque(maxlen=64)
+        self._output = output
         self._printing: Optional[Owned] = None
         self.recent = recent  # what was printed last, for assertions that fail
 
@@ -50,7 +52,11 @@ class Services:
         def write(_context: Any, stream: int, text: Any, size: int) -> None:
             told = ffi.unpack(text, size).decode("utf-8", "replace") if size else ""
             recent.append(told)
-            run_of_thread(lambda: output(_STREAMS[stream], told))
+            held = getattr(_flushing, "texts", None)
+            if held is not None:
+                held.append((_STREAMS[stream], told))
+            else:
+                run_of_thread(lambda: output(_STREAMS[stream], told))
 
         options = sized("rawhal_services_options_t", output=write, heap_bytes=_HEAP_BYTES)
         # The destructor has the function that the thread calls until then.
@@ -78,5 +84,13 @@ class Services:
             pass
 
     def flush(self, executable: Owned) -> None:
-        """Prints what kernels of the executable have left."""
-        call(lib.rawhal_services_flush, self._handle.pointer, executable.pointer)
+        """Prints what kernels of the executable have left: after the call, which holds locks that whoever prints may
+        want, too."""
+        texts: list[tuple[str, str]] = []
+        outer, _flushing.texts = getattr(_flushing, "texts", None), texts
+        try:
+            call(lib.rawhal_services_flush, self._handle.pointer, executable.pointer)
+        finally:
+            _flushing.texts = outer
+            for stream, told in texts:
+                run_of_thread(functools.partial(self._output, stream, told), BaseException)

@@ -1,19 +1,21 @@
 """Streams: launches in order, with limits of their own."""
 from __future__ import annotations
 
+import operator
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Union
 
 from ._library import ffi
 from .errors import Closed, InvalidArgument, RawhalError
 from .queues import Queue
-from .tickets import Record, Ticket
+from .tickets import Record, Ticket, in_ns
 
 if TYPE_CHECKING:
     from .devices import Device
 
 Output = Callable[[str, str], None]
+_MOST_UNITS = 1 << 16
 _PRIORITIES = {None: 0, "low": 1, "normal": 2, "high": 3}
 
 
@@ -31,7 +33,7 @@ class Stream:
         *,
         share: Union[str, float, None] = None,
         priority: Optional[str] = None,
-        compute_units: Optional[Sequence[int]] = None,
+        compute_units: Optional[Iterable[int]] = None,
         output: Optional[Output] = None,
     ):
         if priority not in _PRIORITIES:
@@ -65,7 +67,10 @@ class Stream:
             raise Closed("the device was closed")
         return device
 
-    def _mask(self, units: Sequence[int]) -> None:
+    def _mask(self, wanted: Iterable[int]) -> None:
+        units = [operator.index(unit) for unit in wanted]
+        if units and not 0 <= min(units) <= max(units) < _MOST_UNITS:
+            raise InvalidArgument(f"compute units from {min(units)} to {max(units)}; a device has fewer than {_MOST_UNITS}")
         words = [0] * (max(units, default=0) // 32 + 1)
         for unit in units:
             words[unit // 32] |= 1 << unit % 32
@@ -115,7 +120,7 @@ class Stream:
         told of it; TimedOut after `timeout` seconds."""
         queue = self._queue
         if queue is not None:
-            queue.synchronize(None if timeout is None else max(0, round(timeout * 1e9)))
+            queue.synchronize(in_ns(timeout))
 
     def abandon(self) -> None:
         """Stops what runs, now. Its tickets raise Closed; the next launch gets a new queue."""

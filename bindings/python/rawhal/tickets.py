@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 SLICE_NS = 50_000_000  # how long a signal's handler, such as Ctrl-C's, may have to wait
 
 
+def in_ns(timeout: Optional[float]) -> Optional[int]:
+    """Of seconds, 0 at least. None: as long as it takes, which is what more than 30 years are, too."""
+    return None if timeout is None or timeout > 1e9 else round(max(timeout, 0) * 1e9)
+
+
 class Record:
     """One submission. `number` is a uint64_t * that the library writes the ticket to: 0 until then."""
 
@@ -85,7 +90,7 @@ class Ticket:
         on; Closed, if the stream was closed without waiting."""
         record = self._record
         if not record.done:
-            self._queue.wait(record, None if timeout is None else max(0, round(timeout * 1e9)))
+            self._queue.wait(record, in_ns(timeout))
         if record.error:
             record.tell()
         return self
