@@ -48,6 +48,8 @@ class Reader:
             else:
                 break
             self.next()
+        if not words:
+            raise ValueError(f"{self.text!r}: a type expected, not {self.peek()!r}")
         return {"name": " ".join(words).replace("_Bool", "bool"), **({"const": True} if const else {})}
 
     def declarator(self):
@@ -88,11 +90,11 @@ class Reader:
     def parameters(self):
         found = []
         while self.peek() != ")":
+            if found:
+                self.next(",")
             base = self.specifiers()
             name, apply = self.declarator()
             found.append({"name": name, "type": apply(base)})
-            if self.peek() == ",":
-                self.next()
         self.next(")")
         return [] if [one["type"] for one in found] == [{"name": "void"}] else found
 

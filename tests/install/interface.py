@@ -123,6 +123,8 @@ def refused(describe, folder):
             "typedef struct rawhal_a { int b : 3; } rawhal_a_t;": "",
             "typedef enum rawhal_a { RAWHAL_A = sizeof(int) } rawhal_a_t;": "",
             "#define RAWHAL_A \"text\"": "",
+            "RAWHAL_API void rawhal_f(int a b);": "'b'",  # once without end
+            "RAWHAL_API void rawhal_f(int a,);": "')'",
             "RAWHAL_API void rawhal_f(rawhal_a_t *a);": "rawhal_a_t"}
     for number, (row, name) in enumerate(rows.items()):
         path = os.path.join(folder, f"a{number}.h")
