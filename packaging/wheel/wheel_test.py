@@ -26,7 +26,10 @@ MOST_BYTES = 8 << 20
 
 
 def output(*command, **options):
-    return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True, **options).stdout
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    if done.returncode:
+        raise AssertionError(f"{command} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
 
 
 class Wheel(unittest.TestCase):
@@ -95,6 +98,16 @@ class Wheel(unittest.TestCase):
             self.assertIn(f"{package}: {soname}", notice)
             self.assertIn(f"third-party/{package}.txt", named)
         self.assertIn("common-licenses/GPL-3.txt", named)  # libelf's LGPL adds to it
+
+    def test_what_others_look_up_by_name_is_there(self):
+        """Whoever lists them imports them: one that does not import breaks pytest, or Triton, for everybody."""
+        text = self.archive.read(f"{self.info}/entry_points.txt").decode()
+        self.assertIn("[triton.backends]\nrawhal = rawhal.triton\n", text)
+        for name in ("compiler", "driver"):
+            self.assertIn(f"rawhal/triton/{name}.py", self.names)
+        self.assertIn("[pytest11]\nrawhal = rawhal.pytest_plugin\n", text)
+        if importlib.util.find_spec("pytest"):
+            self.assertIn("--rawhal-chip", self.python("-m", "pytest", "-p", "no:cacheprovider", "--help"))
 
     # ---- What systems must have ----
 
