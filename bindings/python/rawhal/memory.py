@@ -160,6 +160,7 @@ class HostRanges:
         pinned = self.find(low, nbytes)
         if pinned is not None and pinned not in self._mapped.values():
             return pinned
+        pinned = None  # or it would stay
         self._make_room(low, high)
         buffer = Buffer.import_host(self._device, low, nbytes)
         self.add(buffer)

@@ -155,6 +155,9 @@ def test_mapped_memory_has_exact_bounds_and_may_overlap(dev, add):
     assert (caught.value.argument, caught.value.past_end, caught.value.access) == ("out", 0, "write")
     del keep
     assert dev.map_host(base + 100, 800) != 0  # where others were, which nothing uses any more
+    assert dev.map_host(base + 200, 64) != 0  # a part of that
+    within, _ = dev.map_hosts([(base, 64), (base + 64, 64), (base + 1024, 0)])
+    assert len(within) == 3
     dev.unmap_hosts()
 
 
