@@ -125,9 +125,10 @@ def _software_instance(
         return _instance(_SOFTGPU, others, limits, log)
     try:
         instance = _instance(_SOFTGPU, settings, limits, log)
-    except InvalidArgument:
+    except InvalidArgument as error:
         if not is_settled:  # else something of a device that is gone keeps it open
-            raise
+            there = ", ".join(sorted({device.name for device in _devices.values()}))
+            raise InvalidArgument(error.message + (f"; open are: {there}" if there else "")) from None
         return _instance(_SOFTGPU, others, limits, log)
     if not len(_devices):
         _settled.clear()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterable, Optional, Union
 
 from ._library import NULL, ffi, lib, string
-from .errors import InvalidArgument
+from .errors import Closed, InvalidArgument
 from .memory import Buffer
 from .signatures import Argument, Layout, Signature, layout_of
 from .tickets import Record, Ticket, in_ns
@@ -15,6 +15,7 @@ from .tickets import Record, Ticket, in_ns
 if TYPE_CHECKING:
     from .devices import Device
     from .modules import Module
+    from .objects import KernelInfo
     from .streams import Stream
 
 Extent = Union[int, Iterable[int]]
@@ -90,6 +91,20 @@ class Kernel:
     def args(self) -> tuple[Argument, ...]:
         """Those that a caller gives."""
         return self._facts.layout.visible
+
+    @property
+    def info(self) -> "KernelInfo":
+        """What its object states: registers, spills, LDS, scratch."""
+        from .objects import kernel_info
+
+        if self._facts.handle == NULL:
+            raise Closed("the kernel's code was let go")
+        return kernel_info(self._facts.info.kernel)
+
+    @property
+    def prints(self) -> bool:
+        """Whether it may ask the host for something: printf(), malloc(). Its stream then has a thread for that."""
+        return self._facts.needs_services
 
     @property
     def lds_bytes(self) -> int:

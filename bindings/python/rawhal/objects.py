@@ -176,7 +176,7 @@ def read(data: bytes) -> CodeObject:
     opened = owned("rawhal_hsaco_t", lib.rawhal_hsaco_close, lib.rawhal_hsaco_open, held, len(held), NULL)
     hsaco = opened.pointer
     info = lib.rawhal_hsaco_info(hsaco)
-    kernels = (_kernel(lib.rawhal_hsaco_kernel(hsaco, index)) for index in range(info.kernel_count))
+    kernels = (kernel_info(lib.rawhal_hsaco_kernel(hsaco, index)) for index in range(info.kernel_count))
     diagnostics = (
         string(lib.rawhal_hsaco_diagnostic(hsaco, index).message) for index in range(info.diagnostic_count)
     )
@@ -191,7 +191,8 @@ def read(data: bytes) -> CodeObject:
     )
 
 
-def _kernel(raw: Any) -> KernelInfo:
+def kernel_info(raw: Any) -> KernelInfo:
+    """Of a rawhal_kernel_t."""
     required = tuple(raw.reqd_workgroup_size)
     layout = None
     if raw.has_arguments:

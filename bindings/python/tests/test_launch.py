@@ -177,6 +177,12 @@ def test_modules_are_mappings(dev):
         dev.load(b"not a code object at all")
 
 
+def test_kernels_know_what_their_object_states(dev, add):
+    info = add.info
+    assert info.name == "vector_add" and info.vgprs > 0 and info.max_workgroup_size == 256 and info.layout == add.layout
+    assert not add.prints and dev.load(fixture("printf-gfx90a-v5.co"))["printf_ids"].prints and add.lds_bytes == 0
+
+
 def test_variables_are_arrays(dev):
     module = dev.load(fixture("variables-gfx90a-v5.co"))
     primes = module.variable("primes", "u4")
