@@ -14,6 +14,7 @@ typedef struct debug_softgpu {
   softgpu_waves_take_fn *waves_take;
   softgpu_memory_bound_fn *memory_bound;
   softgpu_signal_instructions_fn *instructions;
+  softgpu_memory_in_place_fn *memory_in_place;
 } debug_softgpu_t;
 
 /* Of an open library (dlopen()), the thunk. */

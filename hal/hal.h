@@ -222,6 +222,17 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import(rawhal_device_t *
  * with FAULT. INVALID_ARGUMENT: an imported buffer, whose owner says who has access; UNSUPPORTED: a
  * device cannot reach the memory, and none is given access. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *buffer,
+/* The same, and rawhal_buffer_address() is `pointer`: what already holds that address, such as a
+ * data structure of the program's or a pointer that another library passes to kernels, holds for
+ * the device, too. UNSUPPORTED, and nothing imported: the device has the memory at another address.
+ * On hardware the driver must have SVM, and the thunk be of ROCm 5.5 or later, which registers
+ * memory through it (unless HSA_USE_SVM is 0). softgpu keeps the address under each of its runtimes,
+ * unless the memory overlaps what is pinned otherwise, or managed. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import_in_place(rawhal_device_t *device,
+                                                                        void *pointer, size_t size,
+                                                                        rawhal_buffer_t **buffer,
+                                                                        rawhal_error_t *error);
+
                                                               rawhal_device_t *const *devices,
                                                               size_t count, rawhal_error_t *error);
 

@@ -127,8 +127,30 @@ static rawhal_status_t import(rawhal_buffer_t *buffer, void *pointer, rawhal_err
              : status;
 }
 
-rawhal_status_t rawhal_buffer_import(rawhal_device_t *device, void *pointer, size_t size,
-                                     rawhal_buffer_t **buffer, rawhal_error_t *error)
+/* Thunks before ROCm 5.5 reserve an address of its own for what is pinned; softgpu does what it is
+ * asked. */
+static rawhal_status_t import_at_host(rawhal_buffer_t *buffer, void *pointer, rawhal_error_t *error)
+{
+  const debug_softgpu_t *softgpu = runtime_softgpu();
+  if (softgpu->memory_in_place)
+    softgpu->memory_in_place((uint64_t)(uintptr_t)pointer, buffer->size);
+  rawhal_status_t status = import(buffer, pointer, error);
+  if (softgpu->memory_in_place)
+    softgpu->memory_in_place(0, 0); /* nothing may have been pinned */
+  if (status != RAWHAL_OK || buffer->memory == pointer)
+    return status;
+  return rawhal_fail(
+      error, RAWHAL_UNSUPPORTED,
+      "the device has the memory at %p at %p: the runtime keeps the host's address "
+      "only if its thunk is of ROCm 5.5 or later, the driver has SVM (HSA_USE_SVM is "
+      "not 0), and nothing else that is pinned or managed overlaps it",
+      pointer, (void *)buffer->memory);
+}
+
+typedef rawhal_status_t import_fn(rawhal_buffer_t *buffer, void *pointer, rawhal_error_t *error);
+
+static rawhal_status_t import_by(import_fn *importing, rawhal_device_t *device, void *pointer,
+                                 size_t size, rawhal_buffer_t **buffer, rawhal_error_t *error)
 {
   WITHOUT_CANCELLATION();
   if (!buffer)
@@ -149,5 +171,17 @@ rawhal_status_t rawhal_buffer_import(rawhal_device_t *device, void *pointer, siz
   if (!created)
     return RAWHAL_OUT_OF_MEMORY;
   created->foreign = true;
-  return buffer_finish(created, import(created, pointer, error), buffer, error);
+  return buffer_finish(created, importing(created, pointer, error), buffer, error);
+}
+
+rawhal_status_t rawhal_buffer_import(rawhal_device_t *device, void *pointer, size_t size,
+                                     rawhal_buffer_t **buffer, rawhal_error_t *error)
+{
+  return import_by(import, device, pointer, size, buffer, error);
+}
+
+rawhal_status_t rawhal_buffer_import_in_place(rawhal_device_t *device, void *pointer, size_t size,
+                                              rawhal_buffer_t **buffer, rawhal_error_t *error)
+{
+  return import_by(import_at_host, device, pointer, size, buffer, error);
 }

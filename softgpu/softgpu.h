@@ -16,13 +16,13 @@
  * Memory rights are those of the real driver, for kernels, copy engines and what a packet names: a
  * device may use what is mapped to it (hsa_amd_agents_allow_access(); its own memory by default)
  * and what the program locked (hsa_amd_memory_lock(), hipHostRegister()), by the address it got for
- * that, within the exact bounds, while it is locked and not unmapped. Locking needs writable
- * pages. Memory of the runtime's pools ends where its last page does, unless whoever allocates says
- * where: softgpu_memory_bound(). Beyond bounds that are exact, kernels may still load the rest of a
- * dword of which they have a byte, or exchange it atomically, for compilers do so. Any other access
- * is a fault whose text says what is there. Not detected: a kernel that
- * writes to code or constants, which lie among a code object's variables. Unmapping memory while an
- * instruction uses it ends the process.
+ * that, within the exact bounds, while it is locked and not unmapped. It may be the host's: see
+ * same_address. Locking needs writable pages. Memory of the runtime's pools ends where its last
+ * page does, unless whoever allocates says where: softgpu_memory_bound(). Beyond bounds that are
+ * exact, kernels may still load the rest of a dword of which they have a byte, or exchange it
+ * atomically, for compilers do so. Any other access is a fault whose text says what is there. Not
+ * detected: a kernel that writes to code or constants, which lie among a code object's variables.
+ * Unmapping memory while an instruction uses it ends the process.
  *
  * Loading the library sets HSA_DISABLE_FRAGMENT_ALLOCATOR=1 in the environment unless it is set
  * already: without it the runtime packs device allocations into 2 MiB blocks, and an access beyond
@@ -107,6 +107,13 @@ extern "C" {
  *
  * Checks apply to dispatches that begin later; others pay nothing for them. Race checks know only
  * barriers: waves that synchronize by flags in LDS are reported, unless all of them use atomics or
+ *   same_address 0        0..1         1: devices have locked memory at the host's address, as by
+ *                                      thunks of ROCm 5.5 and later on a driver with SVM, unless it
+ *                                      overlaps other locked memory or has attributes of managed
+ *                                      memory. 0: each lock has an address of its own with guards
+ *                                      around it, as before then, and as HIP 5.2 needs it, unless
+ *                                      who locks asked: softgpu_memory_in_place(). In libdtif.so
+ *                                      the default is 1
  * those that read follow one that wrote with an atomic.
  *
  * timeout_ms does not limit the runtime's own kernels, which copy memory and load code: they always

@@ -131,12 +131,18 @@ bool softgpu_memory_bound(uint64_t address, uint64_t bytes);
  * the runtime's. */
 bool softgpu_signal_instructions(uint64_t signal, uint64_t *start, uint64_t *end);
 
+/* Says that the calling thread's next lock, of exactly these bytes, is to have the host's address
+ * for devices, too. It has not where they overlap what is locked, or has attributes of managed
+ * memory, and where they are locked already. 0 bytes take the wish back. */
+void softgpu_memory_in_place(uint64_t address, uint64_t bytes);
+
 typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,
                                          size_t size);
 typedef size_t softgpu_waves_fn(const void *hsa_queue, softgpu_wave_fn *function, void *context);
 typedef bool softgpu_waves_take_fn(const void *hsa_queue, uint32_t milliseconds);
 typedef bool softgpu_memory_bound_fn(uint64_t address, uint64_t bytes);
 typedef bool softgpu_signal_instructions_fn(uint64_t signal, uint64_t *start, uint64_t *end);
+typedef void softgpu_memory_in_place_fn(uint64_t address, uint64_t bytes);
 
 #ifdef __cplusplus
 }

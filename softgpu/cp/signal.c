@@ -27,11 +27,10 @@ static interrupt_t interrupt_of(const amd_signal_t *signal)
   return (interrupt_t){.mailbox = signal->event_mailbox_ptr, .event_id = signal->event_id};
 }
 
-/* What the runtime uses itself has one address for all. */
+/* What the runtime uses itself has one address for all, and is not the program's to unmap. */
 static bool in_place(uint32_t node, uint64_t address, uint64_t size)
 {
-  return address != 0 &&
-         softgpu_memory_reach(node, address, size, true) == (void *)(uintptr_t)address;
+  return address != 0 && softgpu_memory_keeps(node, address, size);
 }
 
 static void interrupt_raise(uint32_t node, interrupt_t interrupt, const void *changed)

@@ -258,7 +258,7 @@ uint32_t softgpu_memory_code(uint32_t node, uint64_t base, uint64_t pc, uint32_t
   return softgpu_memory_present(&code, base, count * 4ull) ? count : 0;
 }
 
-void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write)
+static void *reach(uint32_t node, uint64_t address, uint64_t size, bool write, uint32_t unwanted)
 {
   uint64_t end, at = address, shift = 0;
   if (__builtin_add_overflow(address, size, &end))
@@ -266,7 +266,8 @@ void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool 
   while (at < end) {
     softgpu_allocation_t found;
     if (!softgpu_memory_find(at, &found) || !softgpu_memory_allows(&found, node) ||
-        (write && !(found.flags & SOFTGPU_MEMORY_WRITE)) || (at > address && found.shift != shift))
+        (write && !(found.flags & SOFTGPU_MEMORY_WRITE)) || (found.flags & unwanted) ||
+        (at > address && found.shift != shift))
       return NULL;
     const uint64_t next = found.base + found.size, bytes = (next < end ? next : end) - at;
     if (!softgpu_memory_present(&found, at, bytes))
@@ -277,4 +278,14 @@ void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool 
     at = next;
   }
   return (void *)(uintptr_t)(address + shift);
+}
+
+void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write)
+{
+  return reach(node, address, size, write, 0);
+}
+
+bool softgpu_memory_keeps(uint32_t node, uint64_t address, uint64_t size)
+{
+  return reach(node, address, size, true, SOFTGPU_MEMORY_USER);
 }

@@ -3,8 +3,8 @@
  * Everything the thunk allocated or registered is one allocation here; what is in none of them
  * faults, and so does what is in one that the device was not given (its page tables do not have
  * it). What the thunk allocated has one address for devices and host; what the program allocated
- * itself and registered has another one for devices. All functions are thread-safe; lookups take no
- * lock and may run while others add and remove. */
+ * itself and registered may have another one for devices. All functions are thread-safe; lookups
+ * take no lock and may run while others add and remove. */
 #ifndef SOFTGPU_DEVICE_MEMORY_H
 #define SOFTGPU_DEVICE_MEMORY_H
 
@@ -21,6 +21,7 @@ enum {
   SOFTGPU_MEMORY_VRAM = 1u << 2,    /* counted against a device's memory */
   SOFTGPU_MEMORY_SCRATCH = 1u << 3, /* a queue's scratch backing store */
   SOFTGPU_MEMORY_USER = 1u << 4,    /* the program's own, which may unmap it at any time */
+  SOFTGPU_MEMORY_LOCKED = 1u << 5,  /* of that, what it registered: bounds are exact */
 };
 
 typedef struct softgpu_allocation {
@@ -74,6 +75,9 @@ uint32_t softgpu_memory_code(uint32_t node, uint64_t base, uint64_t pc, uint32_t
 /* Where the host has the `size` > 0 bytes at `address`, when all of them are live, `node` may use
  * them and, with `write`, store to them, as it then does; else NULL. Adjacent allocations join. */
 void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write);
+/* Whether `node` may store to all of them, and they are of the thunk's allocations: at the host's
+ * address, and there until it says otherwise, unlike what the program may unmap. */
+bool softgpu_memory_keeps(uint32_t node, uint64_t address, uint64_t size);
 
 /* Grows with every removal and change: a copy of an allocation is good while it stays the same. */
 extern uint64_t softgpu_memory_removals; /* memory.c's */

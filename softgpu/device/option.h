@@ -24,6 +24,7 @@ typedef enum softgpu_option {
   SOFTGPU_OPTION_REFERENCE,
   SOFTGPU_OPTION_HARDWARE_FAULTS,
   SOFTGPU_OPTION_COUNT,
+  SOFTGPU_OPTION_SAME_ADDRESS,
 } softgpu_option_t;
 
 uint64_t softgpu_option(softgpu_option_t option);

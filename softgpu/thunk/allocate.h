@@ -19,5 +19,8 @@ bool softgpu_allocation_part_with(const void *address);
  * that has been done as often. False when there is none. `*device` is its address there. */
 bool softgpu_registration_map(uint64_t address, uint64_t size, uint64_t *device);
 bool softgpu_registration_unmap(uint64_t address);
+/* Says that new memory is at [base, base + size), or other rights: what devices had there by the
+ * host's address is void. Of what the program unmapped, the thunk is told no other way. */
+void softgpu_registrations_forget(uint64_t base, uint64_t size);
 
 #endif

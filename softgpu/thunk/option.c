@@ -11,6 +11,7 @@
 #include "softgpu/isa/run/engine.h"
 #include "softgpu/thunk/chip_table.h"
 #include "softgpu/thunk/thunk.h"
+#include "softgpu/thunk/layout.h"
 
 typedef enum { ANY_TIME, WHILE_CLOSED, BEFORE_QUEUES } settable_t;
 
@@ -39,6 +40,7 @@ static const struct {
     [SOFTGPU_OPTION_HARDWARE_FAULTS] = {"hardware_faults", 0, 1, ANY_TIME},
 };
 
+    [SOFTGPU_OPTION_SAME_ADDRESS] = {"same_address", 0, 1, ANY_TIME},
 /* What becomes of what a check finds, by value: the words that `rawhal exec --check` has, too. */
 static const char *const check_words[] = {"off", "refuse"};
 
@@ -168,3 +170,4 @@ __attribute__((constructor)) static void options_load(void)
   /* See softgpu.h. The runtime reads its environment in hsa_init(), which comes later. */
   setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
 }
+  softgpu_option_store(SOFTGPU_OPTION_SAME_ADDRESS, softgpu_is_dtif);

@@ -6,6 +6,7 @@
 
 #include "softgpu/device/option.h"
 #include "softgpu/device/retire.h"
+#include "softgpu/thunk/allocate.h"
 #include "softgpu/thunk/svm.h"
 
 enum {
@@ -17,6 +18,13 @@ enum {
 };
 
 static _Atomic uint32_t guarded;
+
+/* What devices had of the program's memory at these addresses, they have no more. */
+static void taken(uint64_t base, uint64_t size)
+{
+  softgpu_svm_forget(base, size);
+  softgpu_registrations_forget(base, size);
+}
 
 /* Gives back what is reserved beyond [base, base + size). */
 static void reservation_trim(softgpu_pages_t *pages, uint64_t base, uint64_t size)
@@ -51,7 +59,7 @@ static bool take(softgpu_pages_t *pages, uint64_t guard, uint64_t align, int pro
   pages->reserved_size = total;
   pages->base = (pages->reserved + guard + align - 1) & ~(align - 1);
   reservation_trim(pages, pages->base - guard, inside);
-  softgpu_svm_forget(pages->reserved, pages->reserved_size);
+  taken(pages->reserved, pages->reserved_size);
   if (guard == 0 || protection == PROT_NONE ||
       mprotect((void *)pages->base, pages->size, protection) == 0)
     return true;
@@ -101,7 +109,7 @@ bool softgpu_pages_map_at(softgpu_pages_t *pages, uint64_t address, uint64_t siz
   if (memory == MAP_FAILED)
     return false;
   if (memory == (void *)address) {
-    softgpu_svm_forget(address, size);
+    taken(address, size);
     return true;
   }
   munmap(memory, size); /* kernels before 4.17 take the address for a hint */

@@ -1,9 +1,12 @@
 /* Host memory the runtime registered: what the program allocated itself and lets devices use.
  *
- * As with the real thunk, each registration has an address of its own for devices, which tells it
- * from every other and from the host's; the same bounds again are the same registration, counted.
- * Devices may use it while it is mapped, all of them and within the exact bounds the program gave.
- * Its address space there holds nothing: a device adds the allocation's shift. */
+ * As with the real thunk, each registration has an address for devices. Before ROCm 5.5 that is
+ * one of its own, which tells it from every other and from the host's: address space that holds
+ * nothing, a device adds the allocation's shift. From then on it is the host's where the driver
+ * has SVM; here if the option same_address is set, or whoever registers it has asked, unless
+ * another registration or a range of svm.c has a part of the place. The same bounds again are the
+ * same registration, counted. Devices may use it while it is mapped, all of them and within the
+ * exact bounds the program gave. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +15,9 @@
 
 #include "softgpu/device/array.h"
 #include "softgpu/device/memory.h"
+#include "softgpu/device/option.h"
 #include "softgpu/device/thread.h"
+#include "softgpu/exports.h"
 #include "softgpu/thunk/allocate.h"
 #include "softgpu/thunk/pages.h"
 
@@ -20,8 +25,8 @@ typedef struct range {
   uint64_t base, end;
   bool inside; /* lies in an allocation of the thunk, which has an address already */
   uint32_t registered, mapped; /* how often */
-  softgpu_pages_t pages;
-  uint64_t device; /* the address of `base` there */
+  uint64_t device;             /* the address of `base` there */
+  softgpu_pages_t pages;       /* reserved for it, unless that is the host's */
   void *user_data;
 } range_t;
 
@@ -110,35 +115,66 @@ static bool pages_usable(uint64_t base, uint64_t end)
          msync((void *)first, size, MS_ASYNC) == 0;
 }
 
-/* Reserves an address for devices, at which they are not let yet. */
+static bool range_publish(const range_t *range)
+{
+  softgpu_allocation_t live = {.base = range->device,
+                               .size = range->end - range->base,
+                               .flags = SOFTGPU_MEMORY_WRITE | SOFTGPU_MEMORY_USER |
+                                        SOFTGPU_MEMORY_LOCKED,
+                               .shift = range->base - range->device};
+  return softgpu_memory_add(&live);
+}
+
+/* What this thread is about to register, and wants to have at the host's address. */
+static _Thread_local struct wish {
+  uint64_t base, size;
+} wish;
+
+SOFTGPU_EXPORT void softgpu_memory_in_place(uint64_t address, uint64_t bytes)
+{
+  wish = (struct wish){address, bytes};
+}
+
+static bool wants_in_place(const range_t *range)
+{
+  const struct wish asked = wish;
+  wish = (struct wish){0};
+  return softgpu_option(SOFTGPU_OPTION_SAME_ADDRESS) ||
+         (asked.base == range->base && asked.size == range->end - range->base);
+}
+
+/* Finds an address for devices, at which they are not let yet. Without the lock: a reservation may
+ * take the place of what was registered. */
 static HSAKMT_STATUS range_create(range_t *range)
 {
   uint64_t offset = range->base % SOFTGPU_PAGE, size = range->end - range->base;
   uint64_t whole = (offset + size + SOFTGPU_PAGE - 1) & ~(uint64_t)(SOFTGPU_PAGE - 1);
   if (!pages_usable(range->base, range->end))
     return HSAKMT_STATUS_ERROR;
+  range->device = range->base;
+  if (wants_in_place(range) && range_publish(range))
+    return HSAKMT_STATUS_SUCCESS;
   if (whole < size || !softgpu_pages_reserve(&range->pages, whole))
     return HSAKMT_STATUS_NO_MEMORY;
   range->device = range->pages.base + offset;
-  softgpu_allocation_t live = {.base = range->device,
-                               .size = size,
-                               .flags = SOFTGPU_MEMORY_WRITE | SOFTGPU_MEMORY_USER,
-                               .shift = range->base - range->device};
-  if (softgpu_memory_add(&live)) {
-    if (range_insert(range))
-      return HSAKMT_STATUS_SUCCESS;
-    softgpu_memory_remove(range->device);
-  }
+  if (range_publish(range))
+    return HSAKMT_STATUS_SUCCESS;
   softgpu_pages_unmap(&range->pages);
   return HSAKMT_STATUS_NO_MEMORY;
 }
 
+/* What range_create() made, of a range that is not inside. Caller holds the lock. */
+static void range_drop(const range_t *range)
+{
+  softgpu_memory_remove(range->device);
+  if (range->pages.size > 0)
+    pages_part(&range->pages);
+}
+
 static void range_destroy(const range_t *range)
 {
-  if (!range->inside) {
-    softgpu_memory_remove(range->device);
-    pages_part(&range->pages);
-  }
+  if (!range->inside)
+    range_drop(range);
   range_remove((size_t)(range - ranges));
 }
 
@@ -165,6 +201,17 @@ void softgpu_registrations_close(void)
   pthread_mutex_unlock(&lock);
 }
 
+/* Counts it once more if it is known. Caller holds the lock. */
+static bool range_again(const range_t *range)
+{
+  range_t *known = range_find(range->base, range->end);
+  if (!known || known->inside != range->inside)
+    return false;
+  ++known->registered;
+  range_use(known);
+  return true;
+}
+
 static HSAKMT_STATUS memory_register(const void *memory, uint64_t size)
 {
   range_t range = {.base = (uintptr_t)memory, .registered = 1};
@@ -172,19 +219,33 @@ static HSAKMT_STATUS memory_register(const void *memory, uint64_t size)
       range.end > UINT64_MAX - SOFTGPU_PAGE)
     return HSAKMT_STATUS_INVALID_PARAMETER;
   range.inside = softgpu_allocation_covers(range.base, size);
-  HSAKMT_STATUS status = HSAKMT_STATUS_SUCCESS;
   pthread_mutex_lock(&lock);
-  range_t *known = range_find(range.base, range.end);
-  if (known && known->inside == range.inside) {
-    ++known->registered;
-    range_use(known);
-  } else if (!range.inside) {
-    status = range_create(&range);
-  } else if (!range_insert(&range)) {
-    status = HSAKMT_STATUS_NO_MEMORY;
+  bool done = range_again(&range);
+  pthread_mutex_unlock(&lock);
+  HSAKMT_STATUS status = done || range.inside ? HSAKMT_STATUS_SUCCESS : range_create(&range);
+  if (done || status != HSAKMT_STATUS_SUCCESS)
+    return status;
+  pthread_mutex_lock(&lock);
+  const bool again = range_again(&range); /* another thread was faster */
+  done = again || range_insert(&range);
+  if ((again || !done) && !range.inside)
+    range_drop(&range);
+  pthread_mutex_unlock(&lock);
+  return done ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NO_MEMORY;
+}
+
+void softgpu_registrations_forget(uint64_t base, uint64_t size)
+{
+  if (softgpu_forked())
+    return;
+  pthread_mutex_lock(&lock);
+  for (size_t at = range_count; at > 0; --at) {
+    const range_t *range = &ranges[at - 1];
+    if (!range->inside && range->device == range->base && range->base < base + size &&
+        range->end > base)
+      range_destroy(range);
   }
   pthread_mutex_unlock(&lock);
-  return status;
 }
 
 bool softgpu_registration_map(uint64_t address, uint64_t size, uint64_t *device)

@@ -18,6 +18,7 @@
 #include "softgpu/device/array.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/device/thread.h"
+#include "softgpu/thunk/allocate.h"
 #include "softgpu/thunk/thunk.h"
 
 enum { GRANULARITY = 9, MOST_GRANULARITY = 63 }; /* pages, as powers of two */
@@ -165,7 +166,7 @@ static bool only_ranges(uint64_t base, uint64_t end)
   softgpu_allocation_t found;
   for (uint64_t at = base; at < end && softgpu_memory_next(at, &found) && found.base < end;
        at = found.base + found.size) {
-    if (!(found.flags & SOFTGPU_MEMORY_USER) || found.shift != 0)
+    if (!(found.flags & SOFTGPU_MEMORY_USER) || (found.flags & SOFTGPU_MEMORY_LOCKED))
       return false;
   }
   return true;
@@ -309,6 +310,7 @@ HSAKMT_STATUS hsaKmtSVMSetAttr(void *start, HSAuint64 size, unsigned count,
   bool writable;
   if (!mappings_readable(base, end, &writable))
     return HSAKMT_STATUS_ERROR;
+  softgpu_registrations_forget(base, size); /* often by the memory that was there before this */
   pthread_mutex_lock(&lock);
   const span_t old = ranges_touched(base, end);
   range_t *pieces = malloc((2 * (old.to - old.from) + 3) * sizeof(*pieces));

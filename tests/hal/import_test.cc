@@ -33,6 +33,12 @@ protected:
     return status;
   }
 
+  static void softgpu_in_place(void *pointer, uint64_t size)
+  {
+    symbol<void(uint64_t, uint64_t)>("softgpu_memory_in_place")(
+        reinterpret_cast<uintptr_t>(pointer), size);
+  }
+
   // Has a kernel write first, first + 1, .. to `count` words at a device address.
   rawhal_status_t write_ids(uint64_t address, uint32_t count, uint32_t first)
   {
@@ -87,6 +93,48 @@ TEST_F(Import, ExactlyTheBytesGivenAndOnlyWhileItLives)
   ASSERT_OK(rawhal_buffer_import(device, odd, 40, &made, &error)); // and again
   ASSERT_OK(write_ids(rawhal_buffer_address(made), 1, 99));
   EXPECT_EQ(memory[3], 99u);
+  rawhal_buffer_free(made);
+}
+
+TEST_F(Import, InPlaceTheDeviceHasTheHostsAddress)
+{
+  std::vector<uint32_t> memory(3000);
+  rawhal_buffer_t *made = nullptr;
+  ASSERT_OK(rawhal_buffer_import_in_place(device, &memory[3], 4000, &made, &error));
+  EXPECT_EQ(rawhal_buffer_address(made), reinterpret_cast<uintptr_t>(&memory[3]));
+  EXPECT_EQ(rawhal_buffer_host(made), &memory[3]);
+  ASSERT_OK(write_ids(reinterpret_cast<uintptr_t>(&memory[3]), 1000, 7));
+  EXPECT_EQ(memory[3], 7u);
+  EXPECT_EQ(memory[1002], 1006u);
+  EXPECT_EQ(write_ids(reinterpret_cast<uintptr_t>(&memory[3]), 1001, 7), RAWHAL_FAULT);
+  EXPECT_EQ(memory[1003], 0u);
+  rawhal_buffer_free(made);
+  EXPECT_EQ(write_ids(reinterpret_cast<uintptr_t>(&memory[3]), 1, 9), RAWHAL_FAULT);
+  // A device's own has one address anyhow; what is wrong with a plain import is wrong here, too.
+  EXPECT_EQ(rawhal_buffer_import_in_place(device, nullptr, 4, &made, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(made, nullptr);
+}
+
+TEST_F(Import, InPlaceIsRefusedWhereTheRuntimeCannot)
+{
+  std::vector<uint32_t> memory(3000);
+  rawhal_buffer_t *made = nullptr;
+  void *locked = nullptr; // by another library, which has the place
+  softgpu_in_place(memory.data(), 100);
+  ASSERT_EQ(HSA(hsa_amd_memory_lock)(memory.data(), 100, nullptr, 0, &locked), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(locked, memory.data());
+  EXPECT_EQ(rawhal_buffer_import_in_place(device, memory.data(), 400, &made, &error),
+            RAWHAL_UNSUPPORTED);
+  EXPECT_EQ(made, nullptr);
+  EXPECT_NE(std::string(error.message).find("ROCm 5.5"), std::string::npos) << error.message;
+  EXPECT_EQ(HSA(hsa_amd_memory_unlock)(memory.data()), HSA_STATUS_SUCCESS);
+  // It left no trace: nothing is pinned any more, and nothing asked for.
+  ASSERT_OK(rawhal_buffer_import(device, memory.data(), 400, &made, &error));
+  EXPECT_NE(rawhal_buffer_address(made), reinterpret_cast<uintptr_t>(memory.data()));
+  rawhal_buffer_free(made);
+  ASSERT_OK(rawhal_buffer_import_in_place(device, memory.data(), 400, &made, &error));
+  EXPECT_EQ(rawhal_buffer_address(made), reinterpret_cast<uintptr_t>(memory.data()));
   rawhal_buffer_free(made);
 }
 

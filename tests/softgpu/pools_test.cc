@@ -21,27 +21,31 @@ TEST_F(Pools, device_memory_knows_its_owner_and_exact_size)
   EXPECT_EQ(info.agentOwner.handle, gpu.handle);
 }
 
-TEST_F(Pools, locked_host_memory_has_two_addresses)
+TEST_F(Pools, locked_host_memory_is_known_by_either_address)
 {
   std::vector<char> bytes(10000);
-  void *seen = nullptr;
-  ASSERT_EQ(hsa->hsa_amd_memory_lock(bytes.data(), bytes.size(), &gpu, 1, &seen),
-            HSA_STATUS_SUCCESS);
-  for (const void *either : {(char *)seen + 100, bytes.data() + 100}) {
-    hsa_amd_pointer_info_t info{};
-    info.size = sizeof(info);
-    uint32_t count = 0;
-    hsa_agent_t *agents = nullptr;
-    ASSERT_EQ(hsa->hsa_amd_pointer_info(either, &info, malloc, &count, &agents),
+  for (const bool same : {true, false}) {
+    option("same_address", same);
+    void *seen = nullptr;
+    ASSERT_EQ(hsa->hsa_amd_memory_lock(bytes.data(), bytes.size(), &gpu, 1, &seen),
               HSA_STATUS_SUCCESS);
-    EXPECT_EQ(info.type, HSA_EXT_POINTER_TYPE_LOCKED);
-    EXPECT_EQ(info.hostBaseAddress, bytes.data());
-    EXPECT_EQ(info.agentBaseAddress, seen);
-    EXPECT_EQ(info.sizeInBytes, bytes.size());
-    EXPECT_EQ(count, 1u);
-    free(agents);
+    EXPECT_EQ(seen == bytes.data(), same);
+    for (const void *either : {(char *)seen + 100, bytes.data() + 100}) {
+      hsa_amd_pointer_info_t info{};
+      info.size = sizeof(info);
+      uint32_t count = 0;
+      hsa_agent_t *agents = nullptr;
+      ASSERT_EQ(hsa->hsa_amd_pointer_info(either, &info, malloc, &count, &agents),
+                HSA_STATUS_SUCCESS);
+      EXPECT_EQ(info.type, HSA_EXT_POINTER_TYPE_LOCKED);
+      EXPECT_EQ(info.hostBaseAddress, bytes.data());
+      EXPECT_EQ(info.agentBaseAddress, seen);
+      EXPECT_EQ(info.sizeInBytes, bytes.size());
+      EXPECT_EQ(count, 1u);
+      free(agents);
+    }
+    EXPECT_EQ(hsa->hsa_amd_memory_unlock(bytes.data()), HSA_STATUS_SUCCESS);
   }
-  EXPECT_EQ(hsa->hsa_amd_memory_unlock(bytes.data()), HSA_STATUS_SUCCESS);
 }
 
 class SmallPool : public Runtime {

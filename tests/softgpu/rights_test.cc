@@ -278,30 +278,33 @@ TEST_P(Rights, end_behind_the_dword_of_a_smaller_element)
 
 // --- the program's own memory, locked ---
 
-TEST_P(Rights, locked_memory_has_an_address_for_devices)
+TEST_P(Rights, locked_memory_has_its_bounds_at_the_hosts_address_and_at_another)
 {
-  std::vector<uint32_t> words(3000);
-  uint32_t *inside = words.data() + 7; // at no page's start
-  void *seen = nullptr, *again = nullptr;
-  ASSERT_EQ(hsa->hsa_amd_memory_lock(inside, 4000, &gpus[0], 1, &seen), HSA_STATUS_SUCCESS);
-  EXPECT_NE(seen, inside);
-  EXPECT_EQ((uint64_t)seen % 4096, (uint64_t)inside % 4096);
-  ASSERT_EQ(hsa->hsa_amd_memory_lock(inside, 4000, &gpus[0], 1, &again), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(seen, again);
-  EXPECT_EQ(store(0, seen, 11).status, HSA_STATUS_SUCCESS);
-  EXPECT_EQ(inside[0], 11u);
-  EXPECT_EQ(store(0, (char *)seen + 3996, 12).status, HSA_STATUS_SUCCESS);
-  EXPECT_EQ(inside[999], 12u);
-  EXPECT_EQ(store(0, (char *)seen + 4000, 13).status, violation);
-  EXPECT_EQ(store(0, (char *)seen - 4, 13).status, violation);
-  EXPECT_EQ(inside[1000], 0u);
-  EXPECT_EQ(inside[-1], 0u);
-  EXPECT_EQ(store(0, inside, 14).status, violation); // the host's address is no device's
-  EXPECT_EQ(hsa->hsa_amd_memory_unlock(inside), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(store(0, seen, 15).status, HSA_STATUS_SUCCESS); // was locked twice
-  EXPECT_EQ(hsa->hsa_amd_memory_unlock(inside), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(store(0, seen, 16).status, violation);
-  EXPECT_EQ(inside[0], 15u);
+  for (const bool same : {true, false}) {
+    option("same_address", same);
+    std::vector<uint32_t> words(3000);
+    uint32_t *inside = words.data() + 7; // at no page's start
+    void *seen = nullptr, *again = nullptr;
+    ASSERT_EQ(hsa->hsa_amd_memory_lock(inside, 4000, &gpus[0], 1, &seen), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(seen == inside, same);
+    EXPECT_EQ((uint64_t)seen % 4096, (uint64_t)inside % 4096);
+    ASSERT_EQ(hsa->hsa_amd_memory_lock(inside, 4000, &gpus[0], 1, &again), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(seen, again);
+    EXPECT_EQ(store(0, seen, 11).status, HSA_STATUS_SUCCESS);
+    EXPECT_EQ(inside[0], 11u);
+    EXPECT_EQ(store(0, (char *)seen + 3996, 12).status, HSA_STATUS_SUCCESS);
+    EXPECT_EQ(inside[999], 12u);
+    EXPECT_EQ(store(0, (char *)seen + 4000, 13).status, violation);
+    EXPECT_EQ(store(0, (char *)seen - 4, 13).status, violation);
+    EXPECT_EQ(inside[1000], 0u);
+    EXPECT_EQ(inside[-1], 0u);
+    EXPECT_EQ(store(0, inside, 14).status, same ? HSA_STATUS_SUCCESS : violation); // the host's
+    EXPECT_EQ(hsa->hsa_amd_memory_unlock(inside), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(store(0, seen, 15).status, HSA_STATUS_SUCCESS); // was locked twice
+    EXPECT_EQ(hsa->hsa_amd_memory_unlock(inside), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(store(0, seen, 16).status, violation);
+    EXPECT_EQ(inside[0], 15u);
+  }
 }
 
 TEST_P(Rights, locked_memory_may_overlap)

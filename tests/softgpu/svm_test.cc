@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "softgpu/softgpu.h"
+
 extern "C" {
 #include "softgpu/device/memory.h"
 }
@@ -129,6 +131,27 @@ TEST_F(Svm, what_is_gone_is_not_reached_and_what_takes_its_place_is_new)
   EXPECT_TRUE(reach(8, 8));
   EXPECT_TRUE(reach(0, 4));
   ASSERT_EQ(hsaKmtFreeMemory(at, page), HSAKMT_STATUS_SUCCESS);
+}
+
+// Of pages that somebody locked, the attributes count from then on: the lock may be of memory that
+// was there before them. What is locked later has an address of its own.
+TEST_F(Svm, attributes_come_before_locks)
+{
+  HSAuint64 first = 0, second = 0;
+  softgpu_memory_in_place((uintptr_t)memory + 100, page);
+  ASSERT_EQ(hsaKmtRegisterMemory(memory + 100, page), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtMapMemoryToGPU(memory + 100, page, &first), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(first, (uintptr_t)memory + 100);
+  ASSERT_EQ(set(1, 2, HSA_SVM_ATTR_ACCESS, 1), HSAKMT_STATUS_SUCCESS);
+  EXPECT_TRUE(reach(1, 2));
+  EXPECT_FALSE(softgpu_memory_reach(1, first, 1, false));
+  softgpu_memory_in_place((uintptr_t)memory + 100, page);
+  ASSERT_EQ(hsaKmtRegisterMemory(memory + 100, page), HSAKMT_STATUS_SUCCESS);
+  ASSERT_EQ(hsaKmtMapMemoryToGPU(memory + 100, page, &second), HSAKMT_STATUS_SUCCESS);
+  EXPECT_NE(second, (uintptr_t)memory + 100);
+  EXPECT_EQ(softgpu_memory_reach(1, second, page, true), memory + 100);
+  EXPECT_EQ(hsaKmtDeregisterMemory(memory + 100), HSAKMT_STATUS_SUCCESS);
+  EXPECT_TRUE(reach(1, 2));
 }
 
 TEST_F(Svm, refuses_what_makes_no_sense)

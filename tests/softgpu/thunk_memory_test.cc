@@ -4,10 +4,14 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <thread>
 #include <vector>
+
+#include "softgpu/softgpu.h"
 
 extern "C" {
 #include "softgpu/device/memory.h"
+#include "softgpu/device/option.h"
 #include "softgpu/device/retire.h"
 }
 
@@ -169,18 +173,40 @@ TEST_F(ThunkMemory, mapping_is_what_gives_access)
   hsaKmtFreeMemory(memory, 4096);
 }
 
-TEST_F(ThunkMemory, registrations_overlap_and_have_exact_bounds)
+// As by a driver with SVM, and as by others: what is registered has an address of its own.
+class Registered : public ThunkMemory, public ::testing::WithParamInterface<bool> {
+protected:
+  void SetUp() override
+  {
+    softgpu_option_store(SOFTGPU_OPTION_SAME_ADDRESS, GetParam());
+    ThunkMemory::SetUp();
+  }
+
+  void TearDown() override
+  {
+    ThunkMemory::TearDown();
+    softgpu_option_store(SOFTGPU_OPTION_SAME_ADDRESS, 0);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Addresses, Registered, ::testing::Bool(), [](const auto &address) {
+  return std::string(address.param ? "same" : "own");
+});
+
+TEST_P(Registered, ranges_overlap_and_have_exact_bounds)
 {
   std::vector<char> bytes(1000);
   char *base = bytes.data();
   char *first = pin(base + 100, 200), *second = pin(base + 250, 200), *third = pin(base + 100, 50);
+  EXPECT_EQ(first == base + 100, GetParam());
+  EXPECT_NE(second, base + 250) << "a part of it is the first's";
   EXPECT_EQ(pin(base + 250, 200), second); // the same again
   for (char *each : {first, second, third})
     EXPECT_FALSE(live(each - 1, 1, 1));
   EXPECT_EQ(softgpu_memory_reach(1, (uintptr_t)first, 200, true), base + 100);
   EXPECT_EQ(softgpu_memory_reach(1, (uintptr_t)second, 200, true), base + 250);
   EXPECT_FALSE(live(first, 201, 1));
-  EXPECT_FALSE(live(base + 100, 1, 1));
+  EXPECT_EQ(live(base + 100, 1, 1), GetParam());
   for (bool is_last : {false, true}) {
     EXPECT_EQ(hsaKmtUnmapMemoryToGPU(base + 250), HSAKMT_STATUS_SUCCESS);
     EXPECT_EQ(live(second, 200, 1), !is_last);
@@ -193,10 +219,32 @@ TEST_F(ThunkMemory, registrations_overlap_and_have_exact_bounds)
   EXPECT_EQ(hsaKmtDeregisterMemory(base + 100), HSAKMT_STATUS_SUCCESS);
   EXPECT_FALSE(live(first, 200));
   EXPECT_EQ(hsaKmtDeregisterMemory(base + 100), HSAKMT_STATUS_MEMORY_NOT_REGISTERED);
+  char *neighbours[] = {pin(base + 100, 200), pin(base + 300, 4)};
+  EXPECT_EQ(neighbours[1] == base + 300, GetParam()) << "no byte is both's";
+  for (char *each : {base + 100, base + 300})
+    EXPECT_EQ(hsaKmtDeregisterMemory(each), HSAKMT_STATUS_SUCCESS);
+}
+
+// By a thread, for its next registration, of just these bytes.
+TEST_P(Registered, at_the_hosts_address_when_asked)
+{
+  std::vector<char> bytes(1000);
+  char *base = bytes.data();
+  softgpu_memory_in_place((uintptr_t)base, 100);
+  EXPECT_EQ(pin(base, 100), base);
+  softgpu_memory_in_place((uintptr_t)base + 200, 100);
+  EXPECT_EQ(pin(base + 200, 101) == base + 200, GetParam()) << "other bytes";
+  EXPECT_EQ(pin(base + 400, 100) == base + 400, GetParam()) << "nobody asked";
+  softgpu_memory_in_place((uintptr_t)base + 600, 100);
+  std::thread([&] { EXPECT_EQ(pin(base + 600, 100) == base + 600, GetParam()); }).join();
+  for (int at : {0, 200, 400, 600})
+    EXPECT_EQ(hsaKmtDeregisterMemory(base + at), HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(pin(base + 600, 100), base + 600) << "it still is this thread's wish";
+  EXPECT_EQ(hsaKmtDeregisterMemory(base + 600), HSAKMT_STATUS_SUCCESS);
 }
 
 // As HIP does, which keeps what it pinned for a copy pinned for the next.
-TEST_F(ThunkMemory, addresses_that_are_still_registered_may_be_given_out)
+TEST_P(Registered, addresses_may_be_given_out_while_they_are)
 {
   const uint64_t size = 1 << 20;
   void *stale = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -208,13 +256,15 @@ TEST_F(ThunkMemory, addresses_that_are_still_registered_may_be_given_out)
   void *memory = stale;
   ASSERT_EQ(hsaKmtAllocMemory(1, size, flags, &memory), HSAKMT_STATUS_SUCCESS);
   HSAuint64 device = 0;
+  EXPECT_FALSE(live(memory, 1, 1)) << "it is new, and mapped to no device";
   ASSERT_EQ(hsaKmtMapMemoryToGPU(memory, size, &device), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(device, (uintptr_t)memory);
   HsaPointerInfo info{};
   ASSERT_EQ(hsaKmtQueryPointerInfo(memory, &info), HSAKMT_STATUS_SUCCESS);
   EXPECT_EQ(info.Type, HSA_POINTER_ALLOCATED);
-  EXPECT_EQ(hsaKmtDeregisterMemory(stale), HSAKMT_STATUS_SUCCESS);
-  EXPECT_FALSE(live(pinned));
+  EXPECT_EQ(hsaKmtDeregisterMemory(stale),
+            GetParam() ? HSAKMT_STATUS_MEMORY_NOT_REGISTERED : HSAKMT_STATUS_SUCCESS);
+  EXPECT_EQ(live(pinned), GetParam()) << "where what is new is now";
   EXPECT_TRUE(live(memory, size, 1));
   EXPECT_EQ(hsaKmtFreeMemory(memory, size), HSAKMT_STATUS_SUCCESS);
 }

@@ -56,13 +56,12 @@ static const uint8_t *reach(const softgpu_dispatch_t *dispatch, uint64_t address
 }
 
 /* Scratch memory is used without another look: it has to be there, all of it, for stores too, and
- * at one address for host and device. */
+ * to stay at one address for host and device. */
 static bool scratch_ok(const softgpu_dispatch_t *dispatch)
 {
   const uint64_t base = dispatch->scratch_base;
   return base != 0 && base % (4 * ISA_LANES) == 0 &&
-         softgpu_memory_reach(dispatch->node, base, dispatch->scratch_bytes, true) ==
-             (void *)(uintptr_t)base;
+         softgpu_memory_keeps(dispatch->node, base, dispatch->scratch_bytes);
 }
 
 static descriptor_t read_descriptor(const uint8_t *at)

@@ -175,7 +175,7 @@ TEST_P(Hostile, Scratch)
                {given, 1 << 20, false},
                {given + 256, UINT64_MAX - 255, false},
                {canary.address(), 4096, false},
-               {own_at, 4096, false}, // which devices have elsewhere than the host
+               {own_at, 4096, false}, // which the program may unmap
                {(uint64_t)own, 4096, false},
                {(uint64_t)constant, 4096, false}};
   for (const auto &row : table) {
