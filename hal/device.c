@@ -124,17 +124,18 @@ static hsa_status_t read_facts(const hsa_table_t *hsa, hsa_agent_t agent, rawhal
 }
 
 /* softgpu may execute the code of another chip than the one it is listed as. */
-static rawhal_status_t find_target(const hal_runtime_t *runtime, rawhal_device_t *device,
-                                   rawhal_error_t *error)
+static rawhal_status_t find_target(const hal_runtime_t *runtime, hsa_agent_t agent,
+                                   rawhal_device_t *device, rawhal_error_t *error)
 {
   rawhal_target_t *target = &device->info.target, executes;
-  uint64_t chip = 0, listed = 0;
+  uint32_t node = 0, chip = 0, listed = 0;
   *target = device->listed;
-  if (!runtime->is_software || !runtime->softgpu_option("listed", &listed) || !listed ||
-      !runtime->softgpu_option("chip", &chip))
+  if (!runtime->is_software ||
+      runtime->hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_NODE, &node) != HSA_STATUS_SUCCESS ||
+      !runtime->softgpu->device_chip(node, &chip, &listed) || chip == listed)
     return RAWHAL_OK;
   char name[24];
-  int length = snprintf(name, sizeof(name), "gfx%" PRIx64, chip);
+  int length = snprintf(name, sizeof(name), "gfx%" PRIx32, chip);
   rawhal_status_t status =
       rawhal_target_parse((rawhal_string_t){name, (size_t)length}, &executes, error);
   if (status != RAWHAL_OK)
@@ -147,9 +148,10 @@ static rawhal_status_t find_target(const hal_runtime_t *runtime, rawhal_device_t
 static void describe(const hal_runtime_t *runtime, hsa_agent_t agent, rawhal_device_t *device)
 {
   rawhal_device_info_t *info = &device->info;
-  char product[64] = "";
   (void)runtime->hsa.hsa_agent_get_info(agent, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_PRODUCT_NAME,
-                                        product);
+                                        info->product); /* 63 characters at most, by its header */
+  if (!*info->product)
+    memcpy(info->product, info->name, sizeof(info->product));
   info->is_software = runtime->is_software;
   info->timestamp_hz = runtime->timestamp_hz;
   if (info->is_software && info->target.machine != device->listed.machine)
@@ -161,8 +163,8 @@ static void describe(const hal_runtime_t *runtime, hsa_agent_t agent, rawhal_dev
              "softgpu: a %s in software, executed by this machine's processor; not a GPU",
              info->target.processor);
   else
-    snprintf(info->description, sizeof(info->description), "%s (%s), hardware",
-             *product ? product : info->name, info->target.processor);
+    snprintf(info->description, sizeof(info->description), "%s (%s), hardware", info->product,
+             info->target.processor);
 }
 
 static void fill_queue_device(const hal_runtime_t *runtime, hsa_agent_t agent,
@@ -207,7 +209,7 @@ static hsa_status_t fill_device(search_t *search, hsa_agent_t agent)
   if (result == HSA_STATUS_INFO_BREAK)
     result = HSA_STATUS_SUCCESS;
   if (result == HSA_STATUS_SUCCESS && search->status == RAWHAL_OK)
-    search->status = find_target(runtime, device, search->error);
+    search->status = find_target(runtime, agent, device, search->error);
   if (result == HSA_STATUS_SUCCESS && search->status == RAWHAL_OK) {
     device_facts(hsa, agent, &device->info);
     describe(runtime, agent, device);

@@ -144,7 +144,8 @@ typedef struct rawhal_device_info {
   char description[128]; /* one sentence; says plainly when the device is software */
   bool is_software;
   /* The processor whose code it executes. `name` is another where softgpu is listed as another
-   * chip, for a runtime that does not know this one (softgpu.h, option listed). */
+   * chip, for a runtime that does not know this one (softgpu.h, option listed). Devices of softgpu
+   * may be of different chips (option chips). */
   rawhal_target_t target;
   uint64_t memory_bytes; /* device-local */
   uint64_t timestamp_hz; /* of the runtime's clock */
@@ -164,6 +165,10 @@ typedef struct rawhal_device_info {
   uint32_t cache_bytes[4]; /* one cache of each level, the first level first */
   uint32_t cacheline_bytes;
   uint32_t waves_per_cu, simds_per_cu; /* waves: at most, of all its SIMDs together */
+  /* What it is sold as, for people and for what HIP calls a device's name: "AMD Instinct MI300X";
+   * `name` where the runtime does not tell. Of softgpu a card with the chip that it executes, 39
+   * characters at most: "AMD Instinct MI300X (softgpu)". */
+  char product[64];
 } rawhal_device_info_t;
 /* Owned by the device. NULL for NULL. */
 RAWHAL_API const rawhal_device_info_t *rawhal_device_info(const rawhal_device_t *device);
@@ -217,22 +222,22 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import(rawhal_device_t *
                                                                rawhal_buffer_t **buffer,
                                                                rawhal_error_t *error);
 
-/* Lets these devices use the buffer, too, at the same address; those that could before still can.
- * It counts once, towards its own device's quota. Dispatches of a device that has no access fail
- * with FAULT. INVALID_ARGUMENT: an imported buffer, whose owner says who has access; UNSUPPORTED: a
- * device cannot reach the memory, and none is given access. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *buffer,
 /* The same, and rawhal_buffer_address() is `pointer`: what already holds that address, such as a
  * data structure of the program's or a pointer that another library passes to kernels, holds for
  * the device, too. UNSUPPORTED, and nothing imported: the device has the memory at another address.
  * On hardware the driver must have SVM, and the thunk be of ROCm 5.5 or later, which registers
- * memory through it (unless HSA_USE_SVM is 0). softgpu keeps the address under each of its runtimes,
- * unless the memory overlaps what is pinned otherwise, or managed. */
+ * memory through it (unless HSA_USE_SVM is 0). softgpu keeps the address under each of its
+ * runtimes, unless the memory overlaps what is pinned otherwise, or managed. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_import_in_place(rawhal_device_t *device,
                                                                         void *pointer, size_t size,
                                                                         rawhal_buffer_t **buffer,
                                                                         rawhal_error_t *error);
 
+/* Lets these devices use the buffer, too, at the same address; those that could before still can.
+ * It counts once, towards its own device's quota. Dispatches of a device that has no access fail
+ * with FAULT. INVALID_ARGUMENT: an imported buffer, whose owner says who has access; UNSUPPORTED: a
+ * device cannot reach the memory, and none is given access. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *buffer,
                                                               rawhal_device_t *const *devices,
                                                               size_t count, rawhal_error_t *error);
 

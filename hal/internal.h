@@ -32,6 +32,8 @@ typedef struct softgpu_thunk {
   bool (*option_set_text)(const char *name, const char *text);
   bool (*option_get)(const char *name, uint64_t *value);
   size_t (*option_messages)(char *text, size_t size);
+  /* Of a GPU, by its HSA_AGENT_INFO_NODE: hexadecimal digits after "gfx". False: there is none. */
+  bool (*device_chip)(uint32_t node, uint32_t *chip, uint32_t *listed);
   debug_softgpu_t tells; /* of faults */
   /* How many instructions it finds, in the code of a chip; none where it executes no such chip. */
   uint64_t (*coverage)(uint32_t chip, const void *code, size_t bytes, void (*missing)(void),
@@ -50,7 +52,7 @@ typedef struct hal_runtime {
   allocator_t allocator; /* of all that is made with its devices */
   hsa_table_t hsa;
   bool is_software;
-  bool (*softgpu_option)(const char *name, uint64_t *value); /* NULL for hardware */
+  const softgpu_thunk_t *softgpu; /* what it has is NULL for hardware */
   /* Of the loader's extension; NULL where it has none. */
   hsa_status_t (*reader_from_file)(hsa_file_t file, size_t offset, size_t size,
                                    hsa_code_object_reader_t *reader);

@@ -157,7 +157,7 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
   runtime.allocator = *allocator;
   runtime.copy_timeout_ns = options->copy_timeout_ns ? options->copy_timeout_ns : a_minute;
   runtime.is_software = libraries.backend == RAWHAL_BACKEND_SOFTGPU;
-  runtime.softgpu_option = libraries.softgpu.option_get;
+  runtime.softgpu = &libraries.softgpu;
   rawhal_status_t status = hsa_table_load(libraries.runtime, &runtime.hsa, error);
   if (status != RAWHAL_OK)
     return status;

@@ -19,10 +19,11 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
   *(void **)&thunk->option_set_text = dlsym(library, "softgpu_option_set_text");
   *(void **)&thunk->option_get = dlsym(library, "softgpu_option_get");
   *(void **)&thunk->option_messages = dlsym(library, "softgpu_option_messages");
+  *(void **)&thunk->device_chip = dlsym(library, "softgpu_device_chip");
   debug_softgpu_find(library, &thunk->tells);
   *(void **)&thunk->coverage = dlsym(library, "softgpu_coverage");
   return thunk->option_set && thunk->option_set_text && thunk->option_get &&
-         thunk->option_messages && thunk->tells.fault_text && thunk->coverage;
+         thunk->option_messages && thunk->device_chip && thunk->tells.fault_text && thunk->coverage;
 }
 
 /* The library's absolute path: the caller's word and the environment's are final, the rest are
@@ -151,17 +152,17 @@ static rawhal_status_t check_environment(const softgpu_thunk_t *thunk, rawhal_er
 
 /* Chips that softgpu only lists are for programs that look, not for those that run kernels: the
  * runtime's own come first, and it ends the process when they fail. */
-static rawhal_status_t check_chip(const softgpu_thunk_t *thunk, rawhal_error_t *error)
+static rawhal_status_t check_chips(const softgpu_thunk_t *thunk, rawhal_error_t *error)
 {
   static const uint32_t s_nop = 0xbf800000;
-  uint64_t chip = 0;
-  if (!thunk->option_get("chip", &chip) ||
-      thunk->coverage((uint32_t)chip, &s_nop, sizeof(s_nop), NULL, NULL) == 1)
-    return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                     "softgpu only lists the chip gfx%" PRIx64
-                     " (SOFTGPU_CHIP); it executes gfx90a, gfx942 and gfx950",
-                     chip);
+  uint32_t chip, listed;
+  for (uint32_t node = 1; thunk->device_chip(node, &chip, &listed); ++node)
+    if (thunk->coverage(chip, &s_nop, sizeof(s_nop), NULL, NULL) != 1)
+      return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                         "softgpu only lists the chip gfx%" PRIx32
+                         " (SOFTGPU_CHIP); it executes gfx90a, gfx942 and gfx950",
+                         chip);
+  return RAWHAL_OK;
 }
 
 /* ---- Options last as long as the runtime ---- */
@@ -225,15 +226,26 @@ void softgpu_options_keep(size_t mark)
   before_count = kept;
 }
 
-rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *options,
-                                  rawhal_error_t *error)
+/* Of NAME=VALUE at the head of a list; what has no '=' belongs to the value before it. */
+static size_t pair_length(const char *at)
 {
-  rawhal_status_t status = check_environment(thunk, error);
-  const char *at = options ? options : "";
-  const size_t mark = softgpu_options_mark();
-  while (status == RAWHAL_OK && *at) {
-    size_t length = strcspn(at, ",");
-    char pair[128];
+  size_t length = strcspn(at, ",");
+  while (at[length]) {
+    const char *next = at + length + 1;
+    const size_t more = strcspn(next, ",");
+    if (more == 0 || memchr(next, '=', more))
+      break;
+    length += 1 + more;
+  }
+  return length;
+}
+
+static rawhal_status_t set_options(const softgpu_thunk_t *thunk, const char *options, size_t mark,
+                                   rawhal_error_t *error)
+{
+  for (const char *at = options; *at; at += *at == ',') {
+    const size_t length = pair_length(at);
+    char pair[160];
     char *value = NULL;
     if (length < sizeof(pair)) {
       memcpy(pair, at, length);
@@ -248,12 +260,22 @@ rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *opti
     if (!before_note(thunk, mark, pair) || !thunk->option_set_text(pair, value))
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "softgpu cannot set option '%s' to '%s': it is unknown, out of range "
-                         "(checks are off or refuse), or fixed while the device is open",
+                         "(checks are off or refuse; chips are a list as gfx942,gfx950), "
+                         "contradicts another (chips says how many gpus there are, and of which "
+                         "chip), or fixed while the device is open",
                          pair, value);
     at += length;
-    at += *at == ',';
   }
-  if (status == RAWHAL_OK)
-    status = check_chip(thunk, error);
-  return status;
+  return RAWHAL_OK;
+}
+
+rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *options,
+                                  rawhal_error_t *error)
+{
+  rawhal_status_t status = check_environment(thunk, error);
+  const size_t mark = softgpu_options_mark();
+  /* Once more, because what contradicts a later option is refused only then. */
+  for (int i = 0; i < 2 && status == RAWHAL_OK && options; ++i)
+    status = set_options(thunk, options, mark, error);
+  return status == RAWHAL_OK ? check_chips(thunk, error) : status;
 }

@@ -44,16 +44,11 @@ static const hipDeviceArch_t features = {
     .hasDynamicParallelism = 0,
 };
 
-/* A name as boards have it: programs have room for less than a description (IREE 3.13 overran its
- * own heap with one of 91 bytes). */
-enum { MOST_OF_NAME = 40 };
-
+/* Programs have room for as much as boards' names need (IREE 3.13 overran its own heap with one of
+ * 91 bytes). */
 static void put_name(const rawhal_device_info_t *info, char *name, size_t size)
 {
-  char text[MOST_OF_NAME];
-  snprintf(text, sizeof(text), "%s %.23s", info->is_software ? "softgpu" : "AMD",
-           info->target.processor);
-  snprintf(name, size, "%s", text);
+  snprintf(name, size, "%.39s", info->product);
 }
 
 /* The 16 digits of "GPU-0123456789abcdef", as HIP has them: letters, not what they stand for. */

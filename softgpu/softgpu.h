@@ -36,7 +36,8 @@
  *
  * Memory of the program that devices use in place (SVM, hipMallocManaged()) has no guards. Its
  * attributes outlive an munmap() by the program, until a device allocation takes the addresses or
- * they are set again. Nothing migrates. */
+ * they are set again. Setting attributes of pages ends the locks of any of their bytes at the
+ * host's address. Nothing migrates. */
 #ifndef SOFTGPU_SOFTGPU_H
 #define SOFTGPU_SOFTGPU_H
 
@@ -56,9 +57,14 @@ extern "C" {
  *
  *   name         default  range        meaning
  *   chip         0x90a    see below    every GPU's chip; text may also say "gfx90a"
+ *   chips        0        see below    a chip for each GPU, which are as many then, as text:
+ *                                      "gfx942,gfx950"; 0: all as chip and gpus say. As text, what
+ *                                      contradicts chip, or gpus where that is not 1, is refused.
+ *                                      As a number: four bits a GPU, the first in the lowest, its
+ *                                      chip's place in the list below, from 1
  *   listed       0        0, as chip   the chip that GPUs are listed as; 0: as what they are. For a
- *                                      runtime that does not know `chip`: it accepts only code for
- *                                      the listed chip (rawhal relabels code)
+ *                                      runtime that does not know their chips: it accepts only code
+ *                                      for the listed chip (rawhal relabels code)
  *   sramecc      1        0..1         0: chips whose target id can say sramecc+ are listed with
  *                                      sramecc-, whose D16 loads keep the other half of a register
  *   gpus         1        0..16        number of GPUs
@@ -91,6 +97,13 @@ extern "C" {
  *                                      memory, an event of the whole device with the address of the
  *                                      page; of others, the queue's error. The functions below tell
  *                                      nothing of why a queue stopped; SOFTGPU_REPORT does
+ *   same_address 0        0..1         1: devices have locked memory at the host's address, as by
+ *                                      thunks of ROCm 5.5 and later on a driver with SVM, unless it
+ *                                      overlaps other locked memory or has attributes of managed
+ *                                      memory. 0: each lock has an address of its own with guards
+ *                                      around it, as before then, and as HIP 5.2 needs it, unless
+ *                                      who locks asked: softgpu_memory_in_place(). In libdtif.so
+ *                                      the default is 1
  *
  * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
  * there for each queue that stops, with what softgpu_queue_fault() says.
@@ -107,13 +120,6 @@ extern "C" {
  *
  * Checks apply to dispatches that begin later; others pay nothing for them. Race checks know only
  * barriers: waves that synchronize by flags in LDS are reported, unless all of them use atomics or
- *   same_address 0        0..1         1: devices have locked memory at the host's address, as by
- *                                      thunks of ROCm 5.5 and later on a driver with SVM, unless it
- *                                      overlaps other locked memory or has attributes of managed
- *                                      memory. 0: each lock has an address of its own with guards
- *                                      around it, as before then, and as HIP 5.2 needs it, unless
- *                                      who locks asked: softgpu_memory_in_place(). In libdtif.so
- *                                      the default is 1
  * those that read follow one that wrote with an atomic.
  *
  * timeout_ms does not limit the runtime's own kernels, which copy memory and load code: they always
@@ -122,7 +128,7 @@ extern "C" {
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x950, 0x1030, 0x1100 can be listed; gfx90a,
  * gfx942 and gfx950 execute kernels; Debian's runtime 5.2.3 knows none of gfx942, gfx950, gfx1100,
  * 6.1 knows the first and the last. A gfx950 has 160 KiB of LDS under whatever name it is listed.
- * chip, listed, sramecc, gpus and vram_mib are fixed while a runtime holds the device open,
+ * chip, chips, listed, sramecc, gpus and vram_mib are fixed while a runtime holds the device open,
  * userfaultfd from the first queue on. */
 
 /* False, and nothing changed, for an unknown name, a value out of range, or an option that is fixed
@@ -215,10 +221,16 @@ typedef void softgpu_coverage_missing_fn(void *context, uint64_t offset, const c
 uint64_t softgpu_coverage(uint32_t chip, const void *code, size_t bytes,
                           softgpu_coverage_missing_fn *missing, void *context);
 
+/* What the GPU that is node `node` of the runtime's (HSA_AGENT_INFO_NODE; from 1) executes, and the
+ * chip that it is listed as, by the options as they are; numbers as the option chip's. False when
+ * there is no such GPU. */
+bool softgpu_device_chip(uint32_t node, uint32_t *chip, uint32_t *listed);
+
 typedef bool softgpu_option_set_fn(const char *name, uint64_t value);
 typedef bool softgpu_option_set_text_fn(const char *name, const char *text);
 typedef bool softgpu_option_get_fn(const char *name, uint64_t *value);
 typedef size_t softgpu_option_messages_fn(char *text, size_t size);
+typedef bool softgpu_device_chip_fn(uint32_t node, uint32_t *chip, uint32_t *listed);
 typedef void softgpu_pause_fn(void);
 typedef void softgpu_resume_fn(void);
 typedef bool softgpu_inject_fn(const char *name, const void *hsa_queue, uint64_t nth,

@@ -328,6 +328,15 @@ bool softgpu_queue_limit(uint64_t id, uint32_t units)
   return queue != NULL;
 }
 
+uint32_t softgpu_queue_node(uint64_t id)
+{
+  pthread_mutex_lock(&table_lock);
+  const softgpu_queue_t *queue = table_find(id);
+  const uint32_t node = queue ? queue->setup.node : 0;
+  pthread_mutex_unlock(&table_lock);
+  return node;
+}
+
 softgpu_gws_answer_t softgpu_queue_gws(uint64_t id, bool is_wanted)
 {
   pthread_mutex_lock(&table_lock);

@@ -104,6 +104,7 @@ softgpu_queue_t *softgpu_queue_start(const softgpu_queue_setup_t *setup);
 bool softgpu_queue_destroy(uint64_t id);
 bool softgpu_queue_suspend(uint64_t id, bool suspended);
 bool softgpu_queue_limit(uint64_t id, uint32_t units);
+uint32_t softgpu_queue_node(uint64_t id); /* 0 when there is no such queue */
 /* Gives an AQL queue its device's resources of global wave sync, or takes them away. */
 typedef enum softgpu_gws_answer {
   SOFTGPU_GWS_DONE,

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 typedef enum softgpu_option {
+  SOFTGPU_OPTION_CHIPS, /* before what must not contradict it */
   SOFTGPU_OPTION_CHIP,
   SOFTGPU_OPTION_LISTED,
   SOFTGPU_OPTION_SRAMECC,
@@ -23,8 +24,8 @@ typedef enum softgpu_option {
   SOFTGPU_OPTION_CHECK_MEMORY,
   SOFTGPU_OPTION_REFERENCE,
   SOFTGPU_OPTION_HARDWARE_FAULTS,
-  SOFTGPU_OPTION_COUNT,
   SOFTGPU_OPTION_SAME_ADDRESS,
+  SOFTGPU_OPTION_COUNT,
 } softgpu_option_t;
 
 uint64_t softgpu_option(softgpu_option_t option);

@@ -8,7 +8,8 @@
 #include "softgpu/execute.h"
 
 typedef struct softgpu_chip_facts {
-  uint32_t name; /* hexadecimal digits after "gfx" */
+  uint32_t name;       /* hexadecimal digits after "gfx" */
+  const char *product; /* a card that has it: that of `device_id` */
   uint8_t major, minor, stepping;
   uint16_t device_id;
   uint16_t compute_units;
@@ -22,5 +23,15 @@ typedef struct softgpu_chip_facts {
 
 /* NULL when the chip is not in the table. */
 const softgpu_chip_facts_t *softgpu_chip_find(uint64_t name);
+
+/* A list of chips as one number, the value of the option chips: of each device, the first in the
+ * lowest bits, four bits with the chip's place in the table, from 1; 0 is the end. */
+enum { SOFTGPU_CHIP_BITS = 4 };
+/* Of "gfx942,gfx950", say; 0 when that is not such a list. */
+uint64_t softgpu_chips_read(const char *text);
+/* How many it has; 0 when it is not such a number. */
+uint32_t softgpu_chips_count(uint64_t list);
+/* The chip of one device, the first is 0; NULL beyond the list. */
+const softgpu_chip_facts_t *softgpu_chips_at(uint64_t list, uint32_t device);
 
 #endif

@@ -62,14 +62,15 @@ int drmCommandWriteRead(int fd, unsigned long command, void *data, unsigned long
 
 int amdgpu_query_gpu_info(void *device, gpu_info_t *info)
 {
-  if (softgpu_drm_node(device) == 0) {
+  const uint32_t node = softgpu_drm_node(device);
+  if (node == 0) {
     int (*next)(void *, gpu_info_t *);
     *(void **)&next = softgpu_drm_next("amdgpu_query_gpu_info");
     return next ? next(device, info) : -EINVAL;
   }
-  if (!info)
+  if (!info || node > softgpu_gpu_count())
     return -EINVAL;
-  *info = (gpu_info_t){.family_id = softgpu_family(),
+  *info = (gpu_info_t){.family_id = softgpu_family(node),
                        .max_engine_clk = SOFTGPU_ENGINE_MHZ * 1000u,
                        .max_memory_clk = SOFTGPU_MEMORY_MHZ * 1000u,
                        .gpu_counter_freq = SOFTGPU_TIMESTAMP_MHZ * 1000u};

@@ -20,10 +20,10 @@ static HSAKMT_STATUS queue_create(uint32_t node, uint32_t type, uint32_t percent
   if (!resource || !queue_ring_valid(ring, bytes))
     return HSAKMT_STATUS_INVALID_PARAMETER;
   SOFTGPU_NEED(node > 0 && node <= softgpu_gpu_count(), INVALID_NODE_UNIT);
-  softgpu_queue_setup_t setup = {.chip = softgpu_chip(),
-                                 .sram_ecc = softgpu_sram_ecc(),
+  softgpu_queue_setup_t setup = {.chip = softgpu_chip(node),
+                                 .sram_ecc = softgpu_sram_ecc(node),
                                  .node = node,
-                                 .compute_units = softgpu_compute_units(),
+                                 .compute_units = softgpu_compute_units(node),
                                  .shared_aperture_hi = SOFTGPU_LDS_APERTURE_HI,
                                  .private_aperture_hi = SOFTGPU_SCRATCH_APERTURE_HI,
                                  .ring = ring,
@@ -121,8 +121,10 @@ HSAKMT_STATUS hsaKmtSetQueueCUMask(HSA_QUEUEID id, HSAuint32 bits, HSAuint32 *ma
   SOFTGPU_NEED_OPEN();
   if (!mask || bits == 0 || bits % 32 != 0)
     return HSAKMT_STATUS_INVALID_PARAMETER;
+  const uint32_t node = softgpu_queue_node(id);
+  SOFTGPU_NEED(node > 0, INVALID_HANDLE);
   uint32_t units = 0;
-  for (uint32_t i = 0; i < bits && i < softgpu_compute_units(); ++i)
+  for (uint32_t i = 0; i < bits && i < softgpu_compute_units(node); ++i)
     units += (mask[i / 32] >> (i % 32)) & 1;
   if (units == 0)
     return HSAKMT_STATUS_INVALID_PARAMETER;
@@ -133,9 +135,11 @@ HSAKMT_STATUS hsaKmtSetQueueCUMask(HSA_QUEUEID id, HSAuint32 bits, HSAuint32 *ma
 HSAKMT_STATUS hsaKmtAllocQueueGWS(HSA_QUEUEID id, HSAuint32 count, HSAuint32 *first)
 {
   SOFTGPU_NEED_OPEN();
-  if (softgpu_gws_count() == 0)
+  const uint32_t node = softgpu_queue_node(id);
+  SOFTGPU_NEED(node > 0, INVALID_PARAMETER);
+  if (softgpu_gws_count(node) == 0)
     return HSAKMT_STATUS_NOT_SUPPORTED;
-  if (count > softgpu_gws_count())
+  if (count > softgpu_gws_count(node))
     return HSAKMT_STATUS_OUT_OF_RESOURCES;
   switch (softgpu_queue_gws(id, count > 0)) {
   case SOFTGPU_GWS_DONE:

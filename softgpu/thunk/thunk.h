@@ -29,11 +29,12 @@ void softgpu_topology_open(void);
 uint32_t softgpu_gpu_count(void);
 uint32_t softgpu_nodes_of_all(void); /* every GPU, as in softgpu_allocation_t.access */
 uint64_t softgpu_vram_bytes(void);
-uint32_t softgpu_compute_units(void);
-softgpu_chip_t softgpu_chip(void);
-uint32_t softgpu_family(void);    /* as libdrm numbers them */
-uint32_t softgpu_gws_count(void); /* resources of global wave sync of a GPU */
-bool softgpu_sram_ecc(void);      /* of the target id that the GPUs are listed with */
+/* Of the GPU that is node `node`. */
+uint32_t softgpu_compute_units(uint32_t node);
+softgpu_chip_t softgpu_chip(uint32_t node);
+uint32_t softgpu_family(uint32_t node);    /* as libdrm numbers them */
+uint32_t softgpu_gws_count(uint32_t node); /* resources of global wave sync */
+bool softgpu_sram_ecc(uint32_t node);      /* of the target id that it is listed with */
 
 /* What tells GPUs apart, to newer thunks' callers and in the kernel driver's files: any numbers, of
  * which 0 is the CPU's. */

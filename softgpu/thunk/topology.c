@@ -5,6 +5,7 @@
 
 #include "softgpu/device/memory.h"
 #include "softgpu/device/option.h"
+#include "softgpu/exports.h"
 #include "softgpu/isa/memory/gws.h"
 #include "softgpu/thunk/chip_table.h"
 #include "softgpu/thunk/layout.h"
@@ -20,22 +21,50 @@ enum {
 };
 
 /* Set by softgpu_topology_open(). */
-static const softgpu_chip_facts_t *chip, *executing; /* what is listed, and what executes */
-static bool sram_ecc;
+typedef struct gpu {
+  const softgpu_chip_facts_t *listed, *executing; /* as what, and whose code it runs */
+} gpu_t;
+static gpu_t nodes[SOFTGPU_MAX_NODES]; /* from 1 on */
+static bool sram_ecc;                  /* of chips that can have it in their target id */
 static uint32_t gpus;
 static uint64_t vram;
 
 /* What the runtime takes for the HDP flush registers; nothing needs flushing here. */
 static _Alignas(SOFTGPU_PAGE) uint32_t mmio_page[SOFTGPU_PAGE / sizeof(uint32_t)];
 
+/* How many the options ask for. */
+static uint32_t gpus_asked(void)
+{
+  const uint64_t chips = softgpu_option(SOFTGPU_OPTION_CHIPS);
+  return chips ? softgpu_chips_count(chips) : (uint32_t)softgpu_option(SOFTGPU_OPTION_GPUS);
+}
+
+static gpu_t gpu_asked(uint32_t node)
+{
+  const uint64_t chips = softgpu_option(SOFTGPU_OPTION_CHIPS),
+                 listed = softgpu_option(SOFTGPU_OPTION_LISTED);
+  const softgpu_chip_facts_t *executing =
+      chips ? softgpu_chips_at(chips, node - 1)
+            : softgpu_chip_find(softgpu_option(SOFTGPU_OPTION_CHIP));
+  return (gpu_t){listed ? softgpu_chip_find(listed) : executing, executing};
+}
+
+SOFTGPU_EXPORT bool softgpu_device_chip(uint32_t node, uint32_t *chip, uint32_t *listed)
+{
+  if (node == 0 || node > gpus_asked() || !chip || !listed)
+    return false;
+  const gpu_t gpu = gpu_asked(node);
+  *chip = gpu.executing->name;
+  *listed = gpu.listed->name;
+  return true;
+}
+
 void softgpu_topology_open(void)
 {
-  uint64_t number = softgpu_option(SOFTGPU_OPTION_CHIP),
-           listed = softgpu_option(SOFTGPU_OPTION_LISTED);
-  chip = softgpu_chip_find(listed ? listed : number);
-  executing = softgpu_chip_find(number);
-  sram_ecc = chip->sram_ecc && softgpu_option(SOFTGPU_OPTION_SRAMECC);
-  gpus = (uint32_t)softgpu_option(SOFTGPU_OPTION_GPUS);
+  gpus = gpus_asked();
+  for (uint32_t node = 1; node <= gpus; ++node)
+    nodes[node] = gpu_asked(node);
+  sram_ecc = softgpu_option(SOFTGPU_OPTION_SRAMECC);
   vram = softgpu_option(SOFTGPU_OPTION_VRAM_MIB) << 20;
 }
 
@@ -54,30 +83,31 @@ uint64_t softgpu_vram_bytes(void)
   return vram;
 }
 
-uint32_t softgpu_compute_units(void)
+uint32_t softgpu_compute_units(uint32_t node)
 {
-  return chip->compute_units;
+  return nodes[node].listed->compute_units;
 }
 
-softgpu_chip_t softgpu_chip(void)
+softgpu_chip_t softgpu_chip(uint32_t node)
 {
-  return executing->interpreter;
+  return nodes[node].executing->interpreter;
 }
 
-uint32_t softgpu_gws_count(void)
+uint32_t softgpu_gws_count(uint32_t node)
 {
-  return executing->gws ? ISA_GWS_RESOURCES : 0;
+  return nodes[node].executing->gws ? ISA_GWS_RESOURCES : 0;
 }
 
-bool softgpu_sram_ecc(void)
+bool softgpu_sram_ecc(uint32_t node)
 {
-  return sram_ecc;
+  return sram_ecc && nodes[node].listed->sram_ecc;
 }
 
-uint32_t softgpu_family(void)
+uint32_t softgpu_family(uint32_t node)
 {
   static const uint8_t families[] = {[9] = 141, [10] = 143, [11] = 145}; /* amdgpu_drm.h */
-  return chip->major < sizeof(families) ? families[chip->major] : 0;
+  const uint8_t major = nodes[node].listed->major;
+  return major < sizeof(families) ? families[major] : 0;
 }
 
 HSAKMT_STATUS hsaKmtAcquireSystemProperties(HsaSystemProperties *properties)
@@ -93,10 +123,14 @@ HSAKMT_STATUS hsaKmtReleaseSystemProperties(void)
   return HSAKMT_STATUS_SUCCESS;
 }
 
+/* Appends; what does not fit is dropped. */
 static void name_node(HsaNodeProperties *node, const char *name)
 {
-  for (size_t i = 0; i < HSA_PUBLIC_NAME_SIZE - 1 && name[i]; ++i)
-    node->MarketingName[i] = (uint8_t)name[i];
+  size_t at = 0;
+  while (node->MarketingName[at])
+    ++at;
+  for (; at < HSA_PUBLIC_NAME_SIZE - 1 && *name; ++at, ++name)
+    node->MarketingName[at] = (uint8_t)*name;
 }
 
 static void cpu_properties(HsaNodeProperties *node)
@@ -112,6 +146,7 @@ static void cpu_properties(HsaNodeProperties *node)
 
 static void gpu_properties(uint32_t id, HsaNodeProperties *node)
 {
+  const softgpu_chip_facts_t *chip = nodes[id].listed, *executing = nodes[id].executing;
   node->NumFComputeCores = (uint32_t)chip->compute_units * chip->simds_per_unit;
   node->NumMemoryBanks = GPU_BANKS;
   node->NumCaches = softgpu_layout_caches(GPU_CACHES);
@@ -119,7 +154,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->FComputeIdLo = 0x80000000u + (id << 16);
   node->Capability.ui32.QueueSizePowerOfTwo = 1;
   node->Capability.ui32.DoorbellType = 2;
-  node->Capability.ui32.SRAM_EDCSupport = sram_ecc;
+  node->Capability.ui32.SRAM_EDCSupport = softgpu_sram_ecc(id);
   node->Capability.ui32.SVMAPISupported = 1;
   node->MaxWavesPerSIMD = chip->waves_per_simd;
   node->LDSSizeInKB = softgpu_lds_bytes(executing->interpreter) >> 10;
@@ -140,13 +175,14 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->MaxEngineClockMhzFCompute = SOFTGPU_ENGINE_MHZ;
   node->MaxEngineClockMhzCCompute = 2600;
   node->DrmRenderMinor = softgpu_render_minor(id);
-  name_node(node, "Software GPU (softgpu)");
+  name_node(node, executing->product);
+  name_node(node, " (softgpu)");
   memcpy(node->AMDName, "softgpu", sizeof("softgpu"));
   node->uCodeEngineVersions.uCodeSDMA = 0x1f0;
   node->NumSdmaEngines = 2;
   node->NumSdmaQueuesPerEngine = 8;
   node->NumCpQueues = 24;
-  node->NumGws = (uint8_t)softgpu_gws_count();
+  node->NumGws = (uint8_t)softgpu_gws_count(id);
   node->UniqueID = 0x736f667467707500u + id; /* "softgpu", node */
   node->VGPRSizePerCU = 512 << 10;
   node->SGPRSizePerCU = 12800;
@@ -163,8 +199,8 @@ HSAKMT_STATUS hsaKmtGetNodeProperties(HSAuint32 id, HsaNodeProperties *node)
     cpu_properties(&facts);
   } else {
     gpu_properties(id, &facts);
-    tail =
-        (softgpu_node_tail_t){.xccs = 1, .gpu_id = softgpu_gpu_id(id), .family = softgpu_family()};
+    tail = (softgpu_node_tail_t){
+        .xccs = 1, .gpu_id = softgpu_gpu_id(id), .family = softgpu_family(id)};
   }
   softgpu_layout_node(node, &facts, &tail);
   return HSAKMT_STATUS_SUCCESS;
@@ -181,13 +217,14 @@ HSAKMT_STATUS hsaKmtGetNodeMemoryProperties(HSAuint32 id, HSAuint32 count,
                                         .SizeInBytes = ram,
                                         .Width = 64,
                                         .MemoryClockMax = SOFTGPU_MEMORY_MHZ};
+  const uint32_t lds = id == 0 ? 0 : softgpu_lds_bytes(nodes[id].executing->interpreter);
   const HsaMemoryProperties gpu_banks[GPU_BANKS] = {
       {.HeapType = HSA_HEAPTYPE_FRAME_BUFFER_PUBLIC,
        .SizeInBytes = vram,
        .Width = 4096,
        .MemoryClockMax = SOFTGPU_MEMORY_MHZ},
       {.HeapType = HSA_HEAPTYPE_GPU_LDS,
-       .SizeInBytes = softgpu_lds_bytes(executing->interpreter),
+       .SizeInBytes = lds,
        .VirtualBaseAddress = (uint64_t)SOFTGPU_LDS_APERTURE_HI << 32},
       {.HeapType = HSA_HEAPTYPE_GPU_SCRATCH,
        .SizeInBytes = 4ull << 30,

@@ -69,7 +69,9 @@ TEST_F(Instance, GarbageIsNamed)
   options.backend = static_cast<rawhal_backend_t>(9);
   EXPECT_EQ(create(options), RAWHAL_INVALID_ARGUMENT);
   options.backend = RAWHAL_BACKEND_SOFTGPU;
-  for (const char *wrong : {"gpus", "gpus=many", "colour=red", "timeout_ms=5,,gpus=1"}) {
+  for (const char *wrong :
+       {"gpus", "gpus=many", "colour=red", "timeout_ms=5,,gpus=1", "gpus=1,2", "chips=gfx94",
+        "chips=gfx942,,gfx950", "chips=gfx90a,gfx906b", "chips=gfx90a gfx942", "chips=90a"}) {
     options.softgpu_options = wrong;
     EXPECT_EQ(create(options), RAWHAL_INVALID_ARGUMENT) << wrong;
     EXPECT_TRUE(said("softgpu")) << error.message;
@@ -171,6 +173,32 @@ TEST_F(Instance, OptionsLastAsLongAsTheRuntime)
   options.softgpu_options = "slowdown=4,gpus=many";
   EXPECT_EQ(create(options), RAWHAL_INVALID_ARGUMENT);
   EXPECT_EQ(option("slowdown"), before[6]);
+}
+
+// What chips says of every device, and the options of all, in any order.
+TEST_F(Instance, ChipsAreNotContradicted)
+{
+  rawhal_instance_options_t options = {};
+  options.backend = RAWHAL_BACKEND_SOFTGPU;
+  for (const char *wrong :
+       {"chips=gfx90a,gfx942,gpus=3", "gpus=3,chips=gfx90a,gfx942", "gpus=1,chips=gfx90a,gfx942",
+        "chips=gfx90a,gpus=0", "chip=gfx942,chips=gfx90a,gfx942", "chips=gfx942,chip=gfx90a"}) {
+    options.softgpu_options = wrong;
+    EXPECT_EQ(create(options), RAWHAL_INVALID_ARGUMENT) << wrong;
+    EXPECT_TRUE(said("contradicts")) << error.message;
+    EXPECT_EQ(option("chips"), 0u) << "it is as it was";
+    EXPECT_EQ(option("gpus"), 1u);
+  }
+  options.softgpu_options = "chips=gfx90a,gfx1030,listed=gfx90a";
+  EXPECT_EQ(create(options), RAWHAL_UNSUPPORTED) << "which only lists the second";
+  options.softgpu_options = "chip=gfx90a,chips=gfx90a,gfx90a,gpus=2,vram_mib=32";
+  ASSERT_OK(create(options));
+  EXPECT_EQ(rawhal_instance_device_count(instance), 2u);
+  EXPECT_EQ(option("chips"), 0x44u);
+  rawhal_instance_destroy(instance);
+  instance = nullptr;
+  EXPECT_EQ(option("chips"), 0u);
+  EXPECT_EQ(option("gpus"), 1u);
 }
 
 TEST_F(Instance, AChipThatIsOnlyListed)

@@ -81,6 +81,87 @@ TEST_F(Relabelled, CodeOfTheListedChipIsRefused)
   rawhal_hsaco_close(hsaco);
 }
 
+// Several chips in one process, of which the runtime knows none.
+class SeveralChips : public TensileTest {
+protected:
+  const char *softgpu_options() override
+  {
+    return "vram_mib=256,timeout_ms=8000,chips=gfx942,gfx950,listed=gfx90a";
+  }
+
+  // Those of gfx942 run on gfx950, when they say so.
+  std::vector<char> object(const char *fixture, size_t of)
+  {
+    enum { FLAGS = 0x30, GFX950 = 0x4f };
+    std::vector<char> bytes = fixture_bytes(fixture);
+    if (of == 1)
+      bytes.at(FLAGS) = GFX950;
+    return bytes;
+  }
+};
+
+TEST_F(SeveralChips, EachIsADeviceAndRunsItsOwnCode)
+{
+  static const struct {
+    const char *processor, *product, *sentence;
+    uint32_t lds;
+    uint8_t codes[7]; // -3 to 3: the exponents' bias is 8 on the one, as of OCP on the other
+  } chips[] = {
+      {"gfx942",
+       "AMD Instinct MI300X (softgpu)",
+       "a gfx942 in software, listed as gfx90a",
+       65536,
+       {0xcc, 0xc8, 0xc0, 0, 0x40, 0x48, 0x4c}},
+      {"gfx950",
+       "AMD Instinct MI350X (softgpu)",
+       "a gfx950 in software, listed as gfx90a",
+       163840,
+       {0xc4, 0xc0, 0xb8, 0, 0x38, 0x40, 0x44}},
+  };
+  ASSERT_EQ(rawhal_instance_device_count(instance), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    device = rawhal_instance_device(instance, i);
+    const rawhal_device_info_t *info = rawhal_device_info(device);
+    EXPECT_STREQ(info->name, "gfx90a");
+    EXPECT_STREQ(info->target.processor, chips[i].processor);
+    EXPECT_STREQ(info->product, chips[i].product);
+    EXPECT_NE(std::string(info->description).find(chips[i].sentence), std::string::npos)
+        << info->description;
+    EXPECT_EQ(info->lds_bytes, chips[i].lds);
+    for (const char *fixture : {"vector_add-gfx942-v5.co", "tensile-gfx942-v5.co"}) {
+      const std::vector<char> others = object(fixture, 1 - i);
+      rawhal_hsaco_t *hsaco = nullptr;
+      rawhal_executable_t *executable = nullptr;
+      ASSERT_OK(rawhal_hsaco_open(others.data(), others.size(), nullptr, &hsaco, &error));
+      EXPECT_EQ(rawhal_executable_load(device, hsaco, &executable, &error), RAWHAL_TARGET_MISMATCH);
+      rawhal_hsaco_close(hsaco);
+    }
+    expect_product<uint8_t>(object("tensile-gfx942-v5.co", i), "tensile_fp8", chips[i].codes, 0x7f,
+                            {40, 36, 50, 52, 16});
+  }
+}
+
+// The runtime knows one of them, as which both are listed; and each device has the other's memory.
+class TwoNames : public Relabelled {
+protected:
+  const char *softgpu_options() override
+  {
+    return "vram_mib=256,timeout_ms=8000,gpus=2,chips=gfx90a,gfx942,listed=gfx90a";
+  }
+};
+
+TEST_F(TwoNames, TheSameKernelRunsOnBoth)
+{
+  static const char *const fixtures[] = {"vector_add-gfx90a-v5.co", "vector_add-gfx942-v5.co"};
+  for (size_t i = 0; i < 2; ++i) {
+    device = rawhal_instance_device(instance, i);
+    rawhal_executable_t *executable = load(fixtures[i]);
+    ASSERT_NE(executable, nullptr);
+    EXPECT_EQ(rawhal_executable_info(executable)->relabelled, i == 1);
+    expect_sums(fixtures[i], executable);
+  }
+}
+
 // An object of version 6 for a chip that the runtime knows.
 using Versions = DeviceTest;
 

@@ -18,8 +18,15 @@ protected:
   void expect_product(const char *fixture, const char *name, const T (&codes)[7], T never,
                       const Shape &shape)
   {
+    expect_product(fixture_bytes(fixture), name, codes, never, shape);
+  }
+
+  template <typename T>
+  void expect_product(const std::vector<char> &object, const char *name, const T (&codes)[7],
+                      T never, const Shape &shape)
+  {
     const auto [m, n, k, stride, step] = shape;
-    rawhal_executable_t *executable = load(fixture, RAWHAL_HSACO_DESCRIPTOR_KERNELS);
+    rawhal_executable_t *executable = load(object, RAWHAL_HSACO_DESCRIPTOR_KERNELS);
     ASSERT_NE(executable, nullptr);
     const rawhal_device_kernel_t *found = nullptr;
     ASSERT_OK(rawhal_executable_kernel(executable, {name, strlen(name)}, 0, &found, &error));

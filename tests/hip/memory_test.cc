@@ -12,7 +12,7 @@ TEST(Hip, lists_the_device)
   ASSERT_EQ(count, 1);
   hipDeviceProp_t facts{};
   HIP_OK(hipGetDeviceProperties(&facts, 0));
-  EXPECT_STREQ(facts.name, "Software GPU (softgpu)");
+  EXPECT_STREQ(facts.name, "AMD Instinct MI210 (softgpu)");
   EXPECT_STREQ(facts.gcnArchName, "gfx90a:sramecc+:xnack-");
   EXPECT_EQ(facts.warpSize, 64);
   EXPECT_EQ(facts.multiProcessorCount, 104);

@@ -37,7 +37,7 @@ TEST_F(Agents, names_itself_software)
 {
   char product[64] = "";
   hsa->hsa_agent_get_info(gpu, (hsa_agent_info_t)HSA_AMD_AGENT_INFO_PRODUCT_NAME, product);
-  EXPECT_STREQ(product, "Software GPU (softgpu)");
+  EXPECT_STREQ(product, "AMD Instinct MI210 (softgpu)");
 }
 
 TEST_F(Agents, isa_carries_the_target_features)

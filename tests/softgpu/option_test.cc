@@ -20,6 +20,7 @@ uint64_t value(const char *name)
 TEST(Options, documented_defaults)
 {
   EXPECT_EQ(value("chip"), 0x90au);
+  EXPECT_EQ(value("chips"), 0u);
   EXPECT_EQ(value("sramecc"), 1u);
   EXPECT_EQ(value("gpus"), 1u);
   EXPECT_EQ(value("vram_mib"), 8192u);
@@ -67,6 +68,46 @@ TEST(Options, text_forms)
   EXPECT_TRUE(softgpu_option_set_text("check_stores", "off"));
 }
 
+// By node, as the runtime numbers them.
+TEST(Options, chips_of_devices)
+{
+  uint32_t chip = 0, listed = 0;
+  EXPECT_TRUE(softgpu_device_chip(1, &chip, &listed));
+  EXPECT_EQ(chip, 0x90au);
+  EXPECT_EQ(listed, 0x90au);
+  EXPECT_FALSE(softgpu_device_chip(0, &chip, &listed));
+  EXPECT_FALSE(softgpu_device_chip(2, &chip, &listed));
+  EXPECT_TRUE(softgpu_option_set_text("chips", "gfx950,gfx1030,gfx942"));
+  EXPECT_TRUE(softgpu_option_set_text("listed", "gfx90a"));
+  for (uint32_t node = 1; node <= 3; ++node) {
+    static const uint32_t chips[] = {0x950, 0x1030, 0x942};
+    EXPECT_TRUE(softgpu_device_chip(node, &chip, &listed));
+    EXPECT_EQ(chip, chips[node - 1]);
+    EXPECT_EQ(listed, 0x90au);
+  }
+  EXPECT_FALSE(softgpu_device_chip(4, &chip, &listed));
+  const uint64_t list = value("chips");
+  EXPECT_TRUE(softgpu_option_set("chips", 0x4444444444444444)); // the most: 16 of gfx90a
+  EXPECT_TRUE(softgpu_device_chip(16, &chip, &listed));
+  for (uint64_t wrong : {uint64_t{0x40}, uint64_t{0x404}, uint64_t{0xf}})
+    EXPECT_FALSE(softgpu_option_set("chips", wrong)) << wrong;
+  for (const char *wrong : {"", "gfx", "gfx90a,", ",gfx90a", "gfx90a,gfx90b", "gfx90a;gfx942",
+                            "0x90a", "gfx 90a", "gfx-90a", "gfx00090a"})
+    EXPECT_FALSE(softgpu_option_set_text("chips", wrong)) << wrong;
+  std::string many = "gfx942";
+  for (int i = 1; i < 17; ++i)
+    many += ",gfx942";
+  EXPECT_FALSE(softgpu_option_set_text("chips", many.c_str()));
+  EXPECT_TRUE(softgpu_option_set_text("chips", many.substr(7).c_str()));
+  EXPECT_FALSE(softgpu_option_set_text("gpus", "2")) << "there are 16";
+  EXPECT_FALSE(softgpu_option_set_text("chip", "gfx950"));
+  EXPECT_TRUE(softgpu_option_set("chips", list));
+  EXPECT_TRUE(softgpu_option_set_text("chips", "0"));
+  EXPECT_TRUE(softgpu_option_set("listed", 0));
+  EXPECT_TRUE(softgpu_device_chip(1, &chip, &listed));
+  EXPECT_EQ(chip, 0x90au);
+}
+
 // The library reads its environment when it is loaded, so another process has to do that.
 std::string in_new_process(const char *filter)
 {
@@ -87,12 +128,19 @@ TEST(Environment, is_read_and_checked)
   setenv("SOFTGPU_CHECK_LDS", "1", 1);
   setenv("SOFTGPU_CHECK_RACES", "refuse", 1);
   setenv("SOFTGPU_TIMEOUT_MS", "250", 1);
+  setenv("SOFTGPU_CHIPS", "gfx942,gfx95", 1);
   EXPECT_EQ(in_new_process("InEnvironment.*"), "");
   unsetenv("SOFTGPU_CHIP");
+  unsetenv("SOFTGPU_CHIPS");
   unsetenv("SOFTGPU_GPUS");
   unsetenv("SOFTGPU_CHECK_LDS");
   unsetenv("SOFTGPU_CHECK_RACES");
   unsetenv("SOFTGPU_TIMEOUT_MS");
+  setenv("SOFTGPU_CHIPS", "gfx942,gfx950", 1);
+  setenv("SOFTGPU_GPUS", "3", 1);
+  EXPECT_EQ(in_new_process("InContradiction.*"), "");
+  unsetenv("SOFTGPU_CHIPS");
+  unsetenv("SOFTGPU_GPUS");
 }
 
 TEST(InEnvironment, values_and_messages)
@@ -102,16 +150,34 @@ TEST(InEnvironment, values_and_messages)
   EXPECT_EQ(value("chip"), 0x906u);
   EXPECT_EQ(value("gpus"), 1u);
   EXPECT_EQ(value("timeout_ms"), 250u);
-  char text[256];
+  char text[512];
   size_t length = softgpu_option_messages(text, sizeof(text));
   EXPECT_EQ(length, strlen(text));
-  EXPECT_STREQ(text, "SOFTGPU_GPUS=many is ignored: gpus takes 0 to 16; using 1\n"
-                     "SOFTGPU_CHECK_LDS=1 is ignored: check_lds takes off or refuse; using off\n");
+  EXPECT_STREQ(text,
+               "SOFTGPU_CHIPS=gfx942,gfx95 is ignored: chips takes a chip for each device, as "
+               "gfx942,gfx950\n"
+               "SOFTGPU_GPUS=many is ignored: gpus takes 0 to 16; using 1\n"
+               "SOFTGPU_CHECK_LDS=1 is ignored: check_lds takes off or refuse; using off\n");
   EXPECT_EQ(value("check_lds"), 0u);
   EXPECT_EQ(value("check_races"), 1u);
   EXPECT_EQ(softgpu_option_messages(text, 8), length);
   EXPECT_STREQ(text, "SOFTGPU");
   EXPECT_STREQ(getenv("HSA_DISABLE_FRAGMENT_ALLOCATOR"), "1");
+}
+
+TEST(InContradiction, is_said)
+{
+  const char *gpus = getenv("SOFTGPU_GPUS");
+  if (!gpus || strcmp(gpus, "3") != 0)
+    GTEST_SKIP() << "run by Environment.is_read_and_checked";
+  char text[512];
+  softgpu_option_messages(text, sizeof(text));
+  EXPECT_STREQ(
+      text,
+      "SOFTGPU_GPUS=3 is ignored: what chip, gpus and chips say of all devices must be the same\n");
+  uint32_t chip, listed;
+  EXPECT_TRUE(softgpu_device_chip(2, &chip, &listed));
+  EXPECT_FALSE(softgpu_device_chip(3, &chip, &listed));
 }
 
 } // namespace

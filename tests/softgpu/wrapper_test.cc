@@ -174,7 +174,7 @@ TEST_F(WrapperSystem, rocminfo)
   EXPECT_EQ(outcome.code, 0) << outcome.output;
   EXPECT_TRUE(contains(outcome, "ROCk module")) << outcome.output; // newer ones say which version
   EXPECT_TRUE(contains(outcome, " is loaded")) << outcome.output;
-  EXPECT_TRUE(contains(outcome, "Software GPU (softgpu)")) << outcome.output;
+  EXPECT_TRUE(contains(outcome, "AMD Instinct MI210 (softgpu)")) << outcome.output;
   EXPECT_TRUE(contains(outcome, "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-")) << outcome.output;
   outcome = system("rocm_agent_enumerator", "SOFTGPU_GPUS=2");
   EXPECT_EQ(outcome.output, "gfx000\ngfx90a\ngfx90a\n");

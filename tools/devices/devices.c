@@ -149,6 +149,7 @@ static void put_device(json_writer_t *out, const rawhal_instance_t *instance, si
   json_put_unsigned(out, "device", index);
   json_put_text(out, "name", info->name);
   json_put_text(out, "target", target);
+  json_put_text(out, "product", info->product);
   json_put_text(out, "description", info->description);
   json_put_bool(out, "software", info->is_software);
   put_place(out, info);

@@ -56,7 +56,7 @@ TEST_P(Fake, nodes_in_the_layout_of_the_caller)
       ASSERT_EQ(bytes[i], 0xcd) << "written beyond the structure, at " << i;
     EXPECT_EQ(at<uint32_t>(bytes, layout.banks), node == 0 ? 1u : 4u);
     EXPECT_EQ(at<uint32_t>(bytes, layout.caches), GetParam().dtif ? 1u : node == 0 ? 3u : 2u);
-    EXPECT_EQ(at<uint16_t>(bytes, layout.name), node == 0 ? u'H' : u'S');
+    EXPECT_EQ(at<uint16_t>(bytes, layout.name), node == 0 ? u'H' : u'A'); // Host CPU, AMD ..
     if (node == 0)
       continue;
     EXPECT_EQ(at<uint32_t>(bytes, 4), 104u * 4);
