@@ -5,7 +5,8 @@ HIP's calls on its devices, softgpu or a GPU, where no loader finds it by itself
 path, for whatever the package has to be told:
 
     TRITON_LIBHIP_PATH=$(python -m rawhal.hip)                Triton's own HIPDriver
-    HIP_PATH=$(python -m rawhal.hip --folder)                 what looks for libamdhip64.so* in a folder
+    HIP_PATH=$(python -m rawhal.hip)                          tinygrad
+    IREE_HIP_DYLIB_PATH=file:$(python -m rawhal.hip)          IREE
     LD_LIBRARY_PATH=$(python -m rawhal.hip --folder)          what is linked with libamdhip64.so.7 or .6
 
 The device is chosen in the environment, as for all of librawhal: RAWHAL_DEVICE=softgpu, SOFTGPU_CHIP=gfx942 (and
