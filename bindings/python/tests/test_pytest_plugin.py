@@ -134,6 +134,13 @@ def test_options_that_make_no_sense(pytester, options, says):
     done.stderr.fnmatch_lines([says])
 
 
+def test_the_checks_are_the_devices():
+    from rawhal.devices import CHECKS
+    from rawhal.pytest_plugin import ENVIRONMENT_OF_CHECKS
+
+    assert {name: f"SOFTGPU_CHECK_{name.upper()}" for name in CHECKS} == ENVIRONMENT_OF_CHECKS
+
+
 def test_several_exit_statuses_are_one():
     assert [chips.verdict(each) for each in ([0, 0], [0, 5], [5, 5], [0, 1], [2, 1], [-11])] == [0, 0, 5, 1, 2, 1]
     assert chips.meaning(-11) == "ended by signal 11" and chips.meaning(5) == "no tests"

@@ -1,7 +1,7 @@
 """pytest on GPUs that are not there: `pytest --rawhal-chip=gfx942,gfx950`.
 
     --rawhal-chip=CHIP[,CHIP...]   runs the tests on softgpu as this chip; with several, once for each in a process of its own
-    --rawhal-checks=NAME[,...]     what softgpu checks besides memory: lds, races, kernarg, stores, or all
+    --rawhal-checks=NAME[,...]     what softgpu checks besides bounds: lds, races, kernarg, stores, memory, or all
     --rawhal-timeout=SECONDS       time limit of one launch
     --rawhal-torch                 torch's device "cuda" is host memory, which kernels use in place (see posing.py)
 
@@ -34,8 +34,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("rawhal", "GPU kernels without a GPU")
     group.addoption("--rawhal-chip", metavar="CHIP[,CHIP]", help="run on softgpu, the GPU in software, as this chip: "
                     "gfx90a, gfx942, gfx950; with several, all tests run on each, in a process of its own")
-    group.addoption("--rawhal-checks", metavar="NAME[,NAME]", help="what softgpu checks besides accesses of memory: "
-                    "lds, races, kernarg, stores, or all")
+    group.addoption("--rawhal-checks", metavar="NAME[,NAME]", help="what softgpu checks besides bounds: "
+                    "lds, races, kernarg, stores, memory (reads of what was never written), or all")
     group.addoption("--rawhal-timeout", metavar="SECONDS", type=float, help="time limit of one launch on softgpu")
     group.addoption("--rawhal-torch", action="store_true", help='let torch\'s device "cuda" be host memory that kernels '
                     "use in place, and torch say that there is a GPU")
@@ -81,7 +81,7 @@ def rawhal_chip(request: pytest.FixtureRequest) -> str:
 
 # What subprocesses and pytest-xdist's workers find in their environment.
 ENVIRONMENT_OF_CHECKS = {"lds": "SOFTGPU_CHECK_LDS", "races": "SOFTGPU_CHECK_RACES", "kernarg": "SOFTGPU_CHECK_KERNARG",
-                         "stores": "SOFTGPU_CHECK_STORES"}
+                         "stores": "SOFTGPU_CHECK_STORES", "memory": "SOFTGPU_CHECK_MEMORY"}
 
 
 def environment(chip: str, checks: Optional[str], timeout: Optional[float]) -> dict[str, str]:

@@ -38,7 +38,7 @@ class Running:
 
     def pytest_report_header(self) -> str:
         torch = ', torch\'s "cuda" is host memory' if self._posing else ""
-        checks = self._checks or "memory alone"
+        checks = self._checks or "bounds alone"
         return f"rawhal: {self.chip} in software (no time, no caches), checks: {checks}{torch}"
 
     def pytest_unconfigure(self) -> None:

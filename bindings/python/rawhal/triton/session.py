@@ -10,6 +10,8 @@ from typing import Any, Callable, Optional, Sequence
 
 from rawhal.arrays import DeviceArray
 from rawhal.errors import InvalidArgument, Unsupported
+from rawhal.kernels import _COOPERATIVE as COOPERATIVE
+from rawhal.kernels import submit
 
 from .arguments import Plan
 from .launcher import Launcher
@@ -232,8 +234,10 @@ class Session:
         kernel = function.kernel
         if len(blob) < function.blob_size:
             blob += bytes(function.blob_size - len(blob))
-        ticket = kernel.launch(tuple(grid), block, blob, lds_bytes=shared, stream=self._streams.get(stream) if stream else None,
-                               keep=lent.keep, names=function.names, cooperative=cooperative)
+        chosen = self._streams.get(stream) if stream else None
+        # As Kernel.launch(), which checks what Triton has checked.
+        ticket = submit(kernel, grid, block, shared, blob, chosen, lent.keep, (), function.names,
+                        COOPERATIVE if cooperative else 0)
         counted = getattr(self._counted, "tickets", None)
         if counted is not None:
             counted.append(ticket)
@@ -242,7 +246,7 @@ class Session:
                 ticket.wait()
             except KeyboardInterrupt:
                 if not ticket.done():
-                    self.device.stream_default.abandon()
+                    self.device.default_stream.abandon()
                 raise
 
 
