@@ -170,8 +170,7 @@ hipError_t memory_add_variable(allocation_t *variable)
 
 /* ---- The program's own memory ---- */
 
-/* The same bytes for every other device. A kernel gets the host's address, so that is what they
- * all must have. */
+/* The same bytes for every other device. Kernels get the host's address, so all have them there. */
 static rawhal_status_t import_for_others(allocation_t *allocation, rawhal_error_t *error)
 {
   device_t *devices;
@@ -184,17 +183,10 @@ static rawhal_status_t import_for_others(allocation_t *allocation, rawhal_error_
   }
   for (int i = 0, others = 0; status == RAWHAL_OK && i < count; ++i)
     if (&devices[i] != allocation->device)
-      status = rawhal_buffer_import(devices[i].device, (void *)(uintptr_t)allocation->address,
-                                    allocation->size, &allocation->shared[others++], error);
+      status =
+          rawhal_buffer_import_in_place(devices[i].device, (void *)(uintptr_t)allocation->address,
+                                        allocation->size, &allocation->shared[others++], error);
   return status;
-}
-
-static bool at_host_address(const allocation_t *allocation)
-{
-  bool same = rawhal_buffer_address(allocation->buffer) == allocation->address;
-  for (rawhal_buffer_t **other = allocation->shared; same && *other; ++other)
-    same = rawhal_buffer_address(*other) == allocation->address;
-  return same;
 }
 
 hipError_t memory_register(device_t *device, void *pointer, size_t size, unsigned flags)
@@ -211,14 +203,12 @@ hipError_t memory_register(device_t *device, void *pointer, size_t size, unsigne
     return fail(hipErrorHostMemoryAlreadyRegistered, "%p is allocated or registered already",
                 pointer);
   rawhal_status_t status =
-      rawhal_buffer_import(device->device, pointer, size, &allocation.buffer, &error);
+      rawhal_buffer_import_in_place(device->device, pointer, size, &allocation.buffer, &error);
   if (status == RAWHAL_OK)
     status = import_for_others(&allocation, &error);
   hipError_t refused = hipSuccess;
   if (status != RAWHAL_OK)
     refused = fail_rawhal(&error, "registering %zu bytes at %p", size, pointer);
-  else if (!at_host_address(&allocation))
-    refused = fail(hipErrorNotSupported, "the device has %p at another address", pointer);
   else if (!add(&allocation))
     refused = fail(hipErrorOutOfMemory, "out of host memory");
   if (refused != hipSuccess)

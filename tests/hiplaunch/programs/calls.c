@@ -156,7 +156,7 @@ static void fills(hipStream_t stream)
 
 /* ---- Host memory ---- */
 
-static void host_memory(void)
+static void host_memory(hipStream_t stream)
 {
   float *pinned = NULL, *seen = NULL;
   unsigned flags = 9;
@@ -166,6 +166,18 @@ static void host_memory(void)
   printf("mapped in place: %d, flags %u\n", seen == pinned + 4, flags);
   HIP(hipHostGetDevicePointer((void **)&seen, &flags, 0));
   HIP(hipHostFree(pinned));
+
+  float *own = aligned_alloc(4096, 8192);
+  for (int i = 0; i < 2048; ++i)
+    own[i] = (float)i;
+  HIP(hipHostRegister(own, 8192, hipHostRegisterDefault));
+  HIP(hipHostGetDevicePointer((void **)&seen, own + 1024, 0));
+  run(stream, seen, seen - 1024, 2.0f);
+  HIP(hipStreamSynchronize(stream));
+  printf("registered: %g %g\n", (double)own[1024], (double)own[1087]);
+  HIP(hipHostRegister(NULL, 8192, 0));
+  HIP(hipHostUnregister(own));
+  free(own);
 }
 
 /* ---- Memory in a stream's order ---- */
@@ -247,7 +259,7 @@ int main(int argc, char **argv)
   kernels();
   HIP(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
   fills(stream);
-  host_memory();
+  host_memory(stream);
   pools(stream);
   functions(stream);
   free(

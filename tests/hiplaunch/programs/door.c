@@ -191,6 +191,42 @@ static void launches(hipStream_t stream)
   EXPECT(hipEventDestroy(start) == hipSuccess && hipEventDestroy(stop) == hipSuccess);
 }
 
+/* ---- Memory of the program's own, at its own address ---- */
+
+static void registered(hipStream_t stream)
+{
+  static float own[1000]; /* of no page's size, and at no page's start */
+  float *out = own + 1, *in = own + 500, by = 2, copied[8], *device = NULL;
+  unsigned char add = 0;
+  unsigned n = 200;
+  void *arguments[] = {&out, &in, &by, &add, &n};
+  hipPointerAttribute_t attributes;
+  for (int i = 0; i < 1000; ++i)
+    own[i] = 1;
+  EXPECT(hipHostRegister(own, sizeof(own) / 2, 0) == hipSuccess);
+  EXPECT(hipHostRegister(own + 1, 64, 0) == hipErrorHostMemoryAlreadyRegistered);
+  EXPECT(hipHostRegister(NULL, 64, 0) == hipErrorInvalidValue &&
+         hipHostRegister(own, 0, 0) == hipErrorInvalidValue);
+  EXPECT(hipPointerGetAttributes(&attributes, own + 3) == hipSuccess &&
+         attributes.memoryType == HIP6_MEMORY_HOST);
+  EXPECT(attributes.devicePointer == own + 3 && hipFree(own) == hipErrorInvalidDevicePointer);
+  /* A copy that goes beyond what is registered is one of plain memory. */
+  EXPECT(hipMalloc((void **)&device, sizeof(own)) == hipSuccess);
+  EXPECT(hipMemcpy(device, own, sizeof(own), hipMemcpyHostToDevice) == hipSuccess);
+  EXPECT(hipMemcpyHtoDAsync(device, own, sizeof(own), stream) == hipSuccess);
+  EXPECT(hipMemcpyDtoHAsync(copied, device + 996, 16, stream) == hipSuccess &&
+         hipStreamSynchronize(stream) == hipSuccess);
+  EXPECT(copied[3] == 1 && hipFree(device) == hipSuccess);
+  EXPECT(hipHostUnregister(own + 1) == hipErrorHostMemoryNotRegistered &&
+         hipHostUnregister(own) == hipSuccess);
+  EXPECT(hipHostUnregister(own) == hipErrorHostMemoryNotRegistered);
+  EXPECT(hipHostRegister(own, sizeof(own), 0) == hipSuccess);
+  EXPECT(hipModuleLaunchKernel(scale, 4, 1, 1, 64, 1, 1, 0, stream, arguments, NULL) == hipSuccess);
+  EXPECT(hipStreamSynchronize(stream) == hipSuccess && own[0] == 1 && own[1] == 5 &&
+         own[200] == 5 && own[201] == 1);
+  EXPECT(hipHostUnregister(own) == hipSuccess);
+}
+
 /* ---- The program's functions ---- */
 
 static atomic_int calls;
@@ -312,6 +348,7 @@ int main(int argc, char **argv)
   load(argv[1]);
   EXPECT(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) == hipSuccess);
   launches(stream);
+  registered(stream);
   functions();
   fills(stream);
   pools(stream);
