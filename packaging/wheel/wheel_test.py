@@ -120,6 +120,17 @@ class Wheel(unittest.TestCase):
             for kind, version in re.findall(r"\b(GLIBC|GLIBCXX|CXXABI|GCC)_([\d.]+)", output("objdump", "-p", path)):
                 self.assertLessEqual(wheel.numbers(version), newest[kind], path)
 
+    def test_nothing_of_ours_is_newer_than_a_glibc_of_2018(self):
+        """A build on a system of 2.28 is a wheel for that. Here are newer versions of functions that it has: glibc put its
+        libraries together, and stat() among its symbols."""
+        had = re.compile(r"dl\w+|pthread_(?!\w*_clock)\w+|[fl]?stat(at)?|pow|__libc_start_main")
+        replaced = {"strerrordesc_np"}  # debug/core/errno_text.h
+        theirs = {soname for _, soname, _ in wheel.DEBIAN}
+        for path in self.binaries():
+            for version, name in re.findall(r"\bGLIBC_([\d.]+)\)? +(\w+)$", output("objdump", "-T", path), re.M):
+                if path.name not in theirs and wheel.numbers(version) > (2, 28) and name not in replaced:
+                    self.assertTrue(had.fullmatch(name), f"{path.name} needs {name} of glibc {version}")
+
     def test_what_is_needed_is_the_systems_or_in_it(self):
         for path in self.binaries():
             dynamic = output("readelf", "-dW", path)
