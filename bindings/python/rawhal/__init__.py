@@ -43,7 +43,7 @@ if _os.environ.get("RAWHAL_PY_PREFIX"):
     __path__.append(_os.path.join(PREFIX, "python", "rawhal"))  # the part that a build generates
 
 _HOMES = {
-    "devices": ("open", "Device", "DeviceInfo", "Options", "SoftwareDeviceWarning"),
+    "devices": ("open", "open_all", "Device", "DeviceInfo", "Options", "SoftwareDeviceWarning"),
     "modules": ("Module",),
     "kernels": ("Kernel", "TypedKernel", "Launch", "Bound"),
     "signatures": ("Argument", "Layout", "Signature"),
@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from .arrays import DeviceArray as DeviceArray
     from .demo import demo_object as demo_object
     from .devices import Device as Device, DeviceInfo as DeviceInfo, Options as Options, open as open
+    from .devices import open_all as open_all
     from .devices import SoftwareDeviceWarning as SoftwareDeviceWarning
     from .errors import Ambiguous as Ambiguous, CapExceeded as CapExceeded, Closed as Closed
     from .errors import DeviceLost as DeviceLost, FaultError as FaultError

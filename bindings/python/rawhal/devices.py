@@ -28,7 +28,7 @@ CHECKS = ("lds", "races", "kernarg", "stores", "memory")
 # What Debian's runtime does not know by its name, and a device can be listed as instead; code is relabelled.
 _LISTED = {"gfx942": "gfx90a", "gfx950": "gfx90a"}
 
-_FIXED = ("chip", "listed", "sramecc", "gpus", "vram_mib")  # while a device is open
+_FIXED = ("chip", "chips", "listed", "sramecc", "gpus", "vram_mib")  # while a device is open
 _settled: dict[str, Any] = {}  # what they were set to
 
 _lock = threading.Lock()
@@ -61,7 +61,7 @@ def open(
     `hardware`: True for a GPU, NotFound without one. A GPU is used only if asked for: so, or by
     RAWHAL_DEVICE=hsa in the environment; where nobody asks for either, it is softgpu, with a warning.
 
-    `index`: which device, of several. `limits`: names and values of rawhal_limit_t, {"memory": "1GiB",
+    `index`: which device, of several (see open_all()). `limits`: names and values of rawhal_limit_t, {"memory": "1GiB",
     "gpu-share": "50%"}; for the first device that a process opens. `output(stream, text)`: gets what
     kernels print, instead of sys.stdout and sys.stderr. `log` (severity, message): gets one line at a
     time, from any thread, and must not use rawhal.
@@ -83,7 +83,10 @@ def open(
     if hardware and (chip or checks or timeout is not None or options):
         raise InvalidArgument("chip, checks, timeout and options are softgpu's, not a GPU's")
     settings = dict(options or {})
-    if chip:
+    several = str(_settled.get("chips", "")).split(",") if len(_devices) else []
+    if chip in several:  # of open_all()
+        index += several.index(chip)
+    elif chip:
         settings.update(chip=chip, listed=_LISTED.get(chip, 0))
     settings.update(_softgpu_settings(checks, timeout))
     if hardware:
@@ -102,6 +105,21 @@ def open(
         elif output:
             device.output = output
     return device
+
+
+def open_all(chips: Iterable[str], **options: Any) -> list["Device"]:
+    """Opens a device of softgpu's for each chip, in one process: open_all(["gfx942", "gfx950"]). Other
+    options are open()'s. As long as one is open, open(chip=) gives those of them."""
+    names = tuple(chips)
+    if not names:
+        raise InvalidArgument("no chips")
+    settings = {**(options.pop("options", None) or {}), "chips": ",".join(names)}
+    settings["listed"] = next((_LISTED[name] for name in names if name in _LISTED), 0)
+    devices = [open(hardware=False, options=settings, **options)]
+    options.pop("limits", None)  # are the first one's to set
+    for index in range(1, len(names)):
+        devices.append(open(hardware=False, options=settings, index=index, **options))
+    return devices
 
 
 def _softgpu_settings(checks: Union[str, Iterable[str], None], timeout: Optional[float]) -> dict[str, Any]:
@@ -396,4 +414,4 @@ class Device:
             self._default.synchronize()
 
 
-__all__ = ["Device", "DeviceInfo", "Options", "SoftwareDeviceWarning", "open", "RawhalError"]
+__all__ = ["Device", "DeviceInfo", "Options", "SoftwareDeviceWarning", "open", "open_all", "RawhalError"]

@@ -11,6 +11,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Iterable, Optional
 
 from ._library import NULL, Owned, call, ffi, lib, owned
+from .errors import Unsupported
 
 if TYPE_CHECKING:
     from .tickets import Record
@@ -48,6 +49,15 @@ class Buffer:
         """The program's own memory, in place: pinned until the buffer is freed. `owner` keeps it alive."""
         return cls(owned("rawhal_buffer_t", lib.rawhal_buffer_free, lib.rawhal_buffer_import, device,
                          ffi.cast("void *", address), nbytes), owner)
+
+    @classmethod
+    def import_in_place(cls, device: Any, address: int, nbytes: int) -> "Buffer":
+        """The same, at the host's own address where the device can have it there."""
+        try:
+            return cls(owned("rawhal_buffer_t", lib.rawhal_buffer_free, lib.rawhal_buffer_import_in_place,
+                             device, ffi.cast("void *", address), nbytes))
+        except Unsupported:
+            return cls.import_host(device, address, nbytes)
 
     def label(self, text: Optional[str]) -> None:
         """Names it in reports of faults (31 bytes)."""
@@ -162,7 +172,7 @@ class HostRanges:
             return pinned
         pinned = None  # or it would stay
         self._make_room(low, high)
-        buffer = Buffer.import_host(self._device, low, nbytes)
+        buffer = Buffer.import_in_place(self._device, low, nbytes)
         self.add(buffer)
         return buffer
 

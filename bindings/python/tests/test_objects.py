@@ -141,6 +141,34 @@ def test_what_documentation_shows_is_so():
     assert done.returncode == 0 and int(done.stdout) >= 35, done.stdout + done.stderr
 
 
+SEVERAL = """
+import rawhal, numpy as np, sys
+one, other = rawhal.open_all(["gfx942", "gfx90a"], options={"vram_mib": 128, "threads": 1})
+assert (one.name, other.name) == ("gfx942", "gfx90a") and rawhal.open(chip="gfx90a") is other and rawhal.open(chip="gfx942") is one
+host = np.ones(64, "f4")
+for dev in (one, other):
+    add = dev.load(rawhal.demo_object(dev.name))["vector_add"]
+    add[1, 64](host, host, host, 64)
+    (address, kept), mapped = dev.map_hosts([(host.ctypes.data, 256)]), host.ctypes.data
+    print(address[0] == mapped)
+    try:
+        dev.load(rawhal.demo_object("gfx90a" if dev is one else "gfx942"))
+    except rawhal.TargetMismatch:
+        print("mismatch")
+assert (host == 4).all()
+try:
+    add[1, 64](one.zeros(64), host, host, 64)
+except ValueError as error:
+    print("other device" if "the array is on" in str(error) else error)
+"""
+
+
+def test_several_chips_are_several_devices():
+    done = run(SEVERAL)
+    assert done.returncode == 0 and done.stdout.count("mismatch\n") == 2 and "other device" in done.stdout, done.stderr
+    assert done.stdout.count("True\n") == 2, done.stdout
+
+
 def test_every_name_that_is_offered_is_there():
     for name in rawhal.__all__:
         assert getattr(rawhal, name) is not None
