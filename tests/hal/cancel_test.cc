@@ -4,6 +4,7 @@
 #include "tests/cancelled.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -234,6 +235,38 @@ TEST_F(CancelledLimited, InASubmitThatIsHeldBack)
     ASSERT_NO_FATAL_FAILURE(cancel_submit(on, nothing_much, i * 10));
   }
   expect_usable(on);
+}
+
+// What a program does on a signal that it leaves to its threads, and Python on Ctrl-C: a handler notes it, and whoever
+// waits looks at the note between two slices of a wait.
+volatile sig_atomic_t noted;
+
+TEST_F(Cancelled, AWaitInSlicesGoesOnToASignalWithinOne)
+{
+  struct sigaction handler = {}, before;
+  handler.sa_handler = [](int) { noted = 1; };
+  ASSERT_EQ(sigaction(SIGINT, &handler, &before), 0);
+  noted = 0;
+  rawhal_queue_t *on = queue();
+  const rawhal_ticket_t ticket = submit(on, held());
+  const pthread_t waiter = pthread_self();
+  std::atomic<int> slices{0}, sent{0};
+  std::thread other([&] {
+    while (slices < 2)
+      sched_yield();
+    sent = slices.load();
+    EXPECT_EQ(pthread_kill(waiter, SIGINT), 0);
+  });
+  rawhal_status_t status = RAWHAL_TIMED_OUT;
+  for (; !noted && status == RAWHAL_TIMED_OUT; ++slices)
+    status = rawhal_queue_wait(on, ticket, rawhal_deadline_after(50 * millisecond), &error);
+  other.join();
+  EXPECT_EQ(status, RAWHAL_TIMED_OUT) << error.message;
+  EXPECT_LE(slices, sent + 2) << "the one that it came in, and one that had ended meanwhile";
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, 0, &error), RAWHAL_WOULD_BLOCK) << "it runs on";
+  release();
+  EXPECT_OK(wait(on, ticket)); // having timed out takes nothing from the ticket
+  EXPECT_EQ(sigaction(SIGINT, &before, nullptr), 0);
 }
 
 // Its end may be that of the executable, of the instance, and of the runtime.
