@@ -1,3 +1,4 @@
+#include <search.h>
 #include <stdlib.h>
 
 #include "hiplaunch/stream.h"
@@ -48,6 +49,30 @@ void events_settle(lane_t *lane)
   }
 }
 
+/* ---- Which there are: handles of others, and of what was destroyed, are refused ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *live; /* a tree of tsearch()'s, of the events themselves */
+
+static int compare(const void *a, const void *b)
+{
+  return ((uintptr_t)a > (uintptr_t)b) - ((uintptr_t)a < (uintptr_t)b);
+}
+
+static bool is_live(hipEvent_t event)
+{
+  pthread_mutex_lock(&lock);
+  bool found = event && tfind(event, &live, compare);
+  pthread_mutex_unlock(&lock);
+  return found;
+}
+
+static hipError_t refuse(hipEvent_t event)
+{
+  return event ? fail(hipErrorInvalidHandle, "%p is not an event", (void *)event)
+               : fail(hipErrorInvalidHandle, "event is NULL");
+}
+
 /* ---- Making and ending ---- */
 
 hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
@@ -55,8 +80,14 @@ hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
   if (!event)
     return fail(hipErrorInvalidValue, "event is NULL");
   *event = calloc(1, sizeof(**event));
-  if (!*event)
+  pthread_mutex_lock(&lock);
+  bool added = *event && tsearch(*event, &live, compare);
+  pthread_mutex_unlock(&lock);
+  if (!added) {
+    free(*event);
+    *event = NULL;
     return fail(hipErrorOutOfMemory, "out of host memory");
+  }
   (*event)->flags = flags;
   return hipSuccess;
 }
@@ -70,17 +101,20 @@ static void forget(struct ihipEvent_t *event)
 {
   if (!event->lane)
     return;
-  pthread_mutex_t *lock = &event->lane->device->lock;
-  pthread_mutex_lock(lock);
+  pthread_mutex_t *of_device = &event->lane->device->lock;
+  pthread_mutex_lock(of_device);
   unlink_event(event);
-  pthread_mutex_unlock(lock);
+  pthread_mutex_unlock(of_device);
   event->lane = NULL;
 }
 
 hipError_t hipEventDestroy(hipEvent_t event)
 {
-  if (!event)
-    return fail(hipErrorInvalidHandle, "event is NULL");
+  pthread_mutex_lock(&lock);
+  bool found = event && tdelete(event, &live, compare);
+  pthread_mutex_unlock(&lock);
+  if (!found)
+    return refuse(event);
   forget(event);
   free(event);
   return hipSuccess;
@@ -92,8 +126,8 @@ hipError_t hipEventRecord(hipEvent_t event, hipStream_t handle)
 {
   struct ihipStream_t *stream;
   rawhal_error_t error;
-  if (!event)
-    return fail(hipErrorInvalidHandle, "event is NULL");
+  if (!is_live(event))
+    return refuse(event);
   forget(event);
   hipError_t status = stream_enter(handle, &stream);
   if (status != hipSuccess)
@@ -124,15 +158,15 @@ hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream, unsigne
 
 hipError_t hipEventQuery(hipEvent_t event)
 {
-  if (!event)
-    return fail(hipErrorInvalidHandle, "event is NULL");
+  if (!is_live(event))
+    return refuse(event);
   return event->lane ? lane_wait(event->lane, event->ticket, 0) : hipSuccess;
 }
 
 hipError_t hipEventSynchronize(hipEvent_t event)
 {
-  if (!event)
-    return fail(hipErrorInvalidHandle, "event is NULL");
+  if (!is_live(event))
+    return refuse(event);
   return event->lane ? lane_wait(event->lane, event->ticket, RAWHAL_FOREVER) : hipSuccess;
 }
 
@@ -142,6 +176,8 @@ hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event, unsigned fla
   rawhal_error_t error;
   if (!event)
     return fail(hipErrorInvalidValue, "event is NULL");
+  if (!is_live(event))
+    return refuse(event);
   if (flags)
     return fail(hipErrorInvalidValue, "unknown flags 0x%x", flags);
   hipError_t status = stream_enter(handle, &stream);
@@ -169,15 +205,15 @@ static hipError_t time_of(struct ihipEvent_t *event, uint64_t *time)
   hipError_t status = lane_wait(event->lane, event->ticket, 0);
   if (status != hipSuccess)
     return status;
-  pthread_mutex_t *lock = &event->lane->device->lock;
-  pthread_mutex_lock(lock);
+  pthread_mutex_t *of_device = &event->lane->device->lock;
+  pthread_mutex_lock(of_device);
   if (event->waiting) {
     take_time(event);
     unlink_event(event);
   }
   bool known = event->timed;
   *time = event->time;
-  pthread_mutex_unlock(lock);
+  pthread_mutex_unlock(of_device);
   return known ? hipSuccess : fail(hipErrorUnknown, "the queue no longer knows an event's time");
 }
 
@@ -186,7 +222,7 @@ hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t
   uint64_t from, to;
   if (!milliseconds)
     return fail(hipErrorInvalidValue, "milliseconds is NULL");
-  if (!start || !stop || !start->lane || !stop->lane ||
+  if (!is_live(start) || !is_live(stop) || !start->lane || !stop->lane ||
       (start->flags | stop->flags) & hipEventDisableTiming)
     return fail(hipErrorInvalidHandle,
                 "an event that was not recorded, or was made without timing");

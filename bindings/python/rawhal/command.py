@@ -32,7 +32,8 @@ def answer(*arguments: str, files: Sequence[bytes] = ()) -> Any:
                 file.write(data)
         paths = iter(f"/proc/self/fd/{descriptor}" for descriptor in descriptors)
         named = [next(paths) if argument == "{}" else argument for argument in arguments]
-        done = subprocess.run([path(), *named], capture_output=True, text=True, pass_fds=descriptors)
+        done = subprocess.run([path(), *named], capture_output=True, encoding="utf-8",
+                              errors="surrogateescape", pass_fds=descriptors)
     finally:
         for descriptor in descriptors:
             os.close(descriptor)

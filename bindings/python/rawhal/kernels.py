@@ -10,13 +10,13 @@ from ._library import NULL, ffi, lib, string
 from .errors import Closed, InvalidArgument
 from .memory import Buffer
 from .signatures import Argument, Layout, Signature, layout_of
+from .streams import Stream
 from .tickets import Record, Ticket, in_ns
 
 if TYPE_CHECKING:
     from .devices import Device
     from .modules import Module
     from .objects import KernelInfo
-    from .streams import Stream
 
 Extent = Union[int, Iterable[int]]
 _SERVED = ("hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_heap_v1")
@@ -134,7 +134,7 @@ class Kernel:
         blob: bytes,
         *,
         lds_bytes: int = 0,
-        stream: Optional["Stream"] = None,
+        stream: Optional[Stream] = None,
         keep: tuple[Any, ...] = (),
         names: Optional[tuple[str, ...]] = None,
         overlap: bool = False,
@@ -177,19 +177,19 @@ class Launch:
     block: tuple[int, int, int]
     lds_bytes: int = 0
 
-    def submit(self, *args: Any, stream: Optional["Stream"] = None, **kwargs: Any) -> Ticket:
+    def submit(self, /, *args: Any, stream: Optional[Stream] = None, **kwargs: Any) -> Ticket:
         """Launches, and returns at once. Arrays of numpy's are copied before it returns, and written back
         by Ticket.wait(), or what else finds out that the launch is complete."""
         return self.bind(*args, **kwargs).submit(stream=stream)
 
     def __call__(
-        self, *args: Any, stream: Optional["Stream"] = None, timeout: Optional[float] = None, **kwargs: Any
+        self, /, *args: Any, stream: Optional[Stream] = None, timeout: Optional[float] = None, **kwargs: Any
     ) -> Ticket:
         """Launches, and waits. Ctrl-C, and `timeout` seconds (TimedOut), stop the kernel, and with it
         what else runs in its stream."""
         return self.bind(*args, **kwargs)(stream=stream, timeout=timeout)
 
-    def bind(self, *args: Any, **kwargs: Any) -> "Bound":
+    def bind(self, /, *args: Any, **kwargs: Any) -> "Bound":
         """Checks the arguments, and packs them."""
         from .arguments import pack
 
@@ -206,13 +206,13 @@ class Bound:
     launch: Launch
     packed: Any
 
-    def submit(self, *, stream: Optional["Stream"] = None) -> Ticket:
+    def submit(self, *, stream: Optional[Stream] = None) -> Ticket:
         launch, packed = self.launch, self.packed
         names = tuple(one.name for one in launch.kernel.signature.parameters)
         return submit(launch.kernel, launch.grid, launch.block, launch.lds_bytes, packed.blob, stream,
                       (*packed.buffers, *packed.keep), packed.after, names)
 
-    def __call__(self, *, stream: Optional["Stream"] = None, timeout: Optional[float] = None) -> Ticket:
+    def __call__(self, *, stream: Optional[Stream] = None, timeout: Optional[float] = None) -> Ticket:
         chosen = stream or self.launch.kernel.device.default_stream
         ticket = self.submit(stream=chosen)
         try:
@@ -239,7 +239,7 @@ def submit(
     block: tuple[int, int, int],
     lds_bytes: int,
     blob: Any,
-    stream: Optional["Stream"],
+    stream: Optional[Stream],
     keep: tuple[Any, ...],
     after: tuple[Any, ...],
     names: Optional[tuple[str, ...]],
@@ -249,6 +249,8 @@ def submit(
     """All launches."""
     facts = kernel._facts
     chosen = stream or kernel.device.default_stream
+    if not isinstance(chosen, Stream):
+        raise TypeError(f"stream is a {type(chosen).__name__}; an argument of the kernel's of that name is given by position")
     if chosen.device is not kernel.device:
         raise InvalidArgument(f"the stream is on {chosen.device!r}, the kernel on {kernel.device!r}")
     items = [count * size for count, size in zip(grid, block)]

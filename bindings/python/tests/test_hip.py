@@ -111,3 +111,26 @@ def test_hip_python():
 
     done = run(HIP_PYTHON, fixture("lines-gfx90a-v5.co"), LD_LIBRARY_PATH=rawhal.hip.folder(), **DOOR)
     assert done.stdout == "True gfx90a 64 True\n", done.stderr
+
+
+ENDED = """
+import ctypes, sys
+hip = ctypes.CDLL(sys.argv[1])
+event, other, stream, float = *[ctypes.c_void_p() for _ in range(3)], ctypes.c_float()
+made = [hip.hipEventCreate(ctypes.byref(event)), hip.hipEventCreate(ctypes.byref(other)), hip.hipStreamCreate(ctypes.byref(stream)),
+        hip.hipEventRecord(event, stream), hip.hipEventRecord(other, stream), hip.hipStreamDestroy(stream)]
+print(made, hip.hipEventSynchronize(event), hip.hipEventDestroy(event))
+for wrong in (event, ctypes.create_string_buffer(64)):
+    print([hip.hipEventDestroy(wrong), hip.hipEventRecord(wrong, None), hip.hipEventQuery(wrong), hip.hipEventSynchronize(wrong),
+           hip.hipStreamWaitEvent(None, wrong, 0), hip.hipEventElapsedTime(ctypes.byref(float), other, wrong)])
+print(hip.hipEventDestroy(other), hip.hipDeviceSynchronize())
+"""
+
+
+def test_events_that_are_none():
+    """What was destroyed, and what never was one, is refused as streams are."""
+    import rawhal
+
+    done = run(ENDED, rawhal.hip.library(), **DOOR)
+    refused = str([400] * 6)
+    assert done.stdout.splitlines() == [f"{[0] * 6} 0 0", refused, refused, "0 0"], done.stderr

@@ -166,3 +166,25 @@ def test_consumers_that_let_go_after_the_module(dev, tmp_path):
     prefix = os.environ["RAWHAL_PY_PREFIX"]
     done = run(LATE, RAWHAL_PY_PREFIX=os.path.relpath(prefix))
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_arguments_may_have_any_name(dev, add):
+    x, y = dev.array(np.ones(64, "f4")), dev.zeros(64)
+    add.typed("self:*f32 args:*f32 kwargs:*f32 class:u32")[1, 64](**{"self": y, "args": x, "kwargs": x, "class": 64})
+    assert (y.numpy() == 2).all()
+    for wrong in (5, "0", x):
+        with pytest.raises(TypeError, match="stream is a"):
+            add[1, 64](y, x, x, 64, stream=wrong)
+
+
+NAMES = """
+import rawhal, sys
+data = open(sys.argv[1], "rb").read()
+one, other = (rawhal.inspect(data.replace(b"vector_add", name)) for name in ("v\\u00e9ctor_ad".encode(), b"vector_\\xff\\xfe\\x80"))
+print(ascii([*one.diff(other).added, *one.diff(other).removed, *one.kernels, *other.kernels]))
+"""
+
+
+def test_names_in_a_locale_without_them():
+    done = run(NAMES, fixture("lines-gfx90a-v5.co"), LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert done.stdout.count("v\\xe9ctor_ad") == 2, done.stderr
