@@ -31,7 +31,7 @@ _LISTED = {"gfx942": "gfx90a", "gfx950": "gfx90a"}
 _FIXED = ("chip", "chips", "listed", "sramecc", "gpus", "vram_mib")  # while a device is open
 _settled: dict[str, Any] = {}  # what they were set to
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _devices: "weakref.WeakValueDictionary[int, Device]" = weakref.WeakValueDictionary()
 
 
@@ -289,7 +289,7 @@ class Device:
         self.output = output
         self.host_ranges = HostRanges(handle)
         self.options = Options(self)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._default: Optional["Stream"] = None
 
     def __repr__(self) -> str:

@@ -203,7 +203,8 @@ class Queue:
             if culprit and culprit.facts.has_printf:
                 self.services.flush_dead(culprit.facts.code)
             printed = tuple(self.services.recent)
-        self.fault = fault_of(raw, culprit, failure, printed) if known else failure
+        if self.fault is None:  # else a signal's handler came here meanwhile
+            self.fault = fault_of(raw, culprit, failure, printed) if known else failure
         for record in left:
             record.end(self.fault)
         self.close()

@@ -40,7 +40,7 @@ class Stream:
             raise InvalidArgument(f"priority is {priority!r}; it is one of low, normal and high")
         self._device: Callable[[], Optional["Device"]] = lambda: device
         self.output = output or device.output
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler, or a finalizer, may launch at any line
         self._options: dict[str, Any] = {"priority": _PRIORITIES[priority]}
         self._held: list[Any] = []  # what the options point to
         self._closed = False
@@ -105,7 +105,9 @@ class Stream:
                 from .services import Services
 
                 services = Services(self.device, self.output)
-            self._queue = Queue(self.device._handle, self._options, services)
+            fresh = Queue(self.device._handle, self._options, services)
+            if self._queue is queue or self._queue is None or self._queue.handle is None:  # else one of those was first
+                self._queue = fresh
             return self._queue
 
     def _submit(self, make: Callable[[Queue], Record], dispatch: Any, kernel: str, needs_services: bool,

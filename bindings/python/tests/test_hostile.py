@@ -188,3 +188,25 @@ print(ascii([*one.diff(other).added, *one.diff(other).removed, *one.kernels, *ot
 def test_names_in_a_locale_without_them():
     done = run(NAMES, fixture("lines-gfx90a-v5.co"), LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert done.stdout.count("v\\xe9ctor_ad") == 2, done.stderr
+
+
+def test_handlers_may_launch_while_a_queue_is_made(dev, add, monkeypatch):
+    import threading
+
+    from rawhal import streams
+
+    x, y, inside = dev.array(np.ones(64, "f4")), dev.zeros(64), []
+
+    class Interrupted(streams.Queue):
+        def __init__(self, *arguments):
+            if not inside:
+                inside.append(None)
+                inside.append(add[1, 64].submit(y, y, x, 64, stream=stream))  # what a signal's handler does
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(streams, "Queue", Interrupted)
+    stream, ended = dev.stream(), []
+    thread = threading.Thread(target=lambda: (add[1, 64](y, y, x, 64, stream=stream), ended.append(True)), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert ended and inside[1].wait() and (y.numpy() == 2).all()
