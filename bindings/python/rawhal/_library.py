@@ -57,12 +57,8 @@ _local = threading.local()
 
 
 def error_record() -> Any:
-    """This thread's rawhal_error_t, which the next call overwrites."""
-    try:
-        return _local.error
-    except AttributeError:
-        _local.error = ffi.new("rawhal_error_t *")
-        return _local.error
+    """A rawhal_error_t that is nobody else's: a signal's handler may call between a failure and its exception."""
+    return _local.__dict__.pop("error", None) or ffi.new("rawhal_error_t *")
 
 
 def failure(status: int, error: Any) -> RawhalError:
@@ -76,6 +72,7 @@ def call(function: Callable[..., int], *arguments: Any) -> None:
     status = function(*arguments, error)
     if status:
         raise failure(status, error)
+    _local.error = error  # for the next
 
 
 class Owned:

@@ -210,3 +210,21 @@ def test_handlers_may_launch_while_a_queue_is_made(dev, add, monkeypatch):
     thread.start()
     thread.join(20)
     assert ended and inside[1].wait() and (y.numpy() == 2).all()
+
+
+def test_messages_are_those_of_their_own_call(monkeypatch):
+    from rawhal import _library
+
+    def fails(data):
+        return _library.made("rawhal_hsaco_t", _library.lib.rawhal_hsaco_open, data, len(data), _library.NULL)
+
+    def interrupted(status, error, failure=_library.failure):
+        monkeypatch.undo()
+        with pytest.raises(rawhal.Malformed, match="0 bytes"):
+            fails(b"")  # what a signal's handler does
+        return failure(status, error)
+
+    monkeypatch.setattr(_library, "failure", interrupted)
+    with pytest.raises(rawhal.RawhalError) as told:
+        fails(b"no ELF at all" * 100)
+    assert "(0 bytes)" not in str(told.value)
