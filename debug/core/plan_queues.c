@@ -201,7 +201,8 @@ void plan_waves(plan_t *plan)
     if (!is_in_file(plan, i) || (has_areas(plan, i) && write_areas(plan, i)))
       continue;
     /* Of a chip that no debugger knows, or beyond the budget. */
-    refuse(plan, i, has_areas(plan, i) ? CORE_REASON_BUDGET : CORE_REASON_MISTAKE + MISTAKE_CHIP);
+    refuse(plan, i,
+           has_areas(plan, i) ? CORE_REASON_BUDGET : CORE_REASON_MISTAKE + (int)MISTAKE_CHIP);
     plan->queues[i].type = 0;
   }
 }

@@ -196,7 +196,7 @@ typedef struct form {
   {                                                                                                \
     FIELDS_OF, sizeof(FIELDS_OF) / sizeof(*(FIELDS_OF))                                            \
   }
-#define EVENT(TYPE, FIELDS_OF) [CORE_RECORD_EVENTS + RAWHAL_EVENT_##TYPE] = FORM(FIELDS_OF)
+#define EVENT(TYPE, FIELDS_OF) [CORE_RECORD_EVENTS + (int)RAWHAL_EVENT_##TYPE] = FORM(FIELDS_OF)
 static const form_t forms[CORE_RECORD_TYPES] = {
     [CORE_RECORD_PROCESS] = FORM(process_fields),
     [CORE_RECORD_MODULE] = FORM(module_fields),

@@ -1,4 +1,5 @@
 """What a hostile program, or a clumsy one, does to the binding: an exception that says why, and nothing else happens."""
+import mmap
 import os
 import signal
 
@@ -228,3 +229,10 @@ def test_messages_are_those_of_their_own_call(monkeypatch):
     with pytest.raises(rawhal.RawhalError) as told:
         fails(b"no ELF at all" * 100)
     assert "(0 bytes)" not in str(told.value)
+
+
+def test_memory_that_cannot_be_written_is_not_mapped(dev):
+    """A kernel's store there would end the process."""
+    with mmap.mmap(-1, 8192, prot=mmap.PROT_READ) as pages:
+        with pytest.raises(rawhal.RawhalError, match="host memory"):
+            dev.map_host(np.frombuffer(pages, "u1").ctypes.data, 4096)
