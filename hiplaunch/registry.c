@@ -29,7 +29,7 @@ struct ihipModule_t {
 /* All below is locked. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ihipModule_t *modules;
-static void *functions, *variables; /* by the host's address */
+static void *functions, *variables; /* by the handle, and the host's address */
 
 void registry_lock_all(void)
 {
@@ -142,8 +142,12 @@ hipError_t registry_function(hipFunction_t function, device_t *device, loaded_t 
 {
   if (!function)
     return fail(hipErrorInvalidHandle, "function is NULL");
+  const struct ihipModuleSymbol_t key = {.host = function};
   pthread_mutex_lock(&lock);
-  hipError_t status = load(function, device, loaded);
+  void *const *found = tfind(&key, &functions, compare_functions);
+  hipError_t status = found && *found == function
+                          ? load(function, device, loaded)
+                          : fail(hipErrorInvalidHandle, "%p is not a function", (void *)function);
   pthread_mutex_unlock(&lock);
   return status;
 }
@@ -186,9 +190,8 @@ static void remove_module(struct ihipModule_t *module)
   int count = devices_opened(&devices);
   while (module->functions) {
     struct ihipModuleSymbol_t *next = module->functions->next;
-    if (module->functions->host)
-      tdelete(module->functions, &functions, compare_functions);
-    else
+    tdelete(module->functions, &functions, compare_functions);
+    if (module->functions->host == module->functions)
       free((char *)module->functions->name);
     free(module->functions);
     module->functions = next;
@@ -306,8 +309,11 @@ hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module, con
     status = fail(hipErrorOutOfMemory, "out of host memory");
   if (status == hipSuccess) {
     added->module = module;
+    added->host = added;
     status = load(added, module->device, &loaded);
   }
+  if (status == hipSuccess && !tsearch(added, &functions, compare_functions))
+    status = fail(hipErrorOutOfMemory, "out of host memory");
   if (status != hipSuccess && added) {
     free((char *)added->name);
     free(added);

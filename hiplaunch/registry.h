@@ -20,7 +20,7 @@ typedef struct image {
 /* A kernel by its name in a module; hipFunction_t points to one. */
 struct ihipModuleSymbol_t {
   struct ihipModuleSymbol_t *next; /* of the module */
-  const void *host; /* handle of the program's stub; NULL of hipModuleGetFunction() */
+  const void *host; /* the handle: the program's stub; itself of hipModuleGetFunction() */
   struct ihipModule_t *module;
   const char *name;
 };

@@ -134,3 +134,24 @@ def test_events_that_are_none():
     done = run(ENDED, rawhal.hip.library(), **DOOR)
     refused = str([400] * 6)
     assert done.stdout.splitlines() == [f"{[0] * 6} 0 0", refused, refused, "0 0"], done.stderr
+
+
+UNLOADED = """
+import ctypes, sys
+hip = ctypes.CDLL(sys.argv[1])
+module, function, value = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
+print(hip.hipModuleLoad(ctypes.byref(module), sys.argv[2].encode()),
+      hip.hipModuleGetFunction(ctypes.byref(function), module, b"vector_add"), hip.hipFuncGetAttribute(ctypes.byref(value), 0, function),
+      hip.hipModuleUnload(module))
+for wrong in (function, ctypes.create_string_buffer(64), ctypes.c_void_p(16)):
+    print(hip.hipModuleLaunchKernel(wrong, 1, 1, 1, 64, 1, 1, 0, None, None, None),
+          hip.hipFuncGetAttribute(ctypes.byref(value), 0, wrong))
+"""
+
+
+def test_functions_that_are_none():
+    """Of a module that was unloaded, and what never was one."""
+    import rawhal
+
+    done = run(UNLOADED, rawhal.hip.library(), fixture("lines-gfx90a-v5.co"), **DOOR)
+    assert done.stdout.splitlines() == ["0 0 0 0", "400 400", "400 400", "400 400"], done.stderr
