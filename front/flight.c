@@ -261,7 +261,8 @@ bool flight_tell_last(proxy_t *proxy, hsa_signal_t signal)
   const amd_signal_t *ran = direct_signal(signal_at(proxy, proxy->tickets - 1));
   direct_signal(signal)->start_ts = ran->start_ts;
   direct_signal(signal)->end_ts = ran->end_ts;
-  direct_signal(signal)->reserved2 = ran->reserved2; /* softgpu's counts of instructions */
+  /* softgpu's counts of instructions; proxy_of_doorbell() may look at any time. */
+  __atomic_store_n(&direct_signal(signal)->reserved2, ran->reserved2, __ATOMIC_RELAXED);
   memcpy(direct_signal(signal)->reserved3, ran->reserved3, sizeof(ran->reserved3));
   front.hsa.signal_subtract(signal, 1);
   return true;

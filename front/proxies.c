@@ -58,11 +58,13 @@ proxy_t *proxy_of(const hsa_queue_t *queue)
 proxy_t *proxy_of_doorbell(hsa_signal_t signal)
 {
   const amd_signal_t *found = (const amd_signal_t *)(uintptr_t)signal.handle;
-  if (!found || !found->reserved2)
+  /* In signals that are no doorbells softgpu leaves counts there, at any time; no proxy is at them. */
+  const uint64_t queue = found ? __atomic_load_n(&found->reserved2, __ATOMIC_RELAXED) : 0;
+  if (!queue)
     return NULL;
   if (__builtin_expect(found->kind == AMD_SIGNAL_KIND_USER, 1))
-    return proxy_at((uintptr_t)found->queue_ptr);
-  return proxy_of_real(found->queue_ptr);
+    return proxy_at((uintptr_t)queue);
+  return proxy_of_real((const void *)(uintptr_t)queue);
 }
 
 /* ---- Visits ---- */
