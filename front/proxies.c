@@ -58,7 +58,7 @@ proxy_t *proxy_of(const hsa_queue_t *queue)
 proxy_t *proxy_of_doorbell(hsa_signal_t signal)
 {
   const amd_signal_t *found = (const amd_signal_t *)(uintptr_t)signal.handle;
-  /* In signals that are no doorbells softgpu leaves counts there, at any time; no proxy is at them. */
+  /* In other signals softgpu leaves counts there, at any time; no proxy is at them. */
   const uint64_t queue = found ? __atomic_load_n(&found->reserved2, __ATOMIC_RELAXED) : 0;
   if (!queue)
     return NULL;
