@@ -1,12 +1,20 @@
 #!/usr/bin/env python3
 """Runs pytest on files of this folder, where the modules are that it needs. usage: run.py FILE [OPTION...]
 
+RAWHAL_PY_SECOND: the environment of another Python, as `./dev test --tier full` makes one; then it runs below that.
 RAWHAL_PY_TRITON: a folder with Triton, as `./dev test --tier full` makes one; then Triton is needed, too.
 RAWHAL_TRITON_PYTHON names an interpreter that has it, instead."""
 import importlib.util
 import os
 import sys
 
+second = os.environ.pop("RAWHAL_PY_SECOND", None)
+if second:
+    other = os.path.join(second, "bin", "python")
+    if not os.path.exists(other):
+        print("skipped: there is no second python3")
+        sys.exit(77)
+    os.execv(other, [other, *sys.argv])
 needs = ["cffi", "numpy", "pytest"]
 folder = os.environ.pop("RAWHAL_PY_TRITON", None)
 if folder:
