@@ -7,6 +7,9 @@ import re
 import sys
 
 
+CODE = re.compile(r"^ {4}.*$", re.M)  # f[1](x) is no link there
+
+
 def read(path):
     with open(path, encoding="utf-8") as file:
         return file.read()
@@ -21,7 +24,7 @@ def main(prefix):
     markdown = below(documents, r"\.md$")
     pages = below(os.path.join(prefix, "share/man"), r"\.[137]$")
     named = [(path, os.path.join(os.path.dirname(path), link)) for path in markdown
-             for link in re.findall(r"\]\(([^)#\s]+)", read(path)) if not re.match(r"\w+:", link)]
+             for link in re.findall(r"\]\(([^)#\s]+)", CODE.sub("", read(path))) if not re.match(r"\w+:", link)]
     cited = [(path, os.path.join(documents, name)) for path in pages for name in re.findall(r"\bdocs/[\w./-]+\.md\b", read(path))]
     wrong = [f"{os.path.relpath(path, prefix)}: there is no {os.path.relpath(target, prefix)}"
              for path, target in named + cited if not os.path.isfile(target)]
