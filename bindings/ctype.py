@@ -1,16 +1,20 @@
 """C declarations as data, for the C that public headers are written in, and back.
 
 A type is one of
-  {"name": "uint32_t"}                                   a type by its name; with "const": true, const
+  {"name": "uint32_t"}                                   a type by its name; with "const":
+                                                         true, const
   {"pointer": TYPE}                                      the same; "const" is the pointer's own
-  {"array": TYPE, "length": 3}                           "of": the constant whose value that is, where one was named
+  {"array": TYPE, "length": 3}                           "of": the constant whose value that is,
+                                                         where one was named
   {"function": {"returns": TYPE, "parameters": [...]}}   each with "name" and "type"
 """
 import re
 
-WORDS = {"void", "bool", "_Bool", "char", "short", "int", "long", "float", "double", "signed", "unsigned"}
+WORDS = {"void", "bool", "_Bool", "char", "short", "int", "long", "float", "double",
+         "signed", "unsigned"}
 TAGS = {"struct", "enum", "union"}
-KNOWN = {"size_t", *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64))}  # besides what WORDS make
+# besides what WORDS make
+KNOWN = {"size_t", *(f"{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 
 
 def is_known(name):
@@ -19,7 +23,8 @@ def is_known(name):
 
 
 class Reader:
-    """One declaration: what follows its specifiers is read from the outside in, and applied from the inside out."""
+    """One declaration: what follows its specifiers is read from the outside in, and applied from
+    the inside out."""
 
     def __init__(self, text, constants):
         self.text, self.constants = text, constants
@@ -50,7 +55,8 @@ class Reader:
             self.next()
         if not words:
             raise ValueError(f"{self.text!r}: a type expected, not {self.peek()!r}")
-        return {"name": " ".join(words).replace("_Bool", "bool"), **({"const": True} if const else {})}
+        return {"name": " ".join(words).replace("_Bool", "bool"),
+                **({"const": True} if const else {})}
 
     def declarator(self):
         """(name, function of a type): what a declarator makes of the type before it."""
@@ -68,7 +74,8 @@ class Reader:
             name = self.next() if re.match(r"\w", self.peek()) else ""
         suffixes = []
         while self.peek() in ("[", "("):
-            suffixes.append(self.length() if self.next() == "[" else {"parameters": self.parameters()})
+            suffixes.append(self.length() if self.next() == "["
+                            else {"parameters": self.parameters()})
 
         def apply(base):
             for suffix in reversed(suffixes):
@@ -121,7 +128,8 @@ def spell(kind, name=""):
     if "array" in kind:
         return spell(kind["array"], f"{name}[{kind['length']}]")
     if "function" in kind:
-        parameters = ", ".join(spell(one["type"], one["name"]) for one in kind["function"]["parameters"])
+        parameters = ", ".join(spell(one["type"], one["name"])
+                               for one in kind["function"]["parameters"])
         return spell(kind["function"]["returns"], f"{name}({parameters or 'void'})")
     text = ("const " if kind.get("const") else "") + kind["name"]
     return text + (" " + name if name else "")

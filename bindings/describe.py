@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The public interface as data, for bindings of other languages: docs/bindings.md says what is in it.
+"""The public interface as data, for bindings of other languages: docs/bindings.md says what is in
+it.
 
 usage: describe.py OUTPUT VERSION HEADER...
 
-Made of the installed headers by the reader of their manual pages (headers.py), so that what has a page is in it. Types
-are as in ctype.py. An interface that it does not understand is an error: nothing is left out but macros that are no
-constants."""
+Made of the installed headers by the reader of their manual pages (headers.py), so that what has a
+page is in it. Types are as in ctype.py. An interface that it does not understand is an error:
+nothing is left out but macros that are no constants."""
 import json
 import os
 import re
@@ -16,10 +17,13 @@ from headers import INLINE, Header
 
 STATUS, ERROR = {"name": "rawhal_status_t"}, {"pointer": {"name": "rawhal_error_t"}}
 LIBRARIES = {"rawhal": "librawhal.so.{}", "rawhal-hiplaunch": "librawhal-hiplaunch.so.{}"}
-LIBRARY = {"hiplaunch.h": "rawhal-hiplaunch"}  # whose functions a header declares; others declare the first one's
+# whose functions a header declares; others declare the first one's
+LIBRARY = {"hiplaunch.h": "rawhal-hiplaunch"}
 LIMITS = {"UINT64_MAX": 2**64 - 1, "UINT32_MAX": 2**32 - 1}
-HELD = [("uint64_t", r"UINT64"), ("uint32_t", r"UINT32|\du\b")]  # a constant's type, by how it is written; else int
-STYLE = {"RAWHAL_API", "RAWHAL_CHECKED", "RAWHAL_BEGIN", "RAWHAL_END", INLINE}  # macros for headers alone
+# a constant's type, by how it is written; else int
+HELD = [("uint64_t", r"UINT64"), ("uint32_t", r"UINT32|\du\b")]
+# macros for headers alone
+STYLE = {"RAWHAL_API", "RAWHAL_CHECKED", "RAWHAL_BEGIN", "RAWHAL_END", INLINE}
 
 
 def value_of(text, known, macros):
@@ -42,7 +46,8 @@ def value_of(text, known, macros):
 class Interface:
     def __init__(self, version, paths):
         self.known, self.macros = dict(LIMITS), {}
-        self.found = {kind: [] for kind in ("headers", "constants", "enums", "handles", "aliases", "callbacks", "structures", "functions")}
+        self.found = {kind: [] for kind in ("headers", "constants", "enums", "handles", "aliases",
+                                            "callbacks", "structures", "functions")}
         numbers = [int(number) for number in version.split(".")]
         for header in in_order([Header(path) for path in paths]):
             self.header = header
@@ -51,12 +56,14 @@ class Interface:
                                           "title": header.title, "doc": header.intro})
             for entry in header.entries():
                 for one in entry.declarations:
-                    self.add(one, "\n\n".join(text for text in (entry.text, one.text, one.after) if text))
+                    self.add(one, "\n\n".join(
+                        text for text in (entry.text, one.text, one.after) if text))
         shown = [self.known[f"RAWHAL_VERSION_{part}"] for part in ("MAJOR", "MINOR", "PATCH")]
         if numbers != shown:
             sys.exit(f"the headers are of version {shown}, not of {numbers}")
         self.found = {"version": version, "libraries": {name: file.format(version.rsplit(".", 1)[0])
-                                                        for name, file in LIBRARIES.items()}, **self.found}
+                                                        for name, file in LIBRARIES.items()},
+                      **self.found}
 
     def add(self, one, doc):
         whole = {"name": one.name, "header": f"rawhal/{self.header.file}", "doc": doc}
@@ -68,7 +75,8 @@ class Interface:
         getattr(self, "add_" + kind)(one, whole)
 
     def add_macro(self, one, whole):
-        name, parameters, body = re.match(r"#define (\w+)(?:\(([^)]*)\))?\s*(.*)", one.source.replace("\\\n", " "), re.S).groups()
+        name, parameters, body = re.match(r"#define (\w+)(?:\(([^)]*)\))?\s*(.*)",
+                                          one.source.replace("\\\n", " "), re.S).groups()
         if parameters is not None:
             self.macros[name] = re.findall(r"\w+", parameters), body
         elif name not in STYLE:
@@ -84,8 +92,9 @@ class Interface:
             self.known[name] = before
             values.append({"name": name, "value": before, "doc": member.text})
         if "*" in one.name or one.name == values[0]["name"]:  # lengths of arrays, not a type
-            self.found["constants"] += [{"name": row["name"], "header": whole["header"], "doc": row["doc"] or whole["doc"],
-                                         "value": row["value"], "type": {"name": "int"}} for row in values]
+            self.found["constants"] += [{"name": row["name"], "header": whole["header"],
+                                         "doc": row["doc"] or whole["doc"], "value": row["value"],
+                                         "type": {"name": "int"}} for row in values]
         else:
             flags = all("<<" in member.code for member in one.members if member.code)
             self.found["enums"].append({**whole, "flags": flags, "enumerators": values})
@@ -117,17 +126,22 @@ class Interface:
         ((name, kind),) = ctype.read(one.code.rstrip(";"), self.known)
         last = [one["type"] for one in kind["function"]["parameters"]][-1:]
         self.found["functions"].append({
-            **whole, "library": self.library, **kind["function"], "status": kind["function"]["returns"] == STATUS,
-            "error": last == [ERROR], "checked": "RAWHAL_CHECKED" in one.source, "inline": INLINE in one.source,
+            **whole, "library": self.library, **kind["function"],
+            "status": kind["function"]["returns"] == STATUS,
+            "error": last == [ERROR], "checked": "RAWHAL_CHECKED" in one.source,
+            "inline": INLINE in one.source,
         })
 
     def unknown(self):
         """Names of types that nothing declares."""
-        names = {one["name"] for kind in ("enums", "handles", "aliases", "callbacks", "structures") for one in self.found[kind]}
+        names = {one["name"] for kind in ("enums", "handles", "aliases", "callbacks", "structures")
+                 for one in self.found[kind]}
         types = [one["type"] for one in self.found["aliases"]]
         types += [member["type"] for one in self.found["structures"] for member in one["members"]]
-        types += [{"function": one} for kind in ("callbacks", "functions") for one in self.found[kind]]
-        return {name for kind in types for name in ctype.named(kind) if not ctype.is_known(name)} - names
+        types += [{"function": one} for kind in ("callbacks", "functions")
+                  for one in self.found[kind]]
+        return {name for kind in types for name in ctype.named(kind)
+                if not ctype.is_known(name)} - names
 
 
 def in_order(headers):

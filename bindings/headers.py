@@ -1,4 +1,5 @@
-"""The public headers, read: a header is a list of sections and entries, as docs/man/man3.py and bindings/describe.py need it.
+"""The public headers, read: a header is a list of sections and entries, as docs/man/man3.py and
+bindings/describe.py need it.
 
 How comments are read:
   the first one            its first sentence is the header's title, the rest its description
@@ -6,8 +7,8 @@ How comments are read:
   above declarations       is about all of them up to the next blank line or comment
   above a blank line       is about what follows in general
   behind a member          is about that; one on lines of its own about the next
-Only C's side of #ifdef __cplusplus counts, and no macro that is undefined again; what a macro declares for each line of
-another, NAME(OTHER) on a line of its own, is declared."""
+Only C's side of #ifdef __cplusplus counts, and no macro that is undefined again; what a macro
+declares for each line of another, NAME(OTHER) on a line of its own, is declared."""
 import os
 import re
 import sys
@@ -31,11 +32,12 @@ class Entry:
 
 
 class Declaration:
-    """kind: function, type (opaque, or of a function), record (struct or enum), macro. `after`: a comment at its end.
-    `source`: as the header has it, which says more than `code`."""
+    """kind: function, type (opaque, or of a function), record (struct or enum), macro. `after`: a
+    comment at its end. `source`: as the header has it, which says more than `code`."""
 
     def __init__(self, kind, name, code, members=(), text=""):
-        self.kind, self.name, self.code, self.members, self.text, self.after = kind, name, code, members, text, ""
+        self.kind, self.name, self.code, self.members, self.text, self.after = (
+            kind, name, code, members, text, "")
         self.source = ""
 
 
@@ -55,7 +57,8 @@ def comment_text(comment):
 
 
 def tokens(text):
-    """(kind, text, begins a line) of comments, directives, declarations and blank lines, on C's side of conditionals."""
+    """(kind, text, begins a line) of comments, directives, declarations and blank lines, on C's
+    side of conditionals."""
     position, taken, fresh, macros = 0, [], True, {}
     while position < len(text):
         rest = text[position:]
@@ -116,7 +119,8 @@ def expanded(macros, outer, inner):
 
 
 def declaration_at(text):
-    """What ends with a semicolon outside of all brackets or, where it is a function's body, with its brace."""
+    """What ends with a semicolon outside of all brackets or, where it is a function's body, with
+    its brace."""
     depth, inline = 0, INLINE in re.match(r"[^{;]*", text).group()
     for match in re.finditer(r"/\*.*?\*/|[][(){};]", text, re.S):
         depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(match.group(), 0)
@@ -192,7 +196,8 @@ def macro(text):
     """Short ones with what they stand for; of others, how they are used."""
     code = re.match(r"#define (\w+(?:\([^)]*\))?)\s*([^\\\n]*)(\\?)", text)
     name, value, more = code.groups()
-    shown = f"#define {name} {value}" if value and not more and "(" not in name else name if value or more else ""
+    shown = (f"#define {name} {value}" if value and not more and "(" not in name
+             else name if value or more else "")
     found = Declaration("macro", re.match(r"\w+", name).group(), shown)
     found.source = text
     return found
@@ -211,7 +216,8 @@ class Header:
         for part in rest:
             if isinstance(part, Entry):
                 had = part.declarations
-                part.declarations = [one for one in had if one.name not in passing and (one.code or one.kind == "record")]
+                part.declarations = [one for one in had if one.name not in passing
+                                     and (one.code or one.kind == "record")]
             if isinstance(part, Section) or part.declarations or part.text and not had:
                 self.parts.append(part)
         match = re.match(r"rawhal/\w+\.h: (.*?)\.(?:\s|$)(.*)", first.text, re.S)
@@ -245,7 +251,8 @@ class Header:
         return [part for part in self.parts if isinstance(part, Entry)]
 
     def declarations(self, *kinds):
-        return [one for entry in self.entries() for one in entry.declarations if not kinds or one.kind in kinds]
+        return [one for entry in self.entries()
+                for one in entry.declarations if not kinds or one.kind in kinds]
 
     def names(self):
         """What has a page: functions and types."""

@@ -3,9 +3,10 @@
 
 usage: cdef.py INTERFACE.json OUTPUT [LIBRARY]
 
-OUTPUT is text for FFI().cdef(), all at once; or, where its name ends with .py, a module that has `ffi` ready made (cffi's
-out-of-line ABI mode), which is imported in a hundredth of a second, a tenth of what the text takes; that needs cffi now,
-and only its _cffi_backend later. The functions are those of LIBRARY, rawhal without it."""
+OUTPUT is text for FFI().cdef(), all at once; or, where its name ends with .py, a module that has
+`ffi` ready made (cffi's out-of-line ABI mode), which is imported in a hundredth of a second, a
+tenth of what the text takes; that needs cffi now, and only its _cffi_backend later. The functions
+are those of LIBRARY, rawhal without it."""
 import contextlib
 import json
 import os
@@ -14,7 +15,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import ctype  # noqa: E402
 
-HEAD = "/* {file}: the interface of version {version}, made by cdef.py. No compiler needs to read it. */"
+HEAD = ("/* {file}: the interface of version {version}, made by cdef.py. No compiler needs to "
+        "read it. */")
 
 
 def lines(interface, library):
@@ -34,7 +36,8 @@ def lines(interface, library):
         yield f"typedef {ctype.spell({'function': one}, one['name'])};"
     for one in interface["structures"]:
         yield f"struct {one['tag']} {{"
-        yield from (f"  {ctype.spell(member['type'], member['name'])};" for member in one["members"])
+        yield from (f"  {ctype.spell(member['type'], member['name'])};"
+                    for member in one["members"])
         yield "};"
     for one in interface["functions"]:
         if one["library"] == library:

@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""The interface as ctypes takes it, of the description that bindings/describe.py writes: for Pythons without cffi.
+"""The interface as ctypes takes it, of the description that bindings/describe.py writes: for
+Pythons without cffi.
 
 usage: ctypes_stub.py INTERFACE.json OUTPUT.py [LIBRARY]
 
-OUTPUT has the constants and enumerators, the structures as classes, and bind(CDLL), which gives the functions of LIBRARY,
-rawhal without it, their types. It needs nothing but ctypes."""
+OUTPUT has the constants and enumerators, the structures as classes, and bind(CDLL), which gives the
+functions of LIBRARY, rawhal without it, their types. It needs nothing but ctypes."""
 import json
 import os
 import sys
 
-NAMES = {"bool": "c_bool", "char": "c_char", "signed char": "c_byte", "unsigned char": "c_ubyte", "short": "c_short",
-         "unsigned short": "c_ushort", "int": "c_int", "unsigned int": "c_uint", "long": "c_long", "size_t": "c_size_t",
-         "unsigned long": "c_ulong", "long long": "c_longlong", "unsigned long long": "c_ulonglong", "float": "c_float",
-         "double": "c_double", "void": "None", **{f"{sign}int{bits}_t": f"c_{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}}
+NAMES = {"bool": "c_bool", "char": "c_char", "signed char": "c_byte", "unsigned char": "c_ubyte",
+         "short": "c_short", "unsigned short": "c_ushort", "int": "c_int", "unsigned int": "c_uint",
+         "long": "c_long", "size_t": "c_size_t", "unsigned long": "c_ulong",
+         "long long": "c_longlong", "unsigned long long": "c_ulonglong", "float": "c_float",
+         "double": "c_double", "void": "None",
+         **{f"{sign}int{bits}_t": f"c_{sign}int{bits}" for sign in ("", "u")
+            for bits in (8, 16, 32, 64)}}
 HEAD = '''"""{file}: the interface of version {version}, made by ctypes_stub.py."""
 from ctypes import *  # noqa: F401,F403
 '''
@@ -43,7 +47,8 @@ def types(function):
 
 def lines(interface, library):
     yield HEAD.format(file=interface["libraries"][library], version=interface["version"])
-    for one in interface["constants"] + [value for one in interface["enums"] for value in one["enumerators"]]:
+    for one in (interface["constants"]
+                + [value for one in interface["enums"] for value in one["enumerators"]]):
         yield f"{one['name']} = {one['value']}"
     for one in interface["enums"]:
         yield f"{one['name']} = c_uint"
@@ -54,14 +59,16 @@ def lines(interface, library):
     for one in interface["callbacks"]:
         yield f"{one['name']} = {spelled({'function': one})}"
     for one in interface["structures"]:
-        members = ", ".join(f"({member['name']!r}, {spelled(member['type'])})" for member in one["members"])
+        members = ", ".join(f"({member['name']!r}, {spelled(member['type'])})"
+                            for member in one["members"])
         yield f"{one['name']}._fields_ = [{members}]"
     yield "def bind(library):"
     for one in interface["functions"]:
         if one["library"] == library:
             result, *_ = types(one)
             given = ", ".join(parameter(one["type"]) for one in one["parameters"])
-            yield f"    library.{one['name']}.restype, library.{one['name']}.argtypes = {spelled(result)}, [{given}]"
+            yield (f"    library.{one['name']}.restype, library.{one['name']}.argtypes = "
+                   f"{spelled(result)}, [{given}]")
     yield "    return library"
 
 

@@ -3,20 +3,24 @@
 
 usage: crate.py INTERFACE.json OUTPUT
 
-OUTPUT becomes a copy of rawhal-sys/ beside this file, with LICENSE, the version and src/interface.rs made: a crate that needs no
-Python, no clang and no other crate to be built."""
+OUTPUT becomes a copy of rawhal-sys/ beside this file, with LICENSE, the version and
+src/interface.rs made: a crate that needs no Python, no clang and no other crate to be built."""
 import json
 import os
 import re
 import shutil
 import sys
 
-KEYWORDS = {"as", "box", "const", "dyn", "fn", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "ref", "self", "static",
-            "super", "trait", "type", "unsafe", "use", "where", "yield"}
-NAMES = {"bool": "bool", "void": "c_void", "char": "c_char", "signed char": "c_schar", "unsigned char": "c_uchar", "short": "c_short",
-         "unsigned short": "c_ushort", "int": "c_int", "unsigned int": "c_uint", "long": "c_long", "unsigned long": "c_ulong",
-         "long long": "c_longlong", "unsigned long long": "c_ulonglong", "float": "f32", "double": "f64", "size_t": "usize",
-         **{f"{sign}int{bits}_t": f"{letter}{bits}" for sign, letter in (("", "i"), ("u", "u")) for bits in (8, 16, 32, 64)}}
+KEYWORDS = {"as", "box", "const", "dyn", "fn", "impl", "in", "let", "loop", "match", "mod", "move",
+            "mut", "ref", "self", "static", "super", "trait", "type", "unsafe", "use",
+            "where", "yield"}
+NAMES = {"bool": "bool", "void": "c_void", "char": "c_char", "signed char": "c_schar",
+         "unsigned char": "c_uchar", "short": "c_short", "unsigned short": "c_ushort",
+         "int": "c_int", "unsigned int": "c_uint", "long": "c_long", "unsigned long": "c_ulong",
+         "long long": "c_longlong", "unsigned long long": "c_ulonglong", "float": "f32",
+         "double": "f64", "size_t": "usize",
+         **{f"{sign}int{bits}_t": f"{letter}{bits}" for sign, letter in (("", "i"), ("u", "u"))
+            for bits in (8, 16, 32, 64)}}
 
 
 def name_of(one):
@@ -24,8 +28,10 @@ def name_of(one):
 
 
 def signature(function, words="fn "):
-    parameters = ", ".join(f"{name_of(one)}: {parameter(one['type'])}" for one in function["parameters"])
-    result = "" if function["returns"] == {"name": "void"} else " -> " + spelled(function["returns"])
+    parameters = ", ".join(f"{name_of(one)}: {parameter(one['type'])}"
+                           for one in function["parameters"])
+    result = ("" if function["returns"] == {"name": "void"}
+              else " -> " + spelled(function["returns"]))
     return f"{words}({parameters}){result}"
 
 
@@ -38,7 +44,8 @@ def spelled(kind):
         return NAMES.get(kind["name"], kind["name"])
     to = kind["pointer"]
     if "function" in to or to.get("name", "").endswith("_fn"):
-        return f"Option<{spelled(to)}>"  # a function's type is its pointer's, and that is never null
+        # a function's type is its pointer's, and that is never null
+        return f"Option<{spelled(to)}>"
     return f"*{'const' if to.get('const') else 'mut'} {spelled(to)}"
 
 
@@ -75,7 +82,8 @@ def structure(one):
 
 
 def lines(interface, library="rawhal"):
-    yield f"// {interface['libraries'][library]}: the interface of version {interface['version']}, made by crate.py."
+    yield (f"// {interface['libraries'][library]}: the interface of version "
+           f"{interface['version']}, made by crate.py.")
     yield "use std::marker::{PhantomData, PhantomPinned};"
     yield "use std::mem::{size_of, zeroed};"
     yield "use std::os::raw::*;"

@@ -3,8 +3,9 @@
 
 usage: interface.py INTERFACE.json INTERFACE.cdef LIBRARY EXPORTS INCLUDE CC SOURCE
 
-A C program says what the compiler makes of the headers: each function's and callback's type is the description's, each
-size, offset and value is printed. ctypes and cffi must have the same, and the library each function."""
+A C program says what the compiler makes of the headers: each function's and callback's type is the
+description's, each size, offset and value is printed. ctypes and cffi must have the same, and the
+library each function."""
 import ctypes
 import importlib.util
 import json
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 
-VERSION = "\n".join(f"#define RAWHAL_VERSION_{part} {number}" for part, number in (("MAJOR", 0), ("MINOR", 2), ("PATCH", 0)))
+VERSION = "\n".join(f"#define RAWHAL_VERSION_{part} {number}"
+                    for part, number in (("MAJOR", 0), ("MINOR", 2), ("PATCH", 0)))
 
 
 def rows(interface):
@@ -37,19 +39,25 @@ def compiled(interface, spell, include, compiler, folder):
     """{what: number}, by the compiler."""
     source, program = os.path.join(folder, "numbers.c"), os.path.join(folder, "numbers")
     headers = "".join(f"#include <{one['name']}>\n" for one in interface["headers"])
-    typed = [(one["name"], {"pointer": {"function": one}}) for kind in ("functions", "callbacks") for one in interface[kind]]
+    typed = [(one["name"], {"pointer": {"function": one}}) for kind in ("functions", "callbacks")
+             for one in interface[kind]]
     callbacks = {one["name"] for one in interface["callbacks"]}
-    asserts = "".join(f'_Static_assert(__builtin_types_compatible_p({name + " *" if name in callbacks else f"__typeof__(&{name})"}, '
+    asserts = "".join('_Static_assert(__builtin_types_compatible_p('
+                      f'{name + " *" if name in callbacks else f"__typeof__(&{name})"}, '
                       f'{spell(kind)}), "{name}");\n' for name, kind in typed)
-    members = "".join(f'_Static_assert(__builtin_types_compatible_p(__typeof__((({one["name"]} *)0)->{member["name"]}), '
+    members = "".join('_Static_assert(__builtin_types_compatible_p('
+                      f'__typeof__((({one["name"]} *)0)->{member["name"]}), '
                       f'{spell(member["type"])}), "{one["name"]}.{member["name"]}");\n'
                       for one in interface["structures"] for member in one["members"])
-    prints = "".join(f"  printf(\"%llu\\n\", (unsigned long long)({text}));\n" for _, text in rows(interface))
+    prints = "".join(f"  printf(\"%llu\\n\", (unsigned long long)({text}));\n"
+                     for _, text in rows(interface))
     with open(source, "w", encoding="ascii") as file:
-        file.write(f"#include <stddef.h>\n#include <stdio.h>\n{headers}{asserts}{members}int main(void)\n{{\n{prints}  return 0;\n}}\n")
+        file.write("#include <stddef.h>\n#include <stdio.h>\n"
+                   f"{headers}{asserts}{members}int main(void)\n{{\n{prints}  return 0;\n}}\n")
     subprocess.run([compiler, "-std=c11", "-w", f"-I{include}", source, "-o", program,
                     "-Wl,--unresolved-symbols=ignore-all"], check=True)
-    numbers = subprocess.run([program], check=True, capture_output=True, encoding="ascii").stdout.split()
+    numbers = subprocess.run([program], check=True, capture_output=True,
+                             encoding="ascii").stdout.split()
     return dict(zip((what for what, _ in rows(interface)), map(int, numbers), strict=True))
 
 
@@ -67,11 +75,13 @@ def by_ctypes(interface, stub, library):
         for name, kind in getattr(stub, one["name"])._fields_:
             numbers[f"{one['name']}.{name}"] = getattr(getattr(stub, one["name"]), name).offset
             numbers[f"{one['name']}.{name} size"] = ctypes.sizeof(kind)
-    for one in interface["constants"] + [value for one in interface["enums"] for value in one["enumerators"]]:
+    for one in (interface["constants"]
+                + [value for one in interface["enums"] for value in one["enumerators"]]):
         numbers[one["name"]] = getattr(stub, one["name"])
     bound = stub.bind(library)
     target = stub.rawhal_target_t()
-    assert bound.rawhal_target_parse(bound.rawhal_string(b"gfx90a:xnack-"), target, None) == stub.RAWHAL_OK
+    assert (bound.rawhal_target_parse(bound.rawhal_string(b"gfx90a:xnack-"), target,
+                                      None) == stub.RAWHAL_OK)
     assert (target.processor, target.xnack) == (b"gfx90a", stub.RAWHAL_FEATURE_OFF)
     return numbers
 
@@ -88,7 +98,8 @@ def by_cffi(cffi, interface, text, library):
         for name, field in ffi.typeof(one["name"]).fields:
             numbers[f"{one['name']}.{name}"] = field.offset
             numbers[f"{one['name']}.{name} size"] = ffi.sizeof(field.type)
-    for one in interface["constants"] + [value for one in interface["enums"] for value in one["enumerators"]]:
+    for one in (interface["constants"]
+                + [value for one in interface["enums"] for value in one["enumerators"]]):
         numbers[one["name"]] = getattr(lib, one["name"])
     for one in interface["functions"]:
         if one["library"] == "rawhal":
@@ -108,7 +119,8 @@ def call_inline(ffi, lib):
     assert lib.rawhal_builder_finish(builder[0], blob, ffi.NULL) == lib.RAWHAL_OK
     assert bytes(ffi.buffer(blob.data, blob.size)) == b"\7" + bytes(7) + b"\0\0\0\0\0\0\xf0\x3f"
     lib.rawhal_builder_destroy(builder[0])
-    ticket, recording = ffi.new("rawhal_ticket_t *", 1), ffi.new("rawhal_recording_t **", ffi.cast("void *", 1))
+    ticket, recording = (ffi.new("rawhal_ticket_t *", 1),
+                         ffi.new("rawhal_recording_t **", ffi.cast("void *", 1)))
     for status in (lib.rawhal_queue_submit(ffi.NULL, ffi.NULL, 1, 0, ticket, ffi.NULL),
                    lib.rawhal_queue_barrier(ffi.NULL, ffi.NULL, 0, 0, ticket, ffi.NULL),
                    lib.rawhal_recording_create(ffi.NULL, ffi.NULL, 1, recording, ffi.NULL)):
@@ -117,7 +129,8 @@ def call_inline(ffi, lib):
 
 
 def refused(describe, folder):
-    """What a header may have that is not understood ends the description, instead of being left out of it."""
+    """What a header may have that is not understood ends the description, instead of being left out
+    of it."""
     rows = {"typedef struct rawhal_a { union rawhal_b *b; } rawhal_a_t;": "",  # no such type
             "typedef struct rawhal_a { struct { int b; } c; } rawhal_a_t;": "",
             "typedef struct rawhal_a { int b : 3; } rawhal_a_t;": "",
@@ -129,8 +142,10 @@ def refused(describe, folder):
     for number, (row, name) in enumerate(rows.items()):
         path = os.path.join(folder, f"a{number}.h")
         with open(path, "w", encoding="ascii") as file:
-            file.write(f"/* rawhal/a{number}.h: a header. */\n#ifndef A_H\n#define A_H\n\n{VERSION}\n{row}\n\n#endif\n")
-        result = subprocess.run([sys.executable, "-B", describe, os.path.join(folder, "a.json"), "0.2.0", path],
+            file.write(f"/* rawhal/a{number}.h: a header. */\n#ifndef A_H\n#define A_H\n\n"
+                       f"{VERSION}\n{row}\n\n#endif\n")
+        result = subprocess.run([sys.executable, "-B", describe, os.path.join(folder, "a.json"),
+                                 "0.2.0", path],
                                 capture_output=True, encoding="utf-8")
         if result.returncode == 0 or name not in result.stderr:
             yield f"{row} is described: {result.stderr}"
@@ -138,7 +153,8 @@ def refused(describe, folder):
 
 def undocumented(interface, page):
     """Keys that docs/bindings.md does not name in the row of their kind."""
-    rows = dict(line.strip("|").split("|", 1) for line in page.split("\n") if line.startswith("| `"))
+    rows = dict(line.strip("|").split("|", 1)
+                for line in page.split("\n") if line.startswith("| `"))
     for kind, value in interface.items():
         row = next((row for name, row in rows.items() if f"`{kind}`" in name), "")
         keys = {key for one in value for key in one} if isinstance(value, list) else set()
@@ -154,21 +170,26 @@ def main(interface_path, cdef, library, exports, include, compiler, source):
         importlib.import_module("ctypes_stub").main(interface_path, os.path.join(folder, "stub.py"))
         sys.path.insert(0, folder)
         stub = importlib.import_module("stub")
-        wanted = compiled(interface, importlib.import_module("ctype").spell, include, compiler, folder)
+        wanted = compiled(interface, importlib.import_module("ctype").spell, include,
+                          compiler, folder)
         found = list(refused(os.path.join(source, "bindings/describe.py"), folder))
-    found += undocumented(interface, open(os.path.join(source, "docs/bindings.md"), encoding="ascii").read())
+    found += undocumented(interface,
+                          open(os.path.join(source, "docs/bindings.md"), encoding="ascii").read())
     functions = {one["name"] for one in interface["functions"] if one["library"] == "rawhal"}
     found += [f"{name}: exported and not described, or described and not exported"
               for name in functions ^ set(open(exports, encoding="ascii").read().split())]
     loaded = ctypes.CDLL(library)
-    found += [f"{name}: not in {library}" for name in sorted(functions) if not hasattr(loaded, name)]
+    found += [f"{name}: not in {library}"
+              for name in sorted(functions) if not hasattr(loaded, name)]
     found += [] if found else differences("ctypes", wanted, by_ctypes(interface, stub, loaded))
     cffi = importlib.util.find_spec("cffi") and importlib.import_module("cffi")
     if not cffi:
         print("left out, for want of python3-cffi: what cffi reads")
     elif not found:
-        found += differences("cffi", wanted, by_cffi(cffi, interface, open(cdef, encoding="ascii").read(), library))
-    print("\n".join(found + [f"{len(functions)} functions, {len(wanted)} numbers: {len(found)} findings"]))
+        found += differences("cffi", wanted,
+                             by_cffi(cffi, interface, open(cdef, encoding="ascii").read(), library))
+    print("\n".join(found + [f"{len(functions)} functions, {len(wanted)} numbers: {len(found)} "
+                             "findings"]))
     sys.exit(1 if found or len(wanted) < 1000 else 0)
 
 

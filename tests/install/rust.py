@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The crate rawhal-sys, made, built and used as whoever packages and uses it would: its example runs a kernel on softgpu, and
-its structures and constants are the compiler's.
+"""The crate rawhal-sys, made, built and used as whoever packages and uses it would: its example
+runs a kernel on softgpu, and its structures and constants are the compiler's.
 
 usage: rust.py INTERFACE.json LIBDIR INCLUDE CC SOURCE"""
 import importlib
@@ -41,38 +41,47 @@ def expressions(interface):
     for one in interface["structures"]:
         for member in one["members"]:
             yield f"place!({one['name']}, {CRATE.name_of(member)}).to_vec()"
-    values = [value for one in interface["enums"] for value in one["enumerators"]] + interface["constants"]
+    values = ([value for one in interface["enums"] for value in one["enumerators"]]
+              + interface["constants"])
     yield f"vec![{', '.join(value['name'] + ' as u64' for value in values)}]"
 
 
 def run(command, environment):
     found = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8")
     if found.returncode:
-        sys.exit(f"{' '.join(command)}\nended with {found.returncode}\n{found.stdout}{found.stderr}")
+        sys.exit(f"{' '.join(command)}\nended with {found.returncode}\n"
+                 f"{found.stdout}{found.stderr}")
     return found.stdout
 
 
 def main(path, libdir, include, compiler, source):
     tools = ("cargo", "rustc", "pkg-config")
-    if any(not shutil.which(tool) or subprocess.run([tool, "--version"], capture_output=True).returncode for tool in tools):
+    if any(not shutil.which(tool)
+           or subprocess.run([tool, "--version"], capture_output=True).returncode
+           for tool in tools):
         print("skipped: cargo is not installed")
         return
     with open(path, encoding="ascii") as file:
         interface = json.load(file)
     with tempfile.TemporaryDirectory() as folder:
-        wanted = by_compiler.compiled(interface, importlib.import_module("ctype").spell, include, compiler, folder)
+        wanted = by_compiler.compiled(interface, importlib.import_module("ctype").spell, include,
+                                      compiler, folder)
         crate, target = os.path.join(folder, "rawhal-sys"), os.path.join(folder, "target")
         CRATE.main(path, crate)
         with open(os.path.join(crate, "examples/numbers.rs"), "w", encoding="ascii") as file:
             file.write(PROGRAM.replace("NUMBERS", ",\n".join(expressions(interface))))
         with open(os.path.join(folder, "rawhal.pc"), "w", encoding="ascii") as file:
-            file.write(f"Name: rawhal\nDescription: the build tree's\nVersion: {interface['version']}\nLibs: -L{libdir} -lrawhal\n")
-        environment = {**os.environ, "PKG_CONFIG_PATH": folder, "CARGO_TARGET_DIR": target, "RAWHAL_DEVICE": "softgpu",
-                       "LD_LIBRARY_PATH": libdir}
-        run(["cargo", "build", "--quiet", "--offline", "--examples", "--manifest-path", f"{crate}/Cargo.toml"], environment)
+            file.write("Name: rawhal\nDescription: the build tree's\n"
+                       f"Version: {interface['version']}\nLibs: -L{libdir} -lrawhal\n")
+        environment = {**os.environ, "PKG_CONFIG_PATH": folder, "CARGO_TARGET_DIR": target,
+                       "RAWHAL_DEVICE": "softgpu", "LD_LIBRARY_PATH": libdir}
+        run(["cargo", "build", "--quiet", "--offline", "--examples", "--manifest-path",
+             f"{crate}/Cargo.toml"], environment)
         got = run([f"{target}/debug/examples/numbers"], environment).split()
-        found = list(by_compiler.differences("rustc", wanted, dict(zip(wanted, map(int, got), strict=True))))
-        said = run([f"{target}/debug/examples/vector_add", f"{source}/tests/fixtures/vector_add-gfx90a-v5.co"], environment)
+        found = list(by_compiler.differences("rustc", wanted,
+                                             dict(zip(wanted, map(int, got), strict=True))))
+        said = run([f"{target}/debug/examples/vector_add",
+                    f"{source}/tests/fixtures/vector_add-gfx90a-v5.co"], environment)
     if not said.startswith("65536 of 65536 sums are right, on softgpu"):
         found.append(f"the example says: {said}")
     print("\n".join(found + [f"{said.strip()}; {len(wanted)} numbers: {len(found)} findings"]))
@@ -80,6 +89,7 @@ def main(path, libdir, include, compiler, source):
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [os.path.join(sys.argv[5], "bindings"), os.path.join(sys.argv[5], "bindings/rust")]
+    sys.path[:0] = [os.path.join(sys.argv[5], "bindings"),
+                    os.path.join(sys.argv[5], "bindings/rust")]
     CRATE = importlib.import_module("crate")
     main(*sys.argv[1:])

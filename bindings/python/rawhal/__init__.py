@@ -9,9 +9,9 @@
     >>> bool((c == a + b).all())
     True
 
-softgpu, the GPU in software, executes the code objects' own instructions below the real HSA runtime and
-checks every access of memory: an access beyond an array is an exception that names the kernel, the
-argument, the lanes and, where the object has debugging information, the line.
+softgpu, the GPU in software, executes the code objects' own instructions below the real HSA runtime
+and checks every access of memory: an access beyond an array is an exception that names the kernel,
+the argument, the lanes and, where the object has debugging information, the line.
 
     >>> try:
     ...     add[8, 256](c, a, b, 2000)
@@ -19,17 +19,18 @@ argument, the lanes and, where the object has debugging information, the line.
     ...     print(fault.kernel, fault.argument, fault.access, fault.past_end)
     vector_add a read 0
 
-**What softgpu does not model:** time and caches. Its times are those of this machine's processors and say
-nothing about a GPU; there are no caches, no banks, no occupancy, no order of memory weaker than the
-host's, so what is right here may still race, or be slow, on hardware. LDS, registers, waves, barriers and
-every instruction's result are the chip's. Nothing has been compared with hardware yet.
+**What softgpu does not model:** time and caches. Its times are those of this machine's processors
+and say nothing about a GPU; there are no caches, no banks, no occupancy, no order of memory weaker
+than the host's, so what is right here may still race, or be slow, on hardware. LDS, registers,
+waves, barriers and every instruction's result are the chip's. Nothing has been compared with
+hardware yet.
 
-`import rawhal` loads nothing: names are imported when they are first used, and a GPU is taken only when asked
-(`open(hardware=True)`, or RAWHAL_DEVICE=hsa in the environment).
+`import rawhal` loads nothing: names are imported when they are first used, and a GPU is taken only
+when asked (`open(hardware=True)`, or RAWHAL_DEVICE=hsa in the environment).
 
-Threads may share everything but arguments that they change meanwhile. A child of fork() cannot use what
-its parent has open: calls raise DeviceLost; processes that spawn, as pytest-xdist's do, are not
-affected."""
+Threads may share everything but arguments that they change meanwhile. A child of fork() cannot use
+what its parent has open: calls raise DeviceLost; processes that spawn, as pytest-xdist's do, are
+not affected."""
 from __future__ import annotations
 
 import os as _os
@@ -53,11 +54,12 @@ _HOMES = {
     "library": ("Library", "Match"),
     "objects": ("inspect", "CodeObject", "KernelInfo", "Diff", "Coverage"),
     "demo": ("demo_object",),
-    "faults": ("Fault", "Cause", "MemoryFault", "LdsFault", "RaceFault", "UninitializedRead", "KernargFault",
-               "ScratchFault", "AssertFailed", "IllegalInstruction", "Timeout"),
-    "errors": ("RawhalError", "InvalidArgument", "Malformed", "Unsupported", "NotFound", "TargetMismatch",
-               "OutOfRange", "CapExceeded", "OutOfMemory", "QuotaExceeded", "WouldBlock", "TimedOut",
-               "FaultError", "DeviceLost", "RuntimeFailed", "Ambiguous", "Closed"),
+    "faults": ("Fault", "Cause", "MemoryFault", "LdsFault", "RaceFault", "UninitializedRead",
+               "KernargFault", "ScratchFault", "AssertFailed", "IllegalInstruction", "Timeout"),
+    "errors": ("RawhalError", "InvalidArgument", "Malformed", "Unsupported", "NotFound",
+               "TargetMismatch", "OutOfRange", "CapExceeded", "OutOfMemory", "QuotaExceeded",
+               "WouldBlock", "TimedOut", "FaultError", "DeviceLost", "RuntimeFailed",
+               "Ambiguous", "Closed"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = ("triton", "hip", "errors", "faults")  # that are used by their own name
@@ -88,12 +90,14 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from .arrays import DeviceArray as DeviceArray
     from .demo import demo_object as demo_object
-    from .devices import Device as Device, DeviceInfo as DeviceInfo, Options as Options, open as open
+    from .devices import (Device as Device, DeviceInfo as DeviceInfo, Options as Options,
+                          open as open)
     from .devices import open_all as open_all
     from .devices import SoftwareDeviceWarning as SoftwareDeviceWarning
     from .errors import Ambiguous as Ambiguous, CapExceeded as CapExceeded, Closed as Closed
     from .errors import DeviceLost as DeviceLost, FaultError as FaultError
-    from .errors import InvalidArgument as InvalidArgument, Malformed as Malformed, NotFound as NotFound
+    from .errors import (InvalidArgument as InvalidArgument, Malformed as Malformed,
+                         NotFound as NotFound)
     from .errors import OutOfMemory as OutOfMemory, OutOfRange as OutOfRange
     from .errors import QuotaExceeded as QuotaExceeded, RawhalError as RawhalError
     from .errors import RuntimeFailed as RuntimeFailed, TargetMismatch as TargetMismatch
@@ -103,7 +107,8 @@ if TYPE_CHECKING:
     from .faults import LdsFault as LdsFault, MemoryFault as MemoryFault, RaceFault as RaceFault
     from .faults import ScratchFault as ScratchFault, Timeout as Timeout
     from .faults import UninitializedRead as UninitializedRead
-    from .kernels import Bound as Bound, Kernel as Kernel, Launch as Launch, TypedKernel as TypedKernel
+    from .kernels import (Bound as Bound, Kernel as Kernel, Launch as Launch,
+                          TypedKernel as TypedKernel)
     from .library import Library as Library, Match as Match
     from .modules import Module as Module
     from .objects import CodeObject as CodeObject, Coverage as Coverage, Diff as Diff

@@ -7,7 +7,8 @@ from typing import Optional
 
 
 def main(arguments: Optional[list[str]] = None) -> int:
-    """Also what the program `rawhal` of an environment calls, without arguments: those of the process."""
+    """Also what the program `rawhal` of an environment calls, without arguments: those of the
+    process."""
     if arguments is None:
         arguments = sys.argv[1:]
     if arguments[:1] == ["demo"]:

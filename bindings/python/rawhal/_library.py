@@ -1,11 +1,12 @@
 """The shared library: where it is, its interface, and how its functions are called.
 
-Importing this module opens the library, so the others import it when they need it, and `import rawhal`
-does not.
+Importing this module opens the library, so the others import it when they need it, and
+`import rawhal` does not.
 
 What is looked for, in this order:
-  RAWHAL_PY_PREFIX   a folder with lib/librawhal.so.*, the command (bin/ or tools/) and python/rawhal/,
-                     the generated part of this package: a build folder, or an installation
+  RAWHAL_PY_PREFIX   a folder with lib/librawhal.so.*, the command (bin/ or tools/) and
+                     python/rawhal/, the generated part of this package: a build folder, or an
+                     installation
   the wheel          where this package has a lib/ of its own
   the system         the dynamic linker's
 """
@@ -25,9 +26,10 @@ try:
     from ._interface import ffi
 except ImportError as missing:
     raise ImportError(
-        f"rawhal's generated interface (_interface.py) is neither in {os.path.dirname(__file__)} nor below "
-        f"RAWHAL_PY_PREFIX={os.environ.get('RAWHAL_PY_PREFIX', '')!r}: install the wheel, or name a build "
-        f"folder that has python/rawhal/, and have cffi ({missing})") from missing
+        f"rawhal's generated interface (_interface.py) is neither in {os.path.dirname(__file__)} "
+        f"nor below RAWHAL_PY_PREFIX={os.environ.get('RAWHAL_PY_PREFIX', '')!r}: install the "
+        "wheel, or name a build folder that has python/rawhal/, and have cffi "
+        f"({missing})") from missing
 
 
 def find(*patterns: str) -> Optional[str]:
@@ -57,7 +59,8 @@ _local = threading.local()
 
 
 def error_record() -> Any:
-    """A rawhal_error_t that is nobody else's: a signal's handler may call between a failure and its exception."""
+    """A rawhal_error_t that is nobody else's: a signal's handler may call between a failure and its
+    exception."""
     return _local.__dict__.pop("error", None) or ffi.new("rawhal_error_t *")
 
 
@@ -67,7 +70,8 @@ def failure(status: int, error: Any) -> RawhalError:
 
 
 def call(function: Callable[..., int], *arguments: Any) -> None:
-    """Calls a function whose last parameter is an error record. Raises a RawhalError unless it returns OK."""
+    """Calls a function whose last parameter is an error record. Raises a RawhalError unless it
+    returns OK."""
     error = error_record()
     status = function(*arguments, error)
     if status:
@@ -76,8 +80,9 @@ def call(function: Callable[..., int], *arguments: Any) -> None:
 
 
 class Owned:
-    """An object of the library's, destroyed when nothing refers to this. `pointer` is NULL from then on,
-    which every function refuses: what a collection of cycles has finalized may come back."""
+    """An object of the library's, destroyed when nothing refers to this. `pointer` is NULL from
+    then on, which every function refuses: what a collection of cycles has finalized may come
+    back."""
 
     __slots__ = ("pointer", "_destroy", "__weakref__")
 
@@ -94,13 +99,15 @@ class Owned:
 
 
 def made(kind: str, function: Callable[..., int], *arguments: Any) -> Any:
-    """Calls a function that makes a `kind` and returns it by the parameter before the error record."""
+    """Calls a function that makes a `kind` and returns it by the parameter before the error
+    record."""
     out = ffi.new(kind + " **")
     call(function, *arguments, out)
     return out[0]
 
 
-def owned(kind: str, destroy: Callable[[Any], None], function: Callable[..., int], *arguments: Any) -> Owned:
+def owned(kind: str, destroy: Callable[[Any], None], function: Callable[..., int],
+          *arguments: Any) -> Owned:
     """The same, with what destroys it."""
     return Owned(made(kind, function, *arguments), destroy)
 
@@ -121,7 +128,8 @@ def text(characters: Any) -> str:
 
 def string(value: Any) -> str:
     """Of a rawhal_string_t."""
-    return ffi.unpack(value.data, value.size).decode("utf-8", "surrogateescape") if value.size else ""
+    return (ffi.unpack(value.data, value.size).decode("utf-8", "surrogateescape")
+            if value.size else "")
 
 
 def to_string(value: str) -> tuple[Any, Any]:

@@ -1,8 +1,9 @@
-"""Values of Python's, as the bytes of a kernarg blob: checked against what the kernel takes, and kept alive.
+"""Values of Python's, as the bytes of a kernarg blob: checked against what the kernel takes, and
+kept alive.
 
-An array of the host's is copied to the device for one launch, and back where it can be written and the
-kernel does not say that it only reads. Those that share memory share it there, too. Arrays of the
-device's, and pinned ones, are used in place."""
+An array of the host's is copied to the device for one launch, and back where it can be written and
+the kernel does not say that it only reads. Those that share memory share it there, too. Arrays of
+the device's, and pinned ones, are used in place."""
 from __future__ import annotations
 
 import struct
@@ -41,7 +42,8 @@ def pack(device: "Device", signature: Signature, size: int, values: list[Any]) -
             packing.add(parameter, value)
         except (TypeError, ValueError, OverflowError, struct.error) as error:
             kind = OverflowError if isinstance(error, struct.error) else type(error)
-            named = f"argument {parameter.index}" + (f" {parameter.name!r}" if parameter.name else "")
+            named = (f"argument {parameter.index}"
+                     + (f" {parameter.name!r}" if parameter.name else ""))
             raise kind(f"{named}: {error}") from None
     packing.check_shapes(signature)
     return packing.end()
@@ -104,14 +106,16 @@ class _Packing:
     def use(self, buffer: Buffer) -> None:
         self.buffers[id(buffer)] = buffer
 
-    def check(self, parameter: Parameter, kind: Type, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+    def check(self, parameter: Parameter, kind: Type, dtype: np.dtype,
+              shape: tuple[int, ...]) -> None:
         if not _dtype_fits(kind, dtype):
             raise TypeError(f"an array of {dtype}; the kernel takes {kind}")
         if kind.shape is not None:
             self.shapes.append((parameter, shape))
 
     def check_shapes(self, signature: Signature) -> None:
-        """Names in shapes are those of numbers among the arguments, or equal wherever they stand."""
+        """Names in shapes are those of numbers among the arguments, or equal wherever they
+        stand."""
         known = dict(self.numbers)
         for parameter, shape in self.shapes:
             assert parameter.type is not None and parameter.type.shape is not None
@@ -122,8 +126,8 @@ class _Packing:
             if not fits:
                 meant = ", ".join(f"{name}={known[name]}" for name in wanted if name in known)
                 raise ValueError(
-                    f"argument {parameter.index} {parameter.name!r}: the shape is {shape}; it must be "
-                    f"({', '.join(wanted)}){', with ' + meant if meant else ''}"
+                    f"argument {parameter.index} {parameter.name!r}: the shape is {shape}; "
+                    f"it must be ({', '.join(wanted)}){', with ' + meant if meant else ''}"
                 )
 
     # ---- Arrays of the host's ----
@@ -137,10 +141,12 @@ class _Packing:
         bounds = [byte_bounds(array) for _, array, _ in self.hosts]
         for span in _joined(bounds):
             members = [
-                one for one, (low, high) in zip(self.hosts, bounds) if span[0] <= low and high <= span[1]
+                one for one, (low, high) in zip(self.hosts, bounds)
+                if span[0] <= low and high <= span[1]
             ]
             nbytes = max(span[1] - span[0], 1)
-            buffer = Buffer.allocate(self.device._handle, DEVICE, nbytes, members[0][0].name or None)
+            buffer = Buffer.allocate(self.device._handle, DEVICE, nbytes,
+                                     members[0][0].name or None)
             self.use(buffer)
             if span[1] > span[0]:
                 buffer.write(0, _bytes_at(members[0][1], span))
@@ -180,14 +186,16 @@ def _bytes_at(array: np.ndarray, span: tuple[int, int]) -> np.ndarray:
     return np.asarray(_Range(array, span, True))
 
 
-def _copy_back(buffer: Buffer, span: tuple[int, int], arrays: list[np.ndarray]) -> Callable[[], None]:
-    """All of the range, where one array has all of its bytes; else those of each array. What could be written when
-    the launch was made is written, whatever was made of the arrays since."""
+def _copy_back(buffer: Buffer, span: tuple[int, int],
+               arrays: list[np.ndarray]) -> Callable[[], None]:
+    """All of the range, where one array has all of its bytes; else those of each array. What could
+    be written when the launch was made is written, whatever was made of the arrays since."""
     whole = np.asarray(_Range(arrays, span, False))
     is_alone = len(arrays) == 1 and arrays[0].nbytes == len(whole)
 
     def among(memory: np.ndarray, array: np.ndarray) -> np.ndarray:
-        return np.ndarray(array.shape, array.dtype, memory, array.ctypes.data - span[0], array.strides)
+        return np.ndarray(array.shape, array.dtype, memory, array.ctypes.data - span[0],
+                          array.strides)
 
     targets = [among(whole, array) for array in arrays]
 
@@ -198,7 +206,8 @@ def _copy_back(buffer: Buffer, span: tuple[int, int], arrays: list[np.ndarray]) 
         read = np.empty_like(whole)
         buffer.peek_into(0, read)
         for target in targets:
-            target[...] = np.ndarray(target.shape, target.dtype, read, target.ctypes.data - span[0], target.strides)
+            target[...] = np.ndarray(target.shape, target.dtype, read, target.ctypes.data - span[0],
+                                     target.strides)
 
     return copy
 
@@ -208,7 +217,8 @@ def _copy_back(buffer: Buffer, span: tuple[int, int], arrays: list[np.ndarray]) 
 
 def _is_array(value: Any) -> bool:
     return (
-        isinstance(value, (DeviceArray, np.ndarray)) and getattr(value, "ndim", 0) > 0 or _has_buffer(value)
+        isinstance(value, (DeviceArray, np.ndarray)) and getattr(value, "ndim", 0) > 0
+        or _has_buffer(value)
     )
 
 
@@ -229,8 +239,8 @@ def _host_array(value: Any) -> np.ndarray:
 
         array = numpy_of(value)
     else:
-        raise TypeError(f"a {type(value).__name__}; it takes an array of numpy's or the device's, or None. "
-                        "Device addresses are for Kernel.launch()")
+        raise TypeError(f"a {type(value).__name__}; it takes an array of numpy's or the "
+                        "device's, or None. Device addresses are for Kernel.launch()")
     if array.dtype.hasobject:
         raise TypeError("an array of Python objects")
     return array
@@ -250,7 +260,8 @@ def _dtype_fits(kind: Type, dtype: np.dtype) -> bool:
     if kind.strict:
         return kind.base in ("bool", "i1") and dtype == np.dtype("u1")
     integers = dtype.kind in "iub" and wanted.kind in "iub"
-    return dtype == np.dtype("u1") or integers and dtype.isnative and dtype.itemsize == wanted.itemsize
+    return (dtype == np.dtype("u1")
+            or integers and dtype.isnative and dtype.itemsize == wanted.itemsize)
 
 
 def _value_bytes(argument: Argument, kind: Optional[Type], value: Any) -> bytes:
@@ -262,7 +273,8 @@ def _value_bytes(argument: Argument, kind: Optional[Type], value: Any) -> bytes:
     if isinstance(value, float):
         if kind is None or kind.base not in _FLOATS:
             raise TypeError(
-                f"a float, where {kind or f'{argument.size} bytes of a type that the object does not state'}"
+                "a float, where "
+                f"{kind or f'{argument.size} bytes of a type that the object does not state'}"
                 " is taken: give a number of numpy's, or types by typed()"
             )
         return struct.pack(_FLOATS[kind.base], value)
@@ -271,7 +283,8 @@ def _value_bytes(argument: Argument, kind: Optional[Type], value: Any) -> bytes:
     try:
         data = bytes(memoryview(value))  # bytes, a structure of ctypes'
     except TypeError:
-        raise TypeError(f"a {type(value).__name__}, where {argument.size} bytes are taken") from None
+        raise TypeError(f"a {type(value).__name__}, where {argument.size} bytes are "
+                        "taken") from None
     if len(data) != argument.size:
         raise ValueError(f"{len(data)} bytes, where {argument.size} are taken")
     return data
@@ -287,7 +300,8 @@ def _number_bytes(argument: Argument, kind: Optional[Type], value: int) -> bytes
     if kind is not None and kind.strict:
         low, high = (0, high) if kind.base[0] == "u" else (low, (1 << bits - 1) - 1)
     if not low <= value <= high:
-        raise OverflowError(f"{value} does not fit {kind or f'{argument.size} bytes'}: {low} to {high}")
+        raise OverflowError(f"{value} does not fit {kind or f'{argument.size} bytes'}: {low} "
+                            f"to {high}")
     return struct.pack(_UNSIGNED[argument.size], value & (1 << bits) - 1)
 
 
@@ -302,7 +316,8 @@ def _numpy_bytes(argument: Argument, kind: Optional[Type], value: Any) -> bytes:
     ):
         return _number_bytes(argument, kind, int(value))
     if value.dtype.kind not in "biufcV" or kind is not None and not _dtype_fits(kind, value.dtype):
-        raise TypeError(f"a number of type {value.dtype}, where {kind or f'{argument.size} bytes'} is taken")
+        raise TypeError(f"a number of type {value.dtype}, where "
+                        f"{kind or f'{argument.size} bytes'} is taken")
     if value.nbytes != argument.size:
         raise ValueError(f"{value.nbytes} bytes of {value.dtype}, where {argument.size} are taken")
     return value.tobytes()

@@ -55,11 +55,13 @@ class _Lines:
         }
 
 
-_INDICES = (int, np.integer, slice, type(Ellipsis), type(None))  # but True, which numpy takes for a mask
+# but True, which numpy takes for a mask
+_INDICES = (int, np.integer, slice, type(Ellipsis), type(None))
 
 
 class DeviceArray:
-    """An array in the device's memory, or a view of one. Made by Device.array(), empty() and zeros().
+    """An array in the device's memory, or a view of one. Made by Device.array(), empty() and
+    zeros().
 
         >>> import rawhal
         >>> dev = rawhal.open(chip="gfx942")
@@ -71,8 +73,9 @@ class DeviceArray:
         ((2, 3), 12, 1)
 
     It begins and ends at exactly its bytes: an access of a kernel beyond them is a MemoryFault on
-    softgpu. Reading and writing it from Python copies, after the launches that use it are complete. Views
-    share its memory, which is freed when the last of them, and the last launch that uses one, is gone."""
+    softgpu. Reading and writing it from Python copies, after the launches that use it are complete.
+    Views share its memory, which is freed when the last of them, and the last launch that uses one,
+    is gone."""
 
     __slots__ = ("device", "buffer", "offset", "shape", "strides", "dtype")
     __array_priority__ = 100  # numpy does not take it for a sequence
@@ -87,7 +90,8 @@ class DeviceArray:
         self.dtype = dtype
 
     @classmethod
-    def empty(cls, device: "Device", shape: Shape, dtype: Any, label: Optional[str] = None) -> "DeviceArray":
+    def empty(cls, device: "Device", shape: Shape, dtype: Any,
+              label: Optional[str] = None) -> "DeviceArray":
         sizes, kind = shape_of(shape), np.dtype(dtype)
         if kind.hasobject:
             raise TypeError("an array of Python objects")
@@ -124,14 +128,15 @@ class DeviceArray:
         parts = key if isinstance(key, tuple) else (key,)
         if any(isinstance(part, bool) or not isinstance(part, _INDICES) for part in parts):
             raise TypeError(
-                "arrays of the device's take numbers, slices, None and ... as indices; others are for "
-                "array.numpy()"
+                "arrays of the device's take numbers, slices, None and ... as indices; "
+                "others are for array.numpy()"
             )
         if not any(part is Ellipsis for part in parts):
             parts = (*parts, Ellipsis)  # an array, not an element that would be looked at
         lines = np.asarray(_Lines(self.shape, self.strides, self.dtype))
         view = lines[parts]
-        offset = self.offset + (int(view.__array_interface__["data"][0]) - (1 << 40) if view.size else 0)
+        offset = (self.offset
+                  + (int(view.__array_interface__["data"][0]) - (1 << 40) if view.size else 0))
         return DeviceArray(self.device, self.buffer, offset, view.shape, view.strides, self.dtype)
 
     def __getitem__(self, key: Any) -> "DeviceArray":
@@ -142,9 +147,11 @@ class DeviceArray:
         """A view of another shape; of a contiguous array."""
         sizes = shape_of(shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
         if not self.is_contiguous or _bytes_of(sizes, self.dtype) != self.nbytes:
-            raise ValueError(f"no view of {self.shape} with strides {self.strides} has the shape {sizes}")
+            raise ValueError(f"no view of {self.shape} with strides {self.strides} has the "
+                             f"shape {sizes}")
         return DeviceArray(
-            self.device, self.buffer, self.offset, sizes, dense_strides(sizes, self.dtype), self.dtype
+            self.device, self.buffer, self.offset, sizes,
+            dense_strides(sizes, self.dtype), self.dtype
         )
 
     def view(self, dtype: Any) -> "DeviceArray":
@@ -164,16 +171,17 @@ class DeviceArray:
         return low, high + self.dtype.itemsize
 
     def _image(self) -> tuple[np.ndarray, np.ndarray, int]:
-        """The bytes from its first to its last, as they are now, the array among them, and where they
-        begin."""
+        """The bytes from its first to its last, as they are now, the array among them, and where
+        they begin."""
         low, high = self._bounds()
         image = np.empty(high - low, "u1")
         self.buffer.read_into(low, image)
-        return image, np.ndarray(self.shape, self.dtype, image, self.offset - low, self.strides), low
+        array = np.ndarray(self.shape, self.dtype, image, self.offset - low, self.strides)
+        return image, array, low
 
     def numpy(self) -> np.ndarray:
-        """A copy of the host's. Waits for the launches that use the array, and raises the fault of one
-        that nobody was told of."""
+        """A copy of the host's. Waits for the launches that use the array, and raises the fault of
+        one that nobody was told of."""
         if self.size == 0:
             return np.empty(self.shape, self.dtype)
         if self.is_contiguous:
@@ -189,7 +197,8 @@ class DeviceArray:
         return found if dtype is None else found.astype(dtype, copy=False)
 
     def copy_from(self, values: Any) -> None:
-        """Writes values, which are broadcast and converted as numpy does. As `array[...] = values`."""
+        """Writes values, which are broadcast and converted as numpy does. As
+        `array[...] = values`."""
         if self.size == 0:
             return
         if isinstance(values, DeviceArray):
@@ -213,12 +222,14 @@ class DeviceArray:
     # ---- For others ----
 
     def data_ptr(self) -> int:
-        """The device's address of the first element: for what takes tensors by it, such as Triton. It does not keep the array."""
+        """The device's address of the first element: for what takes tensors by it, such as Triton.
+        It does not keep the array."""
         return self.buffer.address + self.offset
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """For libraries that use the device's memory in place. Waits for the launches that use the array."""
+        """For libraries that use the device's memory in place. Waits for the launches that use the
+        array."""
         if self.device.is_software:
             raise AttributeError(
                 "the memory of a device in software is not for libraries of GPUs: use numpy()"
@@ -239,7 +250,8 @@ class DeviceArray:
         return device_of(self)
 
     def __dlpack__(
-        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+        copy: Any = None
     ) -> Any:
         """DLPack's capsule of it: memory of the device's (kDLROCM), which the consumer keeps."""
         from .dlpack import export

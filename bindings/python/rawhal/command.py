@@ -1,4 +1,5 @@
-"""The `rawhal` command that belongs to this library: `python -m rawhal`, and what only it can compute."""
+"""The `rawhal` command that belongs to this library: `python -m rawhal`, and what only it can
+compute."""
 from __future__ import annotations
 
 import json
@@ -16,13 +17,14 @@ def path() -> str:
     """Where it is. NotFound."""
     found = find("bin/rawhal", "tools/rawhal") if PREFIX else shutil.which("rawhal")
     if not found:
-        raise NotFound(f"the rawhal command is not in {os.path.join(PREFIX, 'bin') if PREFIX else 'PATH'}")
+        raise NotFound("the rawhal command is not in "
+                       f"{os.path.join(PREFIX, 'bin') if PREFIX else 'PATH'}")
     return found
 
 
 def answer(*arguments: str, files: Sequence[bytes] = ()) -> Any:
-    """What it prints as JSON. `files`: bytes that stand for the arguments "{}", in their order. Exit
-    statuses 0 and 1 are answers; RuntimeError otherwise, with what it says."""
+    """What it prints as JSON. `files`: bytes that stand for the arguments "{}", in their order.
+    Exit statuses 0 and 1 are answers; RuntimeError otherwise, with what it says."""
     descriptors = []
     try:
         for data in files:
@@ -38,5 +40,6 @@ def answer(*arguments: str, files: Sequence[bytes] = ()) -> Any:
         for descriptor in descriptors:
             os.close(descriptor)
     if done.returncode not in (0, 1):
-        raise RuntimeError(done.stderr.strip() or f"rawhal {arguments[0]} ended with {done.returncode}")
+        raise RuntimeError(done.stderr.strip()
+                           or f"rawhal {arguments[0]} ended with {done.returncode}")
     return json.loads(done.stdout)

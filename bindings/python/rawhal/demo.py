@@ -1,5 +1,5 @@
-"""python -m rawhal demo: a kernel whose result is checked, and one that runs beyond its arrays and is
-caught."""
+"""python -m rawhal demo: a kernel whose result is checked, and one that runs beyond its arrays and
+is caught."""
 from __future__ import annotations
 
 import os
@@ -16,8 +16,8 @@ COUNT = 4096
 
 
 def demo_object(chip: str = "gfx942") -> str:
-    """The path of a code object with line tables that has `vector_add(c, a, b, n)`. NotFound: there is
-    none for the chip."""
+    """The path of a code object with line tables that has `vector_add(c, a, b, n)`. NotFound: there
+    is none for the chip."""
     for folder in _folders:
         path = os.path.join(folder, "demo_data", f"lines-{chip}-v5.co")
         if os.path.exists(path):
@@ -46,8 +46,8 @@ def main(arguments: list[str]) -> int:
     ticket = add[COUNT // 256, 256](c=c, a=a, b=b, n=COUNT)
     right = int((c == a + b).sum())
     print(
-        f"checked   {right} of {COUNT} sums equal numpy's bit for bit; {ticket.time_ns / 1e6:.2f} ms, "
-        "in software"
+        f"checked   {right} of {COUNT} sums equal numpy's bit for bit; "
+        f"{ticket.time_ns / 1e6:.2f} ms, in software"
     )
 
     try:
@@ -55,8 +55,9 @@ def main(arguments: list[str]) -> int:
     except rawhal.MemoryFault as fault:
         where = fault.source
         print(
-            f"caught    {fault.access} of {fault.size} bytes, {fault.past_end} bytes past the end of "
-            f"{fault.argument!r}, by {len(fault.lanes or [])} lanes of work-group {fault.program}"
+            f"caught    {fault.access} of {fault.size} bytes, {fault.past_end} bytes past "
+            f"the end of {fault.argument!r}, by {len(fault.lanes or [])} lanes of work-group "
+            f"{fault.program}"
         )
         if where:
             print(f"at        {where.file}:{where.line}: {where.text}")

@@ -25,7 +25,8 @@ Log = Callable[[str, str], None]
 _SOFTGPU, _HSA = 1, 2  # rawhal_backend_t
 _SEVERITIES = ("note", "warning", "error")
 CHECKS = ("lds", "races", "kernarg", "stores", "memory")
-# What Debian's runtime does not know by its name, and a device can be listed as instead; code is relabelled.
+# What Debian's runtime does not know by its name, and a device can be listed as instead; code is
+# relabelled.
 _LISTED = {"gfx942": "gfx90a", "gfx950": "gfx90a"}
 
 _FIXED = ("chip", "chips", "listed", "sramecc", "gpus", "vram_mib")  # while a device is open
@@ -53,21 +54,22 @@ def open(
 ) -> "Device":
     """Opens a device.
 
-    `chip`: what softgpu is to be: "gfx90a", "gfx942" or "gfx950"; None: what it is, or gfx90a. `checks`:
-    "all", or some of "lds", "races", "kernarg", "stores", "memory": what softgpu looks for beyond bounds;
-    see Options. `timeout`: seconds that a launch may take; 120 unless set. `options`: of softgpu, by their
-    names.
+    `chip`: what softgpu is to be: "gfx90a", "gfx942" or "gfx950"; None: what it is, or gfx90a.
+    `checks`: "all", or some of "lds", "races", "kernarg", "stores", "memory": what softgpu looks
+    for beyond bounds; see Options. `timeout`: seconds that a launch may take; 120 unless set.
+    `options`: of softgpu, by their names.
 
     `hardware`: True for a GPU, NotFound without one. A GPU is used only if asked for: so, or by
-    RAWHAL_DEVICE=hsa in the environment; where nobody asks for either, it is softgpu, with a warning.
+    RAWHAL_DEVICE=hsa in the environment; where nobody asks for either, it is softgpu, with a
+    warning.
 
-    `index`: which device, of several (see open_all()). `limits`: names and values of rawhal_limit_t, {"memory": "1GiB",
-    "gpu-share": "50%"}; for the first device that a process opens. `output(stream, text)`: gets what
-    kernels print, instead of sys.stdout and sys.stderr. `log` (severity, message): gets one line at a
-    time, from any thread, and must not use rawhal.
+    `index`: which device, of several (see open_all()). `limits`: names and values of
+    rawhal_limit_t, {"memory": "1GiB", "gpu-share": "50%"}; for the first device that a process
+    opens. `output(stream, text)`: gets what kernels print, instead of sys.stdout and sys.stderr.
+    `log` (severity, message): gets one line at a time, from any thread, and must not use rawhal.
 
-    A process has one runtime: what is open stays what it is until all that uses it is gone, and opening
-    the same device again gives the same object."""
+    A process has one runtime: what is open stays what it is until all that uses it is gone, and
+    opening the same device again gives the same object."""
     asked = hardware
     if hardware is None:
         hardware = os.environ.get("RAWHAL_DEVICE") == "hsa" and chip is None
@@ -108,8 +110,8 @@ def open(
 
 
 def open_all(chips: Iterable[str], **options: Any) -> list["Device"]:
-    """Opens a device of softgpu's for each chip, in one process: open_all(["gfx942", "gfx950"]). Other
-    options are open()'s. As long as one is open, open(chip=) gives those of them."""
+    """Opens a device of softgpu's for each chip, in one process: open_all(["gfx942", "gfx950"]).
+    Other options are open()'s. As long as one is open, open(chip=) gives those of them."""
     names = tuple(chips)
     if not names:
         raise InvalidArgument("no chips")
@@ -122,10 +124,12 @@ def open_all(chips: Iterable[str], **options: Any) -> list["Device"]:
     return devices
 
 
-def _softgpu_settings(checks: Union[str, Iterable[str], None], timeout: Optional[float]) -> dict[str, Any]:
+def _softgpu_settings(checks: Union[str, Iterable[str], None],
+                      timeout: Optional[float]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if checks is not None:
-        wanted = CHECKS if checks == "all" else (checks,) if isinstance(checks, str) else tuple(checks)
+        wanted = (CHECKS if checks == "all" else (checks,) if isinstance(checks, str)
+                  else tuple(checks))
         settings.update({f"check_{name}": "refuse" for name in wanted})
     if timeout is not None:
         settings["timeout_ms"] = round(timeout * 1000)
@@ -146,7 +150,8 @@ def _software_instance(
     except InvalidArgument as error:
         if not is_settled:  # else something of a device that is gone keeps it open
             there = ", ".join(sorted({device.name for device in _devices.values()}))
-            raise InvalidArgument(error.message + (f"; open are: {there}" if there else "")) from None
+            raise InvalidArgument(error.message
+                                  + (f"; open are: {there}" if there else "")) from None
         return _instance(_SOFTGPU, others, limits, log)
     if not len(_devices):
         _settled.clear()
@@ -155,7 +160,8 @@ def _software_instance(
 
 
 def _instance(
-    backend: int, settings: Mapping[str, Any], limits: Optional[Mapping[str, str]], log: Optional[Log]
+    backend: int, settings: Mapping[str, Any], limits: Optional[Mapping[str, str]],
+    log: Optional[Log]
 ) -> Owned:
     options = sized("rawhal_instance_options_t", backend=backend)
     held: list[Any] = []
@@ -200,11 +206,13 @@ def _limits(limits: Mapping[str, str]) -> Owned:
     numbers: dict[str, int] = {}
     while (info := lib.rawhal_limit_info(len(numbers))) != NULL:
         numbers[text(info.name)] = len(numbers)
-    config = owned("rawhal_limit_config_t", lib.rawhal_limit_config_destroy, lib.rawhal_limit_config_create)
+    config = owned("rawhal_limit_config_t", lib.rawhal_limit_config_destroy,
+                   lib.rawhal_limit_config_create)
     for name, value in limits.items():
         if name not in numbers:
             raise InvalidArgument(f"no limit is named {name!r}; there are {', '.join(numbers)}")
-        call(lib.rawhal_limit_config_set_text, config.pointer, numbers[name], str(value).encode(), NULL)
+        call(lib.rawhal_limit_config_set_text, config.pointer, numbers[name],
+             str(value).encode(), NULL)
     return config
 
 
@@ -256,10 +264,11 @@ class Options:
 
         dev.options.update(races=False, timeout=10)
 
-    Checks, True or False: `lds` (reads of unwritten LDS, and uses beyond it), `races` (of waves in LDS),
-    `kernarg` (reads of arguments that were not supplied), `stores` (scalar stores that a GPU might not
-    have written), `memory` (reads of what nothing has written, of arrays that are made while it is set).
-    `timeout`: seconds that a launch may take. Others by softgpu's names, such as threads=1."""
+    Checks, True or False: `lds` (reads of unwritten LDS, and uses beyond it), `races` (of waves in
+    LDS), `kernarg` (reads of arguments that were not supplied), `stores` (scalar stores that a GPU
+    might not have written), `memory` (reads of what nothing has written, of arrays that are made
+    while it is set). `timeout`: seconds that a launch may take. Others by softgpu's names, such as
+    threads=1."""
 
     def __init__(self, device: "Device"):
         self._device = weakref.ref(device)
@@ -272,7 +281,8 @@ class Options:
             elif isinstance(value, bool) and not name.startswith("check_"):
                 settings[f"check_{name}"] = "refuse" if value else "off"
             else:
-                settings[name] = ("refuse" if value else "off") if isinstance(value, bool) else value
+                settings[name] = (("refuse" if value else "off")
+                                  if isinstance(value, bool) else value)
         device = self._device()
         if device is None or not device.is_software:
             raise InvalidArgument("a GPU has no options of softgpu's")
@@ -328,9 +338,9 @@ class Device:
     # ---- Code ----
 
     def load(self, source: "Source", kernel: Optional[str] = None) -> "Module":
-        """Loads a code object: a path, or its bytes, which are copied. It may be in whatever `rawhal
-        inspect` reads: a bundle, an archive, a library; the object that fits the device best is taken.
-        `kernel`: that it must have, where several fit."""
+        """Loads a code object: a path, or its bytes, which are copied. It may be in whatever
+        `rawhal inspect` reads: a bundle, an archive, a library; the object that fits the device
+        best is taken. `kernel`: that it must have, where several fit."""
         from .modules import Module
 
         return Module.load(self, source, kernel)
@@ -338,8 +348,8 @@ class Device:
     # ---- Memory ----
 
     def array(self, values: Any, dtype: Any = None, label: Optional[str] = None) -> "DeviceArray":
-        """An array of the device's with a copy of the values. `label`: names it in reports of faults (31
-        bytes)."""
+        """An array of the device's with a copy of the values. `label`: names it in reports of
+        faults (31 bytes)."""
         import numpy as np
 
         source = np.asarray(values, dtype)
@@ -347,40 +357,44 @@ class Device:
         made_one.copy_from(source)
         return made_one
 
-    def empty(self, shape: "Shape", dtype: Any = "f4", label: Optional[str] = None) -> "DeviceArray":
+    def empty(self, shape: "Shape", dtype: Any = "f4",
+              label: Optional[str] = None) -> "DeviceArray":
         """An array of the device's whose contents are undefined."""
         from .arrays import DeviceArray
 
         return DeviceArray.empty(self, shape, dtype, label)
 
-    def zeros(self, shape: "Shape", dtype: Any = "f4", label: Optional[str] = None) -> "DeviceArray":
+    def zeros(self, shape: "Shape", dtype: Any = "f4",
+              label: Optional[str] = None) -> "DeviceArray":
         """An array of the device's of zeros."""
         made_one = self.empty(shape, dtype, label)
         made_one.buffer.fill_zeros()
         return made_one
 
-    def pinned(self, shape: "Shape", dtype: Any = "f4", label: Optional[str] = None) -> "np.ndarray":
-        """An array of numpy's that kernels use in place, at one address; its contents are undefined.
-        Nothing waits for launches that use it: ask their tickets."""
+    def pinned(self, shape: "Shape", dtype: Any = "f4",
+               label: Optional[str] = None) -> "np.ndarray":
+        """An array of numpy's that kernels use in place, at one address; its contents are
+        undefined. Nothing waits for launches that use it: ask their tickets."""
         from .arrays import pinned
 
         return pinned(self, shape, dtype, label)
 
     def from_dlpack(self, source: Any) -> "DeviceArray":
-        """The array of another library, by DLPack: in place if it is in this device's memory, else a copy."""
+        """The array of another library, by DLPack: in place if it is in this device's memory, else
+        a copy."""
         from .dlpack import import_from
 
         return import_from(self, source)
 
     def map_host(self, address: int, nbytes: int) -> int:
         """The device's address of the program's own memory, in place and with exact bounds; for
-        Kernel.launch(). Whoever owns the memory keeps it until the launches are complete. It stays mapped
-        until another range overlaps it, or unmap_hosts()."""
+        Kernel.launch(). Whoever owns the memory keeps it until the launches are complete. It stays
+        mapped until another range overlaps it, or unmap_hosts()."""
         return self.host_ranges.mapped(address, nbytes)[0]
 
     def map_hosts(self, ranges: Sequence[tuple[int, int]]) -> tuple[list[int], list[Buffer]]:
-        """The same for all (address, nbytes) of one launch, of which some may overlap; and what to give
-        it as `keep`."""
+        """The same for all (address, nbytes) of one launch, of which some may overlap; and what to
+        give it as `keep`."""
         return self.host_ranges.mapped_all(ranges)
 
     def unmap_hosts(self) -> None:
@@ -401,9 +415,9 @@ class Device:
         return self._default
 
     def stream(self, **options: Any) -> "Stream":
-        """A stream of its own: `share` of the device's time ("30%"), for a device with limits; `priority`
-        ("low", "normal", "high"), a hint to the device; `compute_units`, which it may use;
-        `output(stream, text)` for what its kernels print."""
+        """A stream of its own: `share` of the device's time ("30%"), for a device with limits;
+        `priority` ("low", "normal", "high"), a hint to the device; `compute_units`, which it may
+        use; `output(stream, text)` for what its kernels print."""
         from .streams import Stream
 
         return Stream(self, **options)
@@ -414,4 +428,5 @@ class Device:
             self._default.synchronize()
 
 
-__all__ = ["Device", "DeviceInfo", "Options", "SoftwareDeviceWarning", "open", "open_all", "RawhalError"]
+__all__ = ["Device", "DeviceInfo", "Options", "SoftwareDeviceWarning", "open", "open_all",
+           "RawhalError"]

@@ -1,7 +1,7 @@
 """DLPack, both ways: arrays without copies between libraries.
 
-Facts: dlpack.h 0.8 (the structure that every consumer takes); Python's part: the array API standard's
-__dlpack__()."""
+Facts: dlpack.h 0.8 (the structure that every consumer takes); Python's part: the array API
+standard's __dlpack__()."""
 from __future__ import annotations
 
 import ctypes
@@ -25,8 +25,9 @@ class _DataType(ctypes.Structure):
 
 
 class _Tensor(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
-                ("ndim", ctypes.c_int32), ("dtype", _DataType), ("shape", ctypes.POINTER(ctypes.c_int64)),
+    _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32),
+                ("device_id", ctypes.c_int32), ("ndim", ctypes.c_int32), ("dtype", _DataType),
+                ("shape", ctypes.POINTER(ctypes.c_int64)),
                 ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64)]
 
 
@@ -56,15 +57,17 @@ _exported: dict[int, tuple[Any, ...]] = (
 )  # by the address of the structure, until the consumer gives it back
 
 
-# Consumers and capsules may let go after this module is gone: what is called then needs nothing of its globals.
+# Consumers and capsules may let go after this module is gone: what is called then needs nothing of
+# its globals.
 @_Deleter
-def _given_back(managed: Any, exported: Any = _exported, address_of: Any = ctypes.addressof) -> None:
+def _given_back(managed: Any, exported: Any = _exported,
+                address_of: Any = ctypes.addressof) -> None:
     exported.pop(address_of(managed.contents), None)
 
 
 @_CapsuleDestructor
-def _dropped(capsule: int, exported: Any = _exported, is_valid: Any = _is_valid, pointer: Any = _pointer_raw,
-             fresh: bytes = _FRESH) -> None:
+def _dropped(capsule: int, exported: Any = _exported, is_valid: Any = _is_valid,
+             pointer: Any = _pointer_raw, fresh: bytes = _FRESH) -> None:
     """Of a capsule that nobody took."""
     if is_valid(capsule, fresh):
         exported.pop(pointer(capsule, fresh), None)
@@ -101,7 +104,8 @@ def export(array: DeviceArray, dl_device: Optional[tuple[int, int]], copy: Optio
     strides = (ctypes.c_int64 * count)(*(stride // step for stride in array.strides))
     managed = _Managed()
     kind = _DataType(_CODES[array.dtype.kind], 8 * step, 1)
-    managed.tensor = _Tensor(array.buffer.address + array.offset, ROCM, 0, count, kind, shape, strides, 0)
+    managed.tensor = _Tensor(array.buffer.address + array.offset, ROCM, 0, count, kind,
+                             shape, strides, 0)
     managed.deleter = _given_back
     address = ctypes.addressof(managed)
     _exported[address] = (managed, shape, strides, array.buffer, array.device)
@@ -125,14 +129,16 @@ class _Taken:
         self.shape = tuple(tensor.shape[index] for index in range(tensor.ndim))
         self.strides = dense_strides(self.shape, self.dtype)
         if tensor.strides:
-            self.strides = tuple(tensor.strides[index] * self.dtype.itemsize for index in range(tensor.ndim))
+            self.strides = tuple(tensor.strides[index] * self.dtype.itemsize
+                                 for index in range(tensor.ndim))
         self.start = (tensor.data or 0) + tensor.byte_offset
 
     def bounds(self) -> tuple[int, int]:
         low = high = self.start
         for length, stride in zip(self.shape, self.strides):
             low, high = (
-                (low + (length - 1) * stride, high) if stride < 0 else (low, high + (length - 1) * stride)
+                (low + (length - 1) * stride, high) if stride < 0
+                else (low, high + (length - 1) * stride)
             )
         return low, high + self.dtype.itemsize
 
@@ -168,7 +174,8 @@ def import_from(device: "Device", source: Any) -> DeviceArray:
     low, high = taken.bounds()
     own = _exported_at(low, high)
     buffer = own or Buffer.import_host(device._handle, low, high - low, owner=taken)
-    return DeviceArray(device, buffer, taken.start - buffer.address, taken.shape, taken.strides, taken.dtype)
+    return DeviceArray(device, buffer, taken.start - buffer.address, taken.shape, taken.strides,
+                       taken.dtype)
 
 
 def _exported_at(low: int, high: int) -> Optional[Buffer]:
@@ -191,7 +198,8 @@ def numpy_of(source: Any) -> np.ndarray:
     if hasattr(source, "detach"):  # of torch: one that needs a gradient is refused by __dlpack__()
         source = source.detach()
     taken = _Taken(source)
-    return np.asarray(_OnHost(taken)) if 0 not in taken.shape else np.empty(taken.shape, taken.dtype)
+    return (np.asarray(_OnHost(taken)) if 0 not in taken.shape
+            else np.empty(taken.shape, taken.dtype))
 
 
 __all__ = ["device_of", "export", "import_from", "numpy_of"]

@@ -1,8 +1,8 @@
 """What can go wrong, as exceptions: one class for each rawhal_status_t, all of them RawhalErrors.
 
-Those that have a counterpart among Python's own are caught by that, too: InvalidArgument and OutOfRange
-are ValueErrors, NotFound and Ambiguous LookupErrors, OutOfMemory a MemoryError, TimedOut a TimeoutError.
-Faults of kernels are in faults.py."""
+Those that have a counterpart among Python's own are caught by that, too: InvalidArgument and
+OutOfRange are ValueErrors, NotFound and Ambiguous LookupErrors, OutOfMemory a MemoryError, TimedOut
+a TimeoutError. Faults of kernels are in faults.py."""
 from __future__ import annotations
 
 from typing import Optional
@@ -11,8 +11,8 @@ NO_OFFSET = 2**64 - 1
 
 
 class RawhalError(Exception):
-    """A call that failed. `status`: the name of the rawhal_status_t; `offset`: of the byte in the file
-    that it is about, or None; `hsa_status`: what the HSA runtime said, or 0."""
+    """A call that failed. `status`: the name of the rawhal_status_t; `offset`: of the byte in the
+    file that it is about, or None; `hsa_status`: what the HSA runtime said, or 0."""
 
     status = "UNKNOWN"
 
@@ -90,7 +90,8 @@ class FaultError(RawhalError):
 
 
 class DeviceLost(RawhalError):
-    """The device, or its runtime, is gone; also in a child of fork(), for what its parent had open."""
+    """The device, or its runtime, is gone; also in a child of fork(), for what its parent had
+    open."""
 
     status = "DEVICE_LOST"
 

@@ -12,15 +12,16 @@ if TYPE_CHECKING:
     from .tickets import Record
 
 _ACCESSES = (None, "read", "write", "atomic")
-_KNOWS_PC, _KNOWS_OBJECT, _KNOWS_ADDRESS, _KNOWS_LANE, _KNOWS_LANES = (1 << bit for bit in range(1, 6))
+_KNOWS_PC, _KNOWS_OBJECT, _KNOWS_ADDRESS, _KNOWS_LANE, _KNOWS_LANES = (
+    1 << bit for bit in range(1, 6))
 _OUT_OF_BOUNDS = 1  # rawhal_cause_kind_t
 _NO_ARGUMENT = 2**32 - 1
 _INSTRUCTION = re.compile(r": ([a-z]\w+(?: [^()]*)?) \([0-9a-f]{8}")
 
 
 class Source(NamedTuple):
-    """A line of the kernel's source, by its object's debugging information. `text` is "" where the file
-    is not there."""
+    """A line of the kernel's source, by its object's debugging information. `text` is "" where the
+    file is not there."""
 
     file: str
     line: int
@@ -29,9 +30,9 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class Cause:
-    """Why it may have happened. `confidence` in percent, against the others; `argument`: the name or
-    number of the one that leads there; `offset` and `nbytes`: of the address in an allocation, and its
-    size."""
+    """Why it may have happened. `confidence` in percent, against the others; `argument`: the name
+    or number of the one that leads there; `offset` and `nbytes`: of the address in an allocation,
+    and its size."""
 
     kind: str
     confidence: int
@@ -43,17 +44,22 @@ class Cause:
 
 
 class Fault(FaultError):
-    """A launch failed on the device, and with it what else was in its stream. Members that are not known
-    are None.
+    """A launch failed on the device, and with it what else was in its stream. Members that are not
+    known are None.
 
-    kernel, kind     its name; "memory access fault", ... argument         name, or number where it has
-    none, of the argument that most likely leads there access           "read", "write" or "atomic"
-    address, size    what was accessed: on the device, or an offset in LDS or scratch; bytes of a lane's
-    access program          the work-group, (x, y, z); of Triton, the program wave, lanes      the wave in
-    it, and the lanes that failed instruction      its text, by softgpu, or its dwords past_end
-    how many bytes behind the argument's last byte the access begins; negative: before its first source
-    file, line and text of it causes           all that may be the reason, the most likely first details
-    the device's own words"""
+    kernel, kind     its name; "memory access fault", ...
+    argument         name, or number where it has none, of the argument that most likely leads there
+    access           "read", "write" or "atomic"
+    address, size    what was accessed: on the device, or an offset in LDS or scratch; bytes of a
+                     lane's access
+    program          the work-group, (x, y, z); of Triton, the program
+    wave, lanes      the wave in it, and the lanes that failed
+    instruction      its text, by softgpu, or its dwords
+    past_end         how many bytes behind the argument's last byte the access begins; negative:
+                     before its first
+    source           file, line and text of it
+    causes           all that may be the reason, the most likely first
+    details          the device's own words"""
 
     kernel: str
     kind: str
@@ -84,11 +90,13 @@ class LdsFault(Fault):
 
 
 class RaceFault(LdsFault):
-    """Two waves use the same bytes of LDS with no barrier between, and one writes. Option `races`."""
+    """Two waves use the same bytes of LDS with no barrier between, and one writes. Option
+    `races`."""
 
 
 class UninitializedRead(MemoryFault):
-    """A read of what nothing has written: of LDS, by option `lds`; of the device's memory, by `memory`."""
+    """A read of what nothing has written: of LDS, by option `lds`; of the device's memory, by
+    `memory`."""
 
 
 class ScratchFault(Fault):
@@ -96,7 +104,8 @@ class ScratchFault(Fault):
 
 
 class AssertFailed(Fault):
-    """The kernel ended itself: assert(), abort(), __builtin_trap(). `text`: what it printed last."""
+    """The kernel ended itself: assert(), abort(), __builtin_trap(). `text`: what it printed
+    last."""
 
     text: str = ""
 
@@ -133,8 +142,8 @@ _WORDS: tuple[tuple[str, type[Fault]], ...] = (
 
 def fault_of(raw: Any, record: Optional["Record"], otherwise: RawhalError,
              printed: Sequence[str] = ()) -> RawhalError:
-    """The exception of a rawhal_fault_t; `otherwise` where it is the device that is lost. `record`: of the
-    launch that failed, if it is known; `printed`: what its stream printed last."""
+    """The exception of a rawhal_fault_t; `otherwise` where it is the device that is lost. `record`:
+    of the launch that failed, if it is known; `printed`: what its stream printed last."""
     if isinstance(otherwise, DeviceLost):
         return otherwise
     fault = _class_of(raw)(otherwise.message, hsa_status=raw.hsa_status)
@@ -167,7 +176,8 @@ def _tell_place(fault: Fault, raw: Any) -> None:
     if raw.known & _KNOWS_PC:
         fault.program, fault.wave = tuple(raw.group), raw.wave
         words = _INSTRUCTION.search(fault.details)
-        fault.instruction = words.group(1) if words else " ".join(f"{word:#010x}" for word in raw.instruction)
+        fault.instruction = (words.group(1) if words
+                             else " ".join(f"{word:#010x}" for word in raw.instruction))
     if raw.known & _KNOWS_LANES:
         fault.lanes = [lane for lane in range(64) if raw.lanes >> lane & 1]
     elif raw.known & _KNOWS_LANE:
@@ -189,7 +199,8 @@ def _tell_causes(fault: Fault, raw: Any, record: Optional["Record"]) -> None:
 def _cause(raw: Any, record: Optional["Record"]) -> Cause:
     argument = None
     if raw.argument != _NO_ARGUMENT:
-        argument = _argument_name(raw.argument, record) or text(raw.argument_name) or str(raw.argument)
+        argument = (_argument_name(raw.argument, record) or text(raw.argument_name)
+                    or str(raw.argument))
     return Cause(
         text(lib.rawhal_cause_kind_name(raw.kind)),
         raw.confidence,
@@ -202,7 +213,8 @@ def _cause(raw: Any, record: Optional["Record"]) -> Cause:
 
 
 def _argument_name(index: int, record: Optional["Record"]) -> Optional[str]:
-    """By the signature that it was launched with; the index is that of the metadata, hidden ones included."""
+    """By the signature that it was launched with; the index is that of the metadata, hidden ones
+    included."""
     if record is None or not record.names:
         return None
     arguments = record.facts.layout.arguments
@@ -220,11 +232,13 @@ def _assertion(printed: Sequence[str]) -> str:
 def _sentence(fault: Fault) -> str:
     """The library's message, with the line and the name that it does not know."""
     parts = [fault.message]
-    if fault.argument and not fault.argument.isdigit() and repr(fault.argument) not in fault.message:
+    if (fault.argument and not fault.argument.isdigit()
+        and repr(fault.argument) not in fault.message):
         parts.append(f"argument {fault.argument!r}")
     if fault.source:
         where = f"{fault.source.file}:{fault.source.line}"
-        parts.append(f"at {where}: {fault.source.text.strip()}" if fault.source.text else f"at {where}")
+        parts.append(f"at {where}: {fault.source.text.strip()}" if fault.source.text
+                     else f"at {where}")
     return "; ".join(parts)
 
 

@@ -24,9 +24,11 @@ _OVERLAP, _AGENT_SCOPE, _COOPERATIVE = 1 << 2, 1 << 3, 1 << 4  # RAWHAL_DISPATCH
 
 
 class Facts:
-    """What launches need of a kernel: its handle, its code, which it keeps loaded, and its layout."""
+    """What launches need of a kernel: its handle, its code, which it keeps loaded, and its
+    layout."""
 
-    __slots__ = ("name", "_handle", "code", "folder", "layout", "info", "needs_services", "has_printf")
+    __slots__ = ("name", "_handle", "code", "folder", "layout", "info", "needs_services",
+                 "has_printf")
 
     def __init__(self, handle: Any, code: Any, folder: str = ""):
         self._handle = handle
@@ -66,8 +68,8 @@ class Kernel:
         >>> add.args[3].offset, add.layout.size, add.lds_bytes
         (24, 28, 0)
 
-    `grid` counts work-groups and `block` work-items of one, each a number or up to three. A third part is
-    the bytes of LDS beyond what the kernel itself has."""
+    `grid` counts work-groups and `block` work-items of one, each a number or up to three. A third
+    part is the bytes of LDS beyond what the kernel itself has."""
 
     def __init__(self, facts: Facts, module: "Module", signature: Optional[Signature] = None):
         self._facts = facts
@@ -103,7 +105,8 @@ class Kernel:
 
     @property
     def prints(self) -> bool:
-        """Whether it may ask the host for something: printf(), malloc(). Its stream then has a thread for that."""
+        """Whether it may ask the host for something: printf(), malloc(). Its stream then has a
+        thread for that."""
         return self._facts.needs_services
 
     @property
@@ -115,8 +118,8 @@ class Kernel:
         return f"<rawhal.{type(self).__name__} {self.name}({self.signature})>"
 
     def typed(self, signature: str) -> "TypedKernel":
-        """The same kernel with names and types that its object does not state: see Signature. Values are
-        then checked against them.
+        """The same kernel with names and types that its object does not state: see Signature.
+        Values are then checked against them.
 
             add = kernel.typed("c:*f32 a:*const f32 b:*const f32[n] n:u32")"""
         return TypedKernel(self._facts, self.module, Signature.parse(signature, self.layout))
@@ -141,13 +144,13 @@ class Kernel:
         cooperative: bool = False,
         timeout: Optional[float] = None,
     ) -> Ticket:
-        """Launches with a blob that was packed by hand, `layout.size` bytes; returns at once. For front
-        ends: see map_host() for addresses.
+        """Launches with a blob that was packed by hand, `layout.size` bytes; returns at once. For
+        front ends: see map_host() for addresses.
 
         `keep`: whatever the kernel's addresses depend on; it is kept until the launch is complete.
-        Buffers among it are known to be in use until then. `names`: of the arguments, for reports of
-        faults. `overlap`: it may start while earlier launches of its stream run. `timeout`: seconds to
-        wait for room in the stream's rings: TimedOut."""
+        Buffers among it are known to be in use until then. `names`: of the arguments, for reports
+        of faults. `overlap`: it may start while earlier launches of its stream run. `timeout`:
+        seconds to wait for room in the stream's rings: TimedOut."""
         flags = (_OVERLAP if overlap else 0) | (_COOPERATIVE if cooperative else 0)
         return submit(
             self,
@@ -178,15 +181,16 @@ class Launch:
     lds_bytes: int = 0
 
     def submit(self, /, *args: Any, stream: Optional[Stream] = None, **kwargs: Any) -> Ticket:
-        """Launches, and returns at once. Arrays of numpy's are copied before it returns, and written back
-        by Ticket.wait(), or what else finds out that the launch is complete."""
+        """Launches, and returns at once. Arrays of numpy's are copied before it returns, and
+        written back by Ticket.wait(), or what else finds out that the launch is complete."""
         return self.bind(*args, **kwargs).submit(stream=stream)
 
     def __call__(
-        self, /, *args: Any, stream: Optional[Stream] = None, timeout: Optional[float] = None, **kwargs: Any
+        self, /, *args: Any, stream: Optional[Stream] = None, timeout: Optional[float] = None,
+        **kwargs: Any
     ) -> Ticket:
-        """Launches, and waits. Ctrl-C, and `timeout` seconds (TimedOut), stop the kernel, and with it
-        what else runs in its stream."""
+        """Launches, and waits. Ctrl-C, and `timeout` seconds (TimedOut), stop the kernel, and with
+        it what else runs in its stream."""
         return self.bind(*args, **kwargs)(stream=stream, timeout=timeout)
 
     def bind(self, /, *args: Any, **kwargs: Any) -> "Bound":
@@ -194,14 +198,15 @@ class Launch:
         from .arguments import pack
 
         signature = self.kernel.signature
-        packed = pack(self.kernel.device, signature, self.kernel.layout.size, signature.bind(args, kwargs))
+        packed = pack(self.kernel.device, signature, self.kernel.layout.size,
+                      signature.bind(args, kwargs))
         return Bound(self, packed)
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A launch with its arguments, which may be submitted any number of times. Arrays of numpy's were
-    copied when it was bound."""
+    """A launch with its arguments, which may be submitted any number of times. Arrays of numpy's
+    were copied when it was bound."""
 
     launch: Launch
     packed: Any
@@ -209,10 +214,11 @@ class Bound:
     def submit(self, *, stream: Optional[Stream] = None) -> Ticket:
         launch, packed = self.launch, self.packed
         names = tuple(one.name for one in launch.kernel.signature.parameters)
-        return submit(launch.kernel, launch.grid, launch.block, launch.lds_bytes, packed.blob, stream,
-                      (*packed.buffers, *packed.keep), packed.after, names)
+        return submit(launch.kernel, launch.grid, launch.block, launch.lds_bytes,
+                      packed.blob, stream, (*packed.buffers, *packed.keep), packed.after, names)
 
-    def __call__(self, *, stream: Optional[Stream] = None, timeout: Optional[float] = None) -> Ticket:
+    def __call__(self, *, stream: Optional[Stream] = None,
+                 timeout: Optional[float] = None) -> Ticket:
         chosen = stream or self.launch.kernel.device.default_stream
         ticket = self.submit(stream=chosen)
         try:
@@ -250,15 +256,18 @@ def submit(
     facts = kernel._facts
     chosen = stream or kernel.device.default_stream
     if not isinstance(chosen, Stream):
-        raise TypeError(f"stream is a {type(chosen).__name__}; an argument of the kernel's of that name is given by position")
+        raise TypeError(f"stream is a {type(chosen).__name__}; an argument of the kernel's of that "
+                        "name is given by position")
     if chosen.device is not kernel.device:
-        raise InvalidArgument(f"the stream is on {chosen.device!r}, the kernel on {kernel.device!r}")
+        raise InvalidArgument(f"the stream is on {chosen.device!r}, the kernel on "
+                              f"{kernel.device!r}")
     items = [count * size for count, size in zip(grid, block)]
     if max(block) > 0xFFFF or max(items) > 0xFFFFFFFF:
         raise InvalidArgument(f"a grid of {grid} work-groups of {block}")
     data = ffi.from_buffer(blob)
     dispatch = ffi.new(
-        "rawhal_dispatch_t *", [facts.handle, items, block, lds_bytes, data, len(data), NULL, 0, flags]
+        "rawhal_dispatch_t *",
+        [facts.handle, items, block, lds_bytes, data, len(data), NULL, 0, flags]
     )
     wait_ns = in_ns(timeout)
     deadline = None if wait_ns is None else time.monotonic_ns() + wait_ns

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Match:
-    """A kernel of a file. `ordinal`: the number of its object there, at byte `offset`; `signature` 0:
-    unusable, or not known."""
+    """A kernel of a file. `ordinal`: the number of its object there, at byte `offset`; `signature`
+    0: unusable, or not known."""
 
     file: str
     ordinal: int
@@ -45,8 +45,9 @@ class _Found:
 
 
 class Library:
-    """Folders of code objects, searched by the names of kernels. Nothing is read before the first search,
-    which leaves an index for the next process; objects are loaded when a kernel of theirs is asked for.
+    """Folders of code objects, searched by the names of kernels. Nothing is read before the first
+    search, which leaves an index for the next process; objects are loaded when a kernel of theirs
+    is asked for.
 
         lib = rawhal.Library(dev, "/opt/kernels")
         lib["Cijk_..."][grid, block](...)"""
@@ -58,8 +59,8 @@ class Library:
         max_loaded_bytes: int = 0,
         cache: Optional[str] = None,
     ):
-        """`max_loaded_bytes`: beyond it, what is not held is unloaded; 1 GiB unless set. `cache`: the
-        folder of indexes, or "off"."""
+        """`max_loaded_bytes`: beyond it, what is not held is unloaded; 1 GiB unless set. `cache`:
+        the folder of indexes, or "off"."""
         self.device = device
         options = sized("rawhal_library_options_t", max_loaded_bytes=max_loaded_bytes)
         named = ffi.new("char[]", to_path(cache)) if cache else None
@@ -90,8 +91,8 @@ class Library:
         return query, [name_held, file_held]
 
     def find(self, name: str, *, file: Optional[str] = None, signature: int = 0) -> list[Match]:
-        """The objects that have the kernel and fit the device, the best first. `file`: the last parts of
-        the path. Loads nothing."""
+        """The objects that have the kernel and fit the device, the best first. `file`: the last
+        parts of the path. Loads nothing."""
         query, held = self._query(name, file, signature)
         count, room = ffi.new("size_t *"), 16
         while True:
@@ -112,8 +113,8 @@ class Library:
         return [_match(matches[index]) for index in range(count[0])]
 
     def kernel(self, name: str, *, file: Optional[str] = None, signature: int = 0) -> Kernel:
-        """Loads the kernel. NotFound: the message says what there is instead; Ambiguous: say which, by
-        file or signature."""
+        """Loads the kernel. NotFound: the message says what there is instead; Ambiguous: say which,
+        by file or signature."""
         query, held = self._query(name, file, signature)
         handle = ffi.new("const rawhal_device_kernel_t **")
         call(lib.rawhal_library_kernel, self._handle.pointer, query, handle)
@@ -132,5 +133,6 @@ def _match(raw: Any) -> Match:
     target = ffi.new("char[64]")
     lib.rawhal_target_format(ffi.addressof(raw, "target"), target, 64)
     return Match(
-        string(raw.file), raw.ordinal, raw.offset, raw.bytes, text(target), raw.signature, bool(raw.usable)
+        string(raw.file), raw.ordinal, raw.offset, raw.bytes, text(target), raw.signature,
+        bool(raw.usable)
     )

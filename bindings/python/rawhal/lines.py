@@ -1,7 +1,8 @@
 """Which line of the source an address of a code object comes from, by its `.debug_line` section.
 
-Pure Python, no device and no library: a code object that a compiler of Triton's, HIP's or OpenCL's made with line tables
-(DWARF 2 to 5, 64-bit little-endian ELF, paths relative to nothing but the table itself). The bytes are not trusted: a table that makes no sense answers "unknown"."""
+Pure Python, no device and no library: a code object that a compiler of Triton's, HIP's or OpenCL's
+made with line tables (DWARF 2 to 5, 64-bit little-endian ELF, paths relative to nothing but the
+table itself). The bytes are not trusted: a table that makes no sense answers "unknown"."""
 from __future__ import annotations
 
 import linecache
@@ -22,7 +23,8 @@ MAX_SOURCE_BYTES = 1 << 24
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A place in a source file. `text` is the line itself, stripped, or "" where the file is not there."""
+    """A place in a source file. `text` is the line itself, stripped, or "" where the file is not
+    there."""
     file: str
     line: int
     text: str
@@ -134,18 +136,21 @@ def _form(reader: _Reader, form: int, offset_size: int, sections: dict[str, byte
     raise _Malformed
 
 
-def _entries(reader: _Reader, offset_size: int, sections: dict[str, bytes]) -> list[dict[int, object]]:
+def _entries(reader: _Reader, offset_size: int,
+             sections: dict[str, bytes]) -> list[dict[int, object]]:
     """Folders, or files, of a header of version 5: what each is told by comes first."""
     formats = [(reader.uleb(), reader.uleb()) for _ in range(reader.unsigned(1))]
     count = reader.uleb()
     if count > reader.end - reader.at:
         raise _Malformed
-    return [{kind: _form(reader, form, offset_size, sections) for kind, form in formats} for _ in range(count)]
+    return [{kind: _form(reader, form, offset_size, sections) for kind, form in formats}
+            for _ in range(count)]
 
 
 def _join(folders: list[str], index: object, path: object) -> str:
     path = str(path)
-    if path.startswith("/") or not isinstance(index, int) or not 0 <= index < len(folders) or not folders[index]:
+    if (path.startswith("/") or not isinstance(index, int) or not 0 <= index < len(folders)
+        or not folders[index]):
         return path
     folder = folders[index]
     if not folder.startswith("/") and folders[0] and folder != folders[0]:
@@ -153,7 +158,8 @@ def _join(folders: list[str], index: object, path: object) -> str:
     return f"{folder}/{path}"
 
 
-def _files(reader: _Reader, version: int, offset_size: int, sections: dict[str, bytes]) -> list[str]:
+def _files(reader: _Reader, version: int, offset_size: int,
+           sections: dict[str, bytes]) -> list[str]:
     if version >= 5:
         folders = [str(each.get(_PATH, "")) for each in _entries(reader, offset_size, sections)]
         return [_join(folders, each.get(_FOLDER, 0), each.get(_PATH, ""))
@@ -170,7 +176,8 @@ def _files(reader: _Reader, version: int, offset_size: int, sections: dict[str, 
 Row = tuple[int, int, int, bool]  # address, index of the file, line, whether a sequence ends here
 
 
-def _program(reader: _Reader, minimum: int, line_base: int, line_range: int, lengths: list[int]) -> Iterator[Row]:
+def _program(reader: _Reader, minimum: int, line_base: int, line_range: int,
+             lengths: list[int]) -> Iterator[Row]:
     """Runs a line-number program: its rows, in its own order."""
     opcode_base = len(lengths) + 1
     address, file, line = 0, 1, 1
@@ -247,7 +254,8 @@ def _text_of(path: str, line: int) -> str:
 
 
 class LineTable:
-    """The line table of one code object. `find()` is a binary search; making it reads the table once.
+    """The line table of one code object. `find()` is a binary search; making it reads the table
+    once.
 
     A table that cannot be read, or is not there, is empty: `bool(table)` is False then."""
 
@@ -262,16 +270,19 @@ class LineTable:
         except (_Malformed, struct.error):
             pass  # what was read until then holds
         # At one address the row that comes last counts, and one that begins before one that ends.
-        self._rows = [row for _, row in sorted(enumerate(rows), key=lambda each: (each[1][0], not each[1][3], each[0]))]
+        self._rows = [row for _, row in sorted(
+            enumerate(rows), key=lambda each: (each[1][0], not each[1][3], each[0]))]
         self._addresses = [row[0] for row in self._rows]
 
     def __bool__(self) -> bool:
         return bool(self._rows)
 
     def find(self, address: int) -> Optional[SourceLine]:
-        """The line that the instruction at `address`, an address of the object, comes from; None if unknown.
+        """The line that the instruction at `address`, an address of the object, comes from; None if
+        unknown.
 
-        Line 0 is what a compiler made up: the nearest line before it in the same sequence is meant."""
+        Line 0 is what a compiler made up: the nearest line before it in the same sequence is
+        meant."""
         index = bisect_right(self._addresses, address) - 1
         while index >= 0 and not self._rows[index][3]:
             _, file, line, _ = self._rows[index]

@@ -1,8 +1,9 @@
-"""Memory that kernels reach: who owns it, what still uses it, and which addresses of the host are known.
+"""Memory that kernels reach: who owns it, what still uses it, and which addresses of the host are
+known.
 
-A Buffer is freed when nothing refers to it. Launches refer to theirs until they are complete, so no kernel
-ever runs on memory that was freed; arrays, modules and streams are not referred to by either, so that none of
-them keeps the others alive."""
+A Buffer is freed when nothing refers to it. Launches refer to theirs until they are complete, so no
+kernel ever runs on memory that was freed; arrays, modules and streams are not referred to by
+either, so that none of them keeps the others alive."""
 from __future__ import annotations
 
 import bisect
@@ -20,7 +21,8 @@ DEVICE, HOST = 0, 1  # rawhal_memory_kind_t
 
 
 class Buffer:
-    """A range of memory: `address` on the device, `nbytes`, and `host`, its address on the host, or 0."""
+    """A range of memory: `address` on the device, `nbytes`, and `host`, its address on the host, or
+    0."""
 
     __slots__ = ("_handle", "address", "nbytes", "host", "owner", "_users", "__weakref__")
 
@@ -31,14 +33,16 @@ class Buffer:
         self.nbytes = int(lib.rawhal_buffer_size(handle))
         self.host = int(ffi.cast("uintptr_t", lib.rawhal_buffer_host(handle)))
         self.owner = owner  # of memory that is not the buffer's own
-        self._users: dict[int, "Record"] = {}  # of each queue its last launch: those of one end in order
+        # of each queue its last launch: those of one end in order
+        self._users: dict[int, "Record"] = {}
 
     @classmethod
     def allocate(cls, device: Any, kind: int, nbytes: int, label: Optional[str] = None) -> "Buffer":
         """`nbytes`, 1 at least, undefined. An access beyond the last byte is a fault on softgpu."""
         buffer = cls(
             owned(
-                "rawhal_buffer_t", lib.rawhal_buffer_free, lib.rawhal_buffer_allocate, device, kind, nbytes
+                "rawhal_buffer_t", lib.rawhal_buffer_free, lib.rawhal_buffer_allocate, device,
+                kind, nbytes
             )
         )
         buffer.label(label)
@@ -46,16 +50,19 @@ class Buffer:
 
     @classmethod
     def import_host(cls, device: Any, address: int, nbytes: int, owner: Any = None) -> "Buffer":
-        """The program's own memory, in place: pinned until the buffer is freed. `owner` keeps it alive."""
-        return cls(owned("rawhal_buffer_t", lib.rawhal_buffer_free, lib.rawhal_buffer_import, device,
-                         ffi.cast("void *", address), nbytes), owner)
+        """The program's own memory, in place: pinned until the buffer is freed. `owner` keeps it
+        alive."""
+        return cls(owned("rawhal_buffer_t", lib.rawhal_buffer_free,
+                         lib.rawhal_buffer_import, device, ffi.cast("void *", address), nbytes),
+                   owner)
 
     @classmethod
     def import_in_place(cls, device: Any, address: int, nbytes: int) -> "Buffer":
         """The same, at the host's own address where the device can have it there."""
         try:
-            return cls(owned("rawhal_buffer_t", lib.rawhal_buffer_free, lib.rawhal_buffer_import_in_place,
-                             device, ffi.cast("void *", address), nbytes))
+            return cls(owned("rawhal_buffer_t", lib.rawhal_buffer_free,
+                             lib.rawhal_buffer_import_in_place, device,
+                             ffi.cast("void *", address), nbytes))
         except Unsupported:
             return cls.import_host(device, address, nbytes)
 
@@ -70,7 +77,8 @@ class Buffer:
         self._users[record.queue_key] = record
 
     def settle(self) -> None:
-        """Waits for the launches that use it. Raises the fault of one that nobody has been told of."""
+        """Waits for the launches that use it. Raises the fault of one that nobody has been told
+        of."""
         while self._users:
             try:
                 key, record = next(iter(self._users.items()))
@@ -110,16 +118,17 @@ class Buffer:
 class HostRanges:
     """The host's memory that a device reaches in place: pinned arrays, and what was mapped for it.
 
-    mapped() pins a range when it is first asked for, and keeps it so, since the same tensors come again and
-    again. A range that overlaps others takes their place once no launch uses them: memory that was given back
-    and used anew has other bounds."""
+    mapped() pins a range when it is first asked for, and keeps it so, since the same tensors come
+    again and again. A range that overlaps others takes their place once no launch uses them: memory
+    that was given back and used anew has other bounds."""
 
     def __init__(self, device: Any):
         self._device = device  # rawhal_device_t *
         self._lock = threading.RLock()
         self._starts: list[int] = []  # sorted, and what begins there
         self._buffers: list["weakref.ref[Buffer]"] = []
-        self._mapped: dict[tuple[int, int], Buffer] = {}  # by address and size, as they were asked for
+        # by address and size, as they were asked for
+        self._mapped: dict[tuple[int, int], Buffer] = {}
 
     def add(self, buffer: Buffer) -> None:
         """One whose memory the host reaches at `buffer.host`."""
@@ -135,7 +144,8 @@ class HostRanges:
                     at += 1
 
         reference = weakref.ref(buffer, gone)
-        with self._lock:  # nothing in it is made that a collection, which calls gone(), could come with
+        # nothing in it is made that a collection, which calls gone(), could come with
+        with self._lock:
             at = bisect.bisect_right(self._starts, start)
             self._starts.insert(at, start)
             self._buffers.insert(at, reference)
@@ -155,7 +165,8 @@ class HostRanges:
 
     def mapped(self, address: int, nbytes: int) -> tuple[int, Buffer]:
         """The device's address of `nbytes` at the host's `address`, and the buffer, which whoever
-        launches with it keeps until it is complete. Bounds are exact. Empty ranges have one byte."""
+        launches with it keeps until it is complete. Bounds are exact. Empty ranges have one
+        byte."""
         key = (address, nbytes)
         buffer = self._mapped.get(key)
         if buffer is not None:
@@ -184,8 +195,8 @@ class HostRanges:
             del self._mapped[key]
 
     def mapped_all(self, ranges: Iterable[tuple[int, int]]) -> tuple[list[int], list[Buffer]]:
-        """The same for all arguments of one launch, of which some may overlap: those become one range, whose
-        bounds are theirs together."""
+        """The same for all arguments of one launch, of which some may overlap: those become one
+        range, whose bounds are theirs together."""
         wanted = list(ranges)
         spans: list[list[int]] = []
         for low, nbytes in sorted(wanted):

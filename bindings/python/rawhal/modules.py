@@ -16,8 +16,8 @@ Source = Union[str, "os.PathLike[str]", bytes, bytearray, memoryview]
 
 
 class Module(Mapping[str, Kernel]):
-    """A code object on a device: its kernels by name. Made by Device.load(). The code stays loaded as
-    long as the module, one of its kernels or a launch of one needs it."""
+    """A code object on a device: its kernels by name. Made by Device.load(). The code stays loaded
+    as long as the module, one of its kernels or a launch of one needs it."""
 
     def __init__(self, device: "Device", executable: Owned, source: str):
         self.device = device
@@ -47,8 +47,8 @@ class Module(Mapping[str, Kernel]):
             )
             return cls(device, executable, os.fspath(source))
         data = ffi.from_buffer(source)
-        executable = owned("rawhal_executable_t", lib.rawhal_executable_destroy, lib.rawhal_executable_open,
-                           device._handle, data, len(data), options)
+        executable = owned("rawhal_executable_t", lib.rawhal_executable_destroy,
+                           lib.rawhal_executable_open, device._handle, data, len(data), options)
         del held
         return cls(device, executable, f"{len(data)} bytes")
 
@@ -57,8 +57,8 @@ class Module(Mapping[str, Kernel]):
         return kernel if kernel is not None else self.kernel(name)
 
     def kernel(self, name: str, kernarg_size: int = 0) -> Kernel:
-        """A kernel by its name or symbol. `kernarg_size`: bytes, of one whose object does not state them.
-        NotFound; Unsupported: it cannot be used, and why."""
+        """A kernel by its name or symbol. `kernarg_size`: bytes, of one whose object does not state
+        them. NotFound; Unsupported: it cannot be used, and why."""
         wanted, held = to_string(name)
         handle = ffi.new("const rawhal_device_kernel_t **")
         call(lib.rawhal_executable_kernel, self._executable.pointer, wanted, kernarg_size, handle)
@@ -79,7 +79,8 @@ class Module(Mapping[str, Kernel]):
         call(lib.rawhal_executable_variable, self._executable.pointer, wanted, address, size)
         del held
         kind = np.dtype(dtype)
-        buffer = Buffer.import_host(self.device._handle, address[0], size[0], owner=self._executable)
+        buffer = Buffer.import_host(self.device._handle, address[0], size[0],
+                                    owner=self._executable)
         count = size[0] // kind.itemsize
         return DeviceArray(self.device, buffer, 0, (count,), (kind.itemsize,), kind)
 

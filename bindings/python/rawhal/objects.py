@@ -15,7 +15,8 @@ _COPY = 1  # RAWHAL_CONTAINER_COPY, RAWHAL_HSACO_COPY: files may change
 
 @dataclass(frozen=True)
 class KernelInfo:
-    """A kernel as its object states it. Bytes of LDS are a work-group's, of scratch a work-item's."""
+    """A kernel as its object states it. Bytes of LDS are a work-group's, of scratch a
+    work-item's."""
 
     name: str
     usable: bool
@@ -40,8 +41,8 @@ class KernelInfo:
 
 @dataclass(frozen=True)
 class Change:
-    """Between two objects. `category`: "abi", "resource" or "note"; `argument`: its name or index in the
-    first, or None."""
+    """Between two objects. `category`: "abi", "resource" or "note"; `argument`: its name or index
+    in the first, or None."""
 
     kernel: str
     category: str
@@ -67,8 +68,8 @@ class Diff:
 
 @dataclass(frozen=True)
 class Missing:
-    """Instructions that softgpu cannot execute: mnemonic (None: none that it knows), how many, and the
-    first."""
+    """Instructions that softgpu cannot execute: mnemonic (None: none that it knows), how many, and
+    the first."""
 
     mnemonic: Optional[str]
     count: int
@@ -114,8 +115,8 @@ class CodeObject:
         )
 
     def coverage(self, chip: Optional[str] = None) -> Coverage:
-        """What softgpu lacks to execute it. `chip`: must be what it is for. NotFound: softgpu executes no
-        code for that."""
+        """What softgpu lacks to execute it. `chip`: must be what it is for. NotFound: softgpu
+        executes no code for that."""
         if chip and chip != self.target.split(":")[0]:
             raise NotFound(f"the object is for {self.target}, not for {chip}")
         try:
@@ -123,14 +124,16 @@ class CodeObject:
         except RuntimeError as error:
             raise NotFound(str(error)) from None
         rows = tuple(
-            Missing(row["mnemonic"], row["count"], row["offset"], row["text"] or "") for row in told["rows"]
+            Missing(row["mnemonic"], row["count"], row["offset"], row["text"] or "")
+            for row in told["rows"]
         )
         return Coverage(told["instructions"], rows)
 
 
-def inspect(source: Union[str, "os.PathLike[str]", bytes], target: Optional[str] = None) -> CodeObject:
-    """Reads a code object from a path or bytes, or out of what carries it: bundles, archives, libraries.
-    `target`: which, where there are several; without it, the first.
+def inspect(source: Union[str, "os.PathLike[str]", bytes],
+            target: Optional[str] = None) -> CodeObject:
+    """Reads a code object from a path or bytes, or out of what carries it: bundles, archives,
+    libraries. `target`: which, where there are several; without it, the first.
 
         >>> import rawhal
         >>> kernel = rawhal.inspect(rawhal.demo_object("gfx90a")).kernels["vector_add"]
@@ -142,8 +145,8 @@ def inspect(source: Union[str, "os.PathLike[str]", bytes], target: Optional[str]
 def _chosen(source: Any, target: Optional[str]) -> Any:
     options = sized("rawhal_container_options_t", flags=_COPY)
     if isinstance(source, (str, os.PathLike)):
-        container = owned("rawhal_container_t", lib.rawhal_container_close, lib.rawhal_container_open_file,
-                          to_path(source), options)
+        container = owned("rawhal_container_t", lib.rawhal_container_close,
+                          lib.rawhal_container_open_file, to_path(source), options)
     else:
         data = ffi.from_buffer(source)
         container = owned(
@@ -160,7 +163,8 @@ def _chosen(source: Any, target: Optional[str]) -> Any:
         seen.append(target_text(found.target))
         if found.readable and target in (None, seen[-1], seen[-1].split(":")[0]):
             yield read(bytes(ffi.buffer(found.bytes.data, found.bytes.size)))
-    raise NotFound(f"no code object{f' for {target}' if target else ''}; there are: {', '.join(seen)}")
+    raise NotFound(f"no code object{f' for {target}' if target else ''}; there are: "
+                   f"{', '.join(seen)}")
 
 
 def target_text(target: Any) -> str:
@@ -173,12 +177,15 @@ def target_text(target: Any) -> str:
 def read(data: bytes) -> CodeObject:
     """Of the bytes of one code object."""
     held = ffi.from_buffer(data)
-    opened = owned("rawhal_hsaco_t", lib.rawhal_hsaco_close, lib.rawhal_hsaco_open, held, len(held), NULL)
+    opened = owned("rawhal_hsaco_t", lib.rawhal_hsaco_close, lib.rawhal_hsaco_open, held,
+                   len(held), NULL)
     hsaco = opened.pointer
     info = lib.rawhal_hsaco_info(hsaco)
-    kernels = (kernel_info(lib.rawhal_hsaco_kernel(hsaco, index)) for index in range(info.kernel_count))
+    kernels = (kernel_info(lib.rawhal_hsaco_kernel(hsaco, index))
+               for index in range(info.kernel_count))
     diagnostics = (
-        string(lib.rawhal_hsaco_diagnostic(hsaco, index).message) for index in range(info.diagnostic_count)
+        string(lib.rawhal_hsaco_diagnostic(hsaco, index).message)
+        for index in range(info.diagnostic_count)
     )
     return CodeObject(
         target_text(info.target),

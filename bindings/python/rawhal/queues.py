@@ -1,8 +1,9 @@
 """One HSA queue, with everything that is in flight on it, until the device is done with it.
 
-What is in flight is kept by a table of this module, not by the queue: it is let go only after the queue
-has been destroyed, in whatever order Python lets go of the rest, also at the end of the interpreter and
-in a collection of cycles. A queue that faulted is not used again: its stream makes another."""
+What is in flight is kept by a table of this module, not by the queue: it is let go only after the
+queue has been destroyed, in whatever order Python lets go of the rest, also at the end of the
+interpreter and in a collection of cycles. A queue that faulted is not used again: its stream makes
+another."""
 from __future__ import annotations
 
 import atexit
@@ -58,10 +59,12 @@ class Queue:
         handle = made("rawhal_queue_t", lib.rawhal_queue_create, device, chosen)
         self.in_flight: "deque[Record]" = deque()
         _in_flight[self.key] = self.in_flight
-        self.handle: Optional[Owned] = Owned(handle, functools.partial(_destroy, self.key, services))
+        self.handle: Optional[Owned] = Owned(handle,
+                                             functools.partial(_destroy, self.key, services))
         _queues.add(self)
 
-    # ---- Calls, which hold the queue while they last: exceptions keep the frames that they left ----
+    # ---- Calls, which hold the queue while they last: exceptions keep the frames that they
+    # left ----
 
     def _with(self, function: Callable[..., int], *arguments: Any) -> int:
         """The status of a call; _CLOSED if there is no queue any more."""
@@ -87,7 +90,8 @@ class Queue:
     # ---- Submitting ----
 
     def submit(self, record: Record, dispatch: Any, deadline_ns: Optional[int] = None) -> None:
-        """Submits one dispatch. Waits for room, interruptibly, until the deadline (CLOCK_MONOTONIC)."""
+        """Submits one dispatch. Waits for room, interruptibly, until the deadline
+        (CLOCK_MONOTONIC)."""
         self.prune()
         self.in_flight.append(record)  # before: an interrupt may come between any two lines
         error = _library.error_record()
@@ -112,7 +116,8 @@ class Queue:
             raise
 
     def _refusal(self, status: int, error: Any) -> RawhalError:
-        """Of a submission; where the queue is dead, of what an earlier one did, which is told by this."""
+        """Of a submission; where the queue is dead, of what an earlier one did, which is told by
+        this."""
         failure = self._failure(status, error)
         for record in list(self.in_flight):
             record.told = record.told or record.error is not None
@@ -143,8 +148,8 @@ class Queue:
     # ---- Waiting ----
 
     def wait(self, record: Record, timeout_ns: Optional[int] = None) -> None:
-        """Until the record is complete or has failed, in slices, so that signals are handled. Raises only
-        TimedOut, and what its completion raises; the record has the error."""
+        """Until the record is complete or has failed, in slices, so that signals are handled.
+        Raises only TimedOut, and what its completion raises; the record has the error."""
         number, error = record.number[0], _library.error_record()
         end = None if timeout_ns is None else time.monotonic_ns() + timeout_ns
         while not record.done:
@@ -156,7 +161,8 @@ class Queue:
                 self._complete(record)
             elif status in (_WOULD_BLOCK, _TIMED_OUT):
                 if timeout_ns is not None and until == end:
-                    raise TimedOut(f"{record.facts.name} has not ended after {timeout_ns / 1e9:g} s")
+                    raise TimedOut(f"{record.facts.name} has not ended after "
+                                   f"{timeout_ns / 1e9:g} s")
             else:
                 self._fail(record, status, error)
 
@@ -178,7 +184,8 @@ class Queue:
                 record.release()
 
     def _failure(self, status: int, error: Any) -> RawhalError:
-        """The exception for a status; where the queue is dead, everything in flight has failed of it."""
+        """The exception for a status; where the queue is dead, everything in flight has failed of
+        it."""
         if status == _CLOSED:
             return self._closed()
         failure = _library.failure(status, error)
@@ -190,7 +197,8 @@ class Queue:
             return self._closed()
 
     def _die(self, failure: RawhalError) -> None:
-        """What ended before the fault is complete, though nobody has looked yet; the rest has failed."""
+        """What ended before the fault is complete, though nobody has looked yet; the rest has
+        failed."""
         from .faults import fault_of
 
         left = [one for one in list(self.in_flight) if one.number[0] and not one.done]
@@ -232,7 +240,8 @@ class Queue:
         return int(count[0])
 
     def on_complete(self, ticket: Ticket, function: Callable[[Ticket], None]) -> None:
-        """Registers a callback, which has the ticket, and this queue with it, until it is called."""
+        """Registers a callback, which has the ticket, and this queue with it, until it is
+        called."""
         number = next(_keys)
         record = ticket._record
 
@@ -253,7 +262,8 @@ class Queue:
             raise
 
     def close(self) -> None:
-        """Stops what runs. Threads that wait are told within 50 ms; the last of them destroys the queue."""
+        """Stops what runs. Threads that wait are told within 50 ms; the last of them destroys the
+        queue."""
         self.handle = None
 
 
@@ -271,7 +281,8 @@ def _completed() -> Any:
 
 
 def _stop_all() -> None:
-    """Before the interpreter ends: no kernel may use memory that it takes back, nor call what is gone."""
+    """Before the interpreter ends: no kernel may use memory that it takes back, nor call what is
+    gone."""
     global _exiting
     _exiting = True
     for queue in list(_queues):
@@ -279,7 +290,8 @@ def _stop_all() -> None:
     end = time.monotonic() + 2
     while _in_flight and time.monotonic() < end:
         time.sleep(0.005)
-    if any(_in_flight.values()):  # somebody is still inside of a call: what it uses must outlive this process
+    # somebody is still inside of a call: what it uses must outlive this process
+    if any(_in_flight.values()):
         import ctypes
 
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(_in_flight))

@@ -19,7 +19,8 @@ _flushing = threading.local()  # texts: what a call of this thread's prints
 
 
 def print_text(stream: str, text: str) -> None:
-    """What kernels print goes to Python's sys.stdout and sys.stderr, whatever these are at the time."""
+    """What kernels print goes to Python's sys.stdout and sys.stderr, whatever these are at the
+    time."""
     file = sys.stderr if stream == "stderr" else sys.stdout
     if file is not None:
         file.write(text)
@@ -30,7 +31,8 @@ def run_of_thread(function: Callable[[], None], told: type[BaseException] = Exce
     try:
         function()
     except told:
-        threading.excepthook(threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
+        threading.excepthook(
+            threading.ExceptHookArgs((*sys.exc_info(), threading.current_thread())))
 
 
 def _destroy(_called: Any, handle: Any) -> None:
@@ -39,8 +41,8 @@ def _destroy(_called: Any, handle: Any) -> None:
 
 
 class Services:
-    """The buffers of one queue, and the thread that serves them. Destroyed after the queue, which keeps
-    it."""
+    """The buffers of one queue, and the thread that serves them. Destroyed after the queue, which
+    keeps it."""
 
     def __init__(self, device: "Device", output: Callable[[str, str], None]):
         recent: deque[str] = deque(maxlen=64)
@@ -70,8 +72,8 @@ class Services:
         self.addresses = lib.rawhal_services_queue(self._handle.pointer)
 
     def expect(self, executable: Owned, settle: Callable[[], None]) -> None:
-        """A kernel of it that prints is to be launched. What those of another object left is printed first:
-        records have the numbers of formats, which each object counts from 0."""
+        """A kernel of it that prints is to be launched. What those of another object left is
+        printed first: records have the numbers of formats, which each object counts from 0."""
         if self._printing is not None and self._printing is not executable:
             settle()
         self._printing = executable
@@ -84,8 +86,8 @@ class Services:
             pass
 
     def flush(self, executable: Owned) -> None:
-        """Prints what kernels of the executable have left: after the call, which holds locks that whoever prints may
-        want, too."""
+        """Prints what kernels of the executable have left: after the call, which holds locks that
+        whoever prints may want, too."""
         texts: list[tuple[str, str]] = []
         outer, _flushing.texts = getattr(_flushing, "texts", None), texts
         try:

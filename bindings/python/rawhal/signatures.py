@@ -1,5 +1,5 @@
-"""What a kernel takes: the layout that its code object states, and types that a user states where it does
-not."""
+"""What a kernel takes: the layout that its code object states, and types that a user states where
+it does not."""
 from __future__ import annotations
 
 import re
@@ -44,8 +44,8 @@ _OF_METADATA = {
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument as the code object has it. `offset` and `size` in bytes, in the kernarg segment; `kind`
-    as the metadata spells it: "global_buffer", "by_value", "hidden_block_count_x", ..."""
+    """An argument as the code object has it. `offset` and `size` in bytes, in the kernarg segment;
+    `kind` as the metadata spells it: "global_buffer", "by_value", "hidden_block_count_x", ..."""
 
     name: str
     offset: int
@@ -62,8 +62,8 @@ class Argument:
 
 @dataclass(frozen=True)
 class Layout:
-    """The kernarg segment. `size`: the bytes of a blob; `segment_size` with the hidden arguments, which the
-    library writes. `signature` is equal where callers need not change."""
+    """The kernarg segment. `size`: the bytes of a blob; `segment_size` with the hidden arguments,
+    which the library writes. `signature` is equal where callers need not change."""
 
     arguments: tuple[Argument, ...]
     size: int
@@ -86,17 +86,18 @@ def layout_of(layout: Any, kernel: Any) -> Layout:
         const = fact is not None and bool(
             fact.flags & _CONST or _READ_ONLY in (fact.access, fact.actual_access)
         )
-        arguments.append(Argument(string(one.name), one.offset, one.size, string(one.value_kind_text),
-                                  string(one.type_name), bool(one.hidden), const))
+        arguments.append(Argument(string(one.name), one.offset, one.size,
+                                  string(one.value_kind_text), string(one.type_name),
+                                  bool(one.hidden), const))
     ends = [one.offset + one.size for one in arguments if not one.hidden]
-    return Layout(tuple(arguments), max([info.explicit_end, *ends]), info.effective_size, info.alignment,
-                  info.signature)
+    return Layout(tuple(arguments), max([info.explicit_end, *ends]), info.effective_size,
+                  info.alignment, info.signature)
 
 
 @dataclass(frozen=True)
 class Type:
-    """Of an argument: `base` is one of TYPES; of a pointer, that of the elements; `shape` of the array,
-    numbers and names, or None for any. `strict`: only exactly this type will do."""
+    """Of an argument: `base` is one of TYPES; of a pointer, that of the elements; `shape` of the
+    array, numbers and names, or None for any. `strict`: only exactly this type will do."""
 
     base: str
     pointer: bool = False
@@ -131,10 +132,10 @@ _ONE = re.compile(r"\s*(\w+)\s*:\s*(\*)?\s*(const\s+)?(\w+)\s*(\[[^]]*\])?\s*,?"
 class Signature:
     """The parameters of a kernel.
 
-    Text is `name:type` with blanks or commas between; a type is one of bool i8 i16 i32 i64 u8 u16 u32 u64
-    f16 bf16 f32 f64 fp8 void, with `*` or `*const ` before it for a pointer, and after that `[m,4]` for
-    the shape of the array: a name there is that of a number among the arguments, or equal wherever it
-    stands.
+    Text is `name:type` with blanks or commas between; a type is one of bool i8 i16 i32 i64 u8 u16
+    u32 u64 f16 bf16 f32 f64 fp8 void, with `*` or `*const ` before it for a pointer, and after that
+    `[m,4]` for the shape of the array: a name there is that of a number among the arguments, or
+    equal wherever it stands.
 
         >>> import rawhal
         >>> add = rawhal.open(chip="gfx942").load(rawhal.demo_object("gfx942"))["vector_add"]
@@ -142,7 +143,8 @@ class Signature:
         out:*f32[n] x:*const f32[n] y:*const f32[n] n:u32
         >>> add.typed("out:*f32 n:u32")
         Traceback (most recent call last):
-        rawhal.errors.InvalidArgument: the signature has 2 arguments, the kernel 4: 'out:*f32 n:u32'"""
+        rawhal.errors.InvalidArgument: the signature has 2 arguments, the kernel 4: 'out:*f32 n:u32'
+    """
 
     parameters: tuple[Parameter, ...]
 
@@ -151,13 +153,15 @@ class Signature:
         """As far as the object states it."""
         return cls(
             tuple(
-                Parameter(index, one.name, one, _type_of(one)) for index, one in enumerate(layout.visible)
+                Parameter(index, one.name, one, _type_of(one))
+                for index, one in enumerate(layout.visible)
             )
         )
 
     @classmethod
     def parse(cls, text: str, layout: Layout) -> "Signature":
-        """Of a user, who may name all visible arguments. InvalidArgument: it does not fit the layout."""
+        """Of a user, who may name all visible arguments. InvalidArgument: it does not fit the
+        layout."""
         stated = _parse(text)
         visible = layout.visible
         if len(stated) != len(visible):
@@ -168,8 +172,8 @@ class Signature:
         for index, ((name, kind), argument) in enumerate(zip(stated, visible)):
             size = 8 if kind.pointer else kind.bytes
             if argument.size != size or argument.is_pointer and not kind.pointer:
-                raise InvalidArgument(f"argument {index} {name!r} is {kind}, {size} bytes; the kernel takes "
-                                      f"{argument.size} bytes, {argument.kind}")
+                raise InvalidArgument(f"argument {index} {name!r} is {kind}, {size} bytes; the "
+                                      f"kernel takes {argument.size} bytes, {argument.kind}")
             parameters.append(Parameter(index, name, argument, kind))
         if len({name for name, _ in stated}) != len(stated):
             raise InvalidArgument(f"two arguments have one name: {text!r}")
@@ -187,13 +191,15 @@ class Signature:
         for name in names[len(args):]:
             if not name or name not in kwargs:
                 missing = ", ".join(
-                    other or "without a name" for other in names[len(values) :] if other not in kwargs
+                    other or "without a name"
+                    for other in names[len(values) :] if other not in kwargs
                 )
                 raise TypeError(f"missing arguments: {missing}")
             values.append(kwargs[name])
         for name in kwargs:
             if name not in names[len(args):]:
-                known = ", ".join(filter(None, names)) or "none that has a name: typed() gives them names"
+                known = (", ".join(filter(None, names))
+                         or "none that has a name: typed() gives them names")
                 raise TypeError(f"argument {name!r} was given twice" if name in names
                                 else f"the kernel has no argument {name!r}; its arguments: {known}")
         return values
@@ -210,7 +216,8 @@ def _parse(text: str) -> list[tuple[str, Type]]:
     while text[at:].strip():
         match = _ONE.match(text, at)
         if not match:
-            raise InvalidArgument(f"not a signature, from {text[at:].strip()!r} on: expected name:type")
+            raise InvalidArgument(f"not a signature, from {text[at:].strip()!r} on: expected "
+                                  "name:type")
         name, star, const, base, shape = match.groups()
         if base not in TYPES:
             raise InvalidArgument(f"{name}: unknown type {base!r}; there are {', '.join(TYPES)}")

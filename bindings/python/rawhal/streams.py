@@ -20,12 +20,12 @@ _PRIORITIES = {None: 0, "low": 1, "normal": 2, "high": 3}
 
 
 class Stream:
-    """Launches that run one after the other, each seeing what those before it have written. Streams are not
-    ordered among each other. Made by Device.stream().
+    """Launches that run one after the other, each seeing what those before it have written. Streams
+    are not ordered among each other. Made by Device.stream().
 
-    A launch that faults stops its stream's queue: all that has not finished fails of that fault, and so
-    does the next launch, if nobody was told before; the one after that gets a new queue. `with` waits at
-    its end, and closes."""
+    A launch that faults stops its stream's queue: all that has not finished fails of that fault,
+    and so does the next launch, if nobody was told before; the one after that gets a new queue.
+    `with` waits at its end, and closes."""
 
     def __init__(
         self,
@@ -47,8 +47,8 @@ class Stream:
         if share is not None:
             self._options["share_ppm"] = _parts_per_million(share)
             if not device.limited:
-                raise InvalidArgument("a stream can have a share only of a device with limits: open it with "
-                                      "limits={'gpu-share': '100%'}")
+                raise InvalidArgument("a stream can have a share only of a device with limits: "
+                                      "open it with limits={'gpu-share': '100%'}")
         if compute_units is not None:
             self._mask(compute_units)
         self._queue: Optional[Queue] = None
@@ -70,7 +70,8 @@ class Stream:
     def _mask(self, wanted: Iterable[int]) -> None:
         units = [operator.index(unit) for unit in wanted]
         if units and not 0 <= min(units) <= max(units) < _MOST_UNITS:
-            raise InvalidArgument(f"compute units from {min(units)} to {max(units)}; a device has fewer than {_MOST_UNITS}")
+            raise InvalidArgument(f"compute units from {min(units)} to {max(units)}; a device has "
+                                  f"fewer than {_MOST_UNITS}")
         words = [0] * (max(units, default=0) // 32 + 1)
         for unit in units:
             words[unit // 32] |= 1 << unit % 32
@@ -88,9 +89,11 @@ class Stream:
         self.close(wait=kind is None)
 
     def _live(self, needs_services: bool) -> Queue:
-        """The queue to submit to: made anew after a fault, and with services once a kernel asks for them."""
+        """The queue to submit to: made anew after a fault, and with services once a kernel asks for
+        them."""
         queue = self._queue
-        if queue is not None and queue.handle is not None and (queue.services or not needs_services):
+        if (queue is not None and queue.handle is not None
+            and (queue.services or not needs_services)):
             return queue
         with self._lock:
             if self._closed:
@@ -106,20 +109,21 @@ class Stream:
 
                 services = Services(self.device, self.output)
             fresh = Queue(self.device._handle, self._options, services)
-            if self._queue is queue or self._queue is None or self._queue.handle is None:  # else one of those was first
+            # else one of those was first
+            if self._queue is queue or self._queue is None or self._queue.handle is None:
                 self._queue = fresh
             return self._queue
 
-    def _submit(self, make: Callable[[Queue], Record], dispatch: Any, kernel: str, needs_services: bool,
-                deadline_ns: Optional[int]) -> Ticket:
+    def _submit(self, make: Callable[[Queue], Record], dispatch: Any, kernel: str,
+                needs_services: bool, deadline_ns: Optional[int]) -> Ticket:
         queue = self._live(needs_services)
         record = make(queue)
         queue.submit(record, dispatch, deadline_ns)
         return Ticket(record, queue, kernel)
 
     def synchronize(self, timeout: Optional[float] = None) -> None:
-        """Waits until all that was submitted is complete. Raises the fault of what failed, if nobody was
-        told of it; TimedOut after `timeout` seconds."""
+        """Waits until all that was submitted is complete. Raises the fault of what failed, if
+        nobody was told of it; TimedOut after `timeout` seconds."""
         queue = self._queue
         if queue is not None:
             queue.synchronize(in_ns(timeout))
@@ -143,7 +147,8 @@ class Stream:
 def _parts_per_million(share: Union[str, float]) -> int:
     """Of "30%", or 0.3."""
     try:
-        part = float(share[:-1]) / 100 if isinstance(share, str) and share.endswith("%") else float(share)
+        part = (float(share[:-1]) / 100 if isinstance(share, str) and share.endswith("%")
+                else float(share))
     except ValueError:
         raise InvalidArgument(f"share is {share!r}; it is written '30%' or 0.3") from None
     if not 0 < part <= 1:

@@ -1,8 +1,8 @@
 """What was submitted, until it is complete.
 
-A Record is what the device still uses: the queue keeps it, and it keeps buffers, arguments and code. It
-refers to nothing that a user holds, so that a stream that is dropped can stop. A Ticket is what the user
-holds: a record and its queue."""
+A Record is what the device still uses: the queue keeps it, and it keeps buffers, arguments and
+code. It refers to nothing that a user holds, so that a stream that is dropped can stop. A Ticket is
+what the user holds: a record and its queue."""
 from __future__ import annotations
 
 import weakref
@@ -18,18 +18,20 @@ SLICE_NS = 50_000_000  # how long a signal's handler, such as Ctrl-C's, may have
 
 
 def in_ns(timeout: Optional[float]) -> Optional[int]:
-    """Of seconds, 0 at least. None: as long as it takes, which is what more than 30 years are, too."""
+    """Of seconds, 0 at least. None: as long as it takes, which is what more than 30 years are,
+    too."""
     return None if timeout is None or timeout > 1e9 else round(max(timeout, 0) * 1e9)
 
 
 class Record:
-    """One submission. `number` is a uint64_t * that the library writes the ticket to: 0 until then."""
+    """One submission. `number` is a uint64_t * that the library writes the ticket to: 0 until
+    then."""
 
-    __slots__ = ("number", "queue", "queue_key", "facts", "names", "keep", "after", "done", "error", "told",
-                 "times")
+    __slots__ = ("number", "queue", "queue_key", "facts", "names", "keep", "after", "done",
+                 "error", "told", "times")
 
-    def __init__(self, queue: "Queue", facts: Any, names: Optional[tuple[str, ...]], keep: tuple[Any, ...],
-                 after: tuple[Callable[[], None], ...]):
+    def __init__(self, queue: "Queue", facts: Any, names: Optional[tuple[str, ...]],
+                 keep: tuple[Any, ...], after: tuple[Callable[[], None], ...]):
         self.number = ffi.new("rawhal_ticket_t *")
         self.queue = weakref.ref(queue)
         self.queue_key = queue.key
@@ -82,12 +84,12 @@ class Ticket:
         return f"<rawhal.Ticket {int(self._record.number[0])} of {self.kernel}: {state}>"
 
     def wait(self, timeout: Optional[float] = None) -> "Ticket":
-        """Waits until the launch is complete, and numpy arrays that were given to it are written back;
-        returns itself. `timeout` in seconds; None: as long as it takes. Ctrl-C interrupts it within 50
-        ms.
+        """Waits until the launch is complete, and numpy arrays that were given to it are written
+        back; returns itself. `timeout` in seconds; None: as long as it takes. Ctrl-C interrupts it
+        within 50 ms.
 
-        Raises the Fault that stopped the stream, whichever launch it was of; TimedOut, with which it goes
-        on; Closed, if the stream was closed without waiting."""
+        Raises the Fault that stopped the stream, whichever launch it was of; TimedOut, with which
+        it goes on; Closed, if the stream was closed without waiting."""
         record = self._record
         if not record.done:
             self._queue.wait(record, in_ns(timeout))
@@ -126,14 +128,14 @@ class Ticket:
 
     @property
     def instructions(self) -> int:
-        """How many instructions its waves executed, one for each wave: the same each time, unlike times,
-        and so what to compare variants of a kernel by. Waits for it. Unsupported: hardware does not
-        count."""
+        """How many instructions its waves executed, one for each wave: the same each time, unlike
+        times, and so what to compare variants of a kernel by. Waits for it. Unsupported: hardware
+        does not count."""
         self.wait()
         return self._queue.instructions(self._record)
 
     def on_complete(self, function: Callable[["Ticket"], None]) -> None:
-        """Calls `function(ticket)` once when the launch has ended, from a thread of the stream's. What it
-        raises goes to threading.excepthook(). It must not wait for what comes after it in the same
-        stream."""
+        """Calls `function(ticket)` once when the launch has ended, from a thread of the stream's.
+        What it raises goes to threading.excepthook(). It must not wait for what comes after it in
+        the same stream."""
         self._queue.on_complete(self, function)

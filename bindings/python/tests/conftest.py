@@ -15,8 +15,9 @@ def fixture(name):
 
 def run(text, *arguments, timeout=60, **variables):
     """A Python program of its own, with what it printed."""
-    return subprocess.run([sys.executable, "-X", "faulthandler", "-c", text, *arguments], capture_output=True, text=True,
-                          timeout=timeout, env={**os.environ, **variables})
+    return subprocess.run([sys.executable, "-X", "faulthandler", "-c", text, *arguments],
+                          capture_output=True, text=True, timeout=timeout,
+                          env={**os.environ, **variables})
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Runs pytest on files of this folder, where the modules are that it needs. usage: run.py FILE [OPTION...]
+"""Runs pytest on files of this folder, where the modules are that it needs.
 
-RAWHAL_PY_SECOND: the environment of another Python, as `./dev test --tier full` makes one; then it runs below that.
-RAWHAL_PY_TRITON: a folder with Triton, as `./dev test --tier full` makes one; then Triton is needed, too.
-RAWHAL_TRITON_PYTHON names an interpreter that has it, instead."""
+usage: run.py FILE [OPTION...]
+
+RAWHAL_PY_SECOND: the environment of another Python, as `./dev test --tier full` makes one; then it
+runs below that. RAWHAL_PY_TRITON: a folder with Triton, as that makes one; then Triton is needed,
+too. RAWHAL_TRITON_PYTHON names an interpreter that has it, instead."""
 import importlib.util
 import os
 import sys
@@ -30,7 +32,9 @@ for name in needs:
     if importlib.util.find_spec(name) is None:
         print(f"skipped: python3 has no {name}")
         sys.exit(77)
-if "RAWHAL_PY_PRELOAD" in os.environ:  # a sanitizer's runtime, for this process and its children alone
+# A sanitizer's runtime, for this process and its children alone.
+if "RAWHAL_PY_PRELOAD" in os.environ:
     os.environ["LD_PRELOAD"] = os.environ.pop("RAWHAL_PY_PRELOAD")
     os.environ["ASAN_OPTIONS"] = "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")
-os.execv(sys.executable, [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short", *sys.argv[1:]])
+pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short"]
+os.execv(sys.executable, [*pytest, *sys.argv[1:]])

@@ -1,5 +1,5 @@
-"""Programs that are not kind to a binding. Each is a process of its own, which must end by itself: no signal, and no
-traceback that it does not expect."""
+"""Programs that are not kind to a binding. Each is a process of its own, which must end by itself:
+no signal, and no traceback that it does not expect."""
 import os
 
 import pytest
@@ -14,7 +14,8 @@ ADD, SPIN, FAULT, PRINTF, TESTS = sys.argv[1:]
 sys.path.insert(0, TESTS)
 from child import forked
 def opened(**options):
-    return rawhal.open(chip="gfx90a", timeout=20, options={"vram_mib": 256, "threads": 2}, **options)
+    return rawhal.open(chip="gfx90a", timeout=20, options={"vram_mib": 256, "threads": 2},
+                       **options)
 dev = opened()
 add, spin = dev.load(ADD)["vector_add"], dev.load(SPIN)["spin"]
 fault = dev.load(FAULT)["fault_store"]
@@ -37,7 +38,8 @@ t.wait()
 assert (h == 59).all()
 out = np.zeros(1 << 16, "f4")
 for _ in range(20):
-    add[256, 256].submit(out, out.copy(), ones * 2, 1 << 16)  # tickets are dropped: who sees the end writes back
+    # tickets are dropped: who sees the end writes back
+    add[256, 256].submit(out, out.copy(), ones * 2, 1 << 16)
 dev.synchronize()
 assert (out >= 2).all()
 """,
@@ -80,9 +82,11 @@ with dev.stream() as stream:
     def child():
         global x, ticket
         refused = 0
-        for attempt in [lambda: add[1, 64](x, x, x, 64), lambda: x.numpy(), lambda: dev.empty(64), lambda: ticket.wait(),
-                        lambda: dev.stream(), lambda: dev.stream().synchronize(), lambda: add[1, 64](ones, ones, ones, 64),
-                        lambda: dev.load(ADD), lambda: dev.zeros(3), lambda: opened()]:
+        for attempt in [lambda: add[1, 64](x, x, x, 64), lambda: x.numpy(), lambda: dev.empty(64),
+                        lambda: ticket.wait(), lambda: dev.stream(),
+                        lambda: dev.stream().synchronize(),
+                        lambda: add[1, 64](ones, ones, ones, 64), lambda: dev.load(ADD),
+                        lambda: dev.zeros(3), lambda: opened()]:
             try:
                 attempt()
             except rawhal.DeviceLost:
@@ -144,12 +148,18 @@ sys.stdout = out
     # Sizes that are no sizes.
     "huge": """
 lies = np.lib.stride_tricks.as_strided(ones[:1], (1 << 40,), (0,))
-for attempt in [lambda: dev.empty(1 << 61), lambda: dev.empty((1 << 31, 1 << 31), "f8"), lambda: dev.empty(1 << 40), lambda: dev.pinned(1 << 46),
-                lambda: dev.zeros((1 << 62,) * 4), lambda: add[1 << 32, 1], lambda: add[1 << 31, 1 << 15](ones, ones, ones, 1),
-                lambda: add[1 << 70, 1], lambda: add[1, 64, 1 << 40](ones, ones, ones, 1), lambda: add[1, 64, -1](ones, ones, ones, 1),
-                lambda: add[1, 64](ones, ones, ones, 1 << 80), lambda: add[1, 64](ones, ones, ones, -(1 << 80)),
-                lambda: dev.map_host(8, 1 << 63), lambda: dev.map_host(-1, 5), lambda: dev.map_host(0, 16), lambda: dev.load(b"\\0" * (1 << 20)),
-                lambda: add.launch(1, 64, bytes(1 << 20)), lambda: dev.array(ones)[1 << 70], lambda: dev.array(lies[:1 << 30][:0]).numpy()[0]]:
+for attempt in [lambda: dev.empty(1 << 61), lambda: dev.empty((1 << 31, 1 << 31), "f8"),
+                lambda: dev.empty(1 << 40), lambda: dev.pinned(1 << 46),
+                lambda: dev.zeros((1 << 62,) * 4), lambda: add[1 << 32, 1],
+                lambda: add[1 << 31, 1 << 15](ones, ones, ones, 1), lambda: add[1 << 70, 1],
+                lambda: add[1, 64, 1 << 40](ones, ones, ones, 1),
+                lambda: add[1, 64, -1](ones, ones, ones, 1),
+                lambda: add[1, 64](ones, ones, ones, 1 << 80),
+                lambda: add[1, 64](ones, ones, ones, -(1 << 80)),
+                lambda: dev.map_host(8, 1 << 63), lambda: dev.map_host(-1, 5),
+                lambda: dev.map_host(0, 16), lambda: dev.load(b"\\0" * (1 << 20)),
+                lambda: add.launch(1, 64, bytes(1 << 20)), lambda: dev.array(ones)[1 << 70],
+                lambda: dev.array(lies[:1 << 30][:0]).numpy()[0]]:
     try:
         (launch := attempt())
         if isinstance(launch, rawhal.Launch): launch(ones, ones, ones, 1)
@@ -203,16 +213,20 @@ class Capsule:
     def __init__(self, capsule): self.capsule = capsule
     def __dlpack__(self, **_): return self.capsule
     def __dlpack_device__(self): return 10, 0
-for value in [Raises(), object(), "text", b"", {}, [1], (), 1j, np.array("s"), np.array(object()), Capsule(None), Capsule(5), np.ma.masked, type]:
+for value in [Raises(), object(), "text", b"", {}, [1], (), 1j, np.array("s"),
+              np.array(object()), Capsule(None), Capsule(5), np.ma.masked, type]:
     for arguments in [(value, ones, ones, 1), (ones, ones, ones, value)]:
         try:
             add[1, 64](*arguments)
-        except (TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError, rawhal.RawhalError):
+        except (TypeError, ValueError, ZeroDivisionError, OverflowError, AttributeError,
+                rawhal.RawhalError):
             pass
 once = Capsule(dev.array(ones).__dlpack__())
 first = dev.from_dlpack(once)
-for attempt in [lambda: dev.from_dlpack(once), lambda: dev.from_dlpack(Capsule(None)), lambda: dev.from_dlpack(5), lambda: add[Raises(), 1], lambda: add.typed(5),
-                lambda: add.launch(1, 64, None), lambda: add.launch(1, 64, "text"), lambda: dev.empty(Raises()), lambda: first[Raises()]]:
+for attempt in [lambda: dev.from_dlpack(once), lambda: dev.from_dlpack(Capsule(None)),
+                lambda: dev.from_dlpack(5), lambda: add[Raises(), 1], lambda: add.typed(5),
+                lambda: add.launch(1, 64, None), lambda: add.launch(1, 64, "text"),
+                lambda: dev.empty(Raises()), lambda: first[Raises()]]:
     try:
         attempt(); print("was done", attempt)
     except (TypeError, ValueError, ZeroDivisionError, AttributeError, rawhal.RawhalError):
@@ -261,7 +275,8 @@ def works(seed):
                 t = kernel[256, 256].submit(y, x, x, 1 << 16, stream=stream)
                 if (i + seed) % 3 == 0:
                     try:
-                        mine.load(FAULT)["fault_store"][1, 1](mine.zeros(4, "u4"), 5000, 1, stream=stream)
+                        mine.load(FAULT)["fault_store"][1, 1](mine.zeros(4, "u4"), 5000, 1,
+                                                              stream=stream)
                     except rawhal.MemoryFault:
                         pass
                 elif seed % 2:
@@ -281,7 +296,8 @@ class Node:
         self.me = self
         self.stream = dev.stream()
         self.array = dev.zeros(1 << 12)
-        self.ticket = add[16, 256].submit(self.array, self.array, dev.array(ones[:1 << 12]), 1 << 12, stream=self.stream)
+        self.ticket = add[16, 256].submit(self.array, self.array, dev.array(ones[:1 << 12]),
+                                          1 << 12, stream=self.stream)
         self.spins = spin[1, 1].submit(dev.zeros(1, "u4"), stream=self.stream)
     def __del__(self):
         kept.append(self.array)
@@ -292,8 +308,10 @@ for _ in range(12):
     gc.collect()
 for one in kept:  # what was finalized and came back is refused
     node = one if isinstance(one, Node) else None
-    for use in [lambda: (node.array if node else one).numpy(), lambda: node.ticket.wait(), lambda: node.ticket.done(), lambda: node.ticket.time_ns, lambda: node.spins.wait(),
-                lambda: node.ticket.on_complete(print), lambda: add[1, 64](one, one, one, 64), lambda: add[1, 64].submit(ones, ones, ones, 64, stream=node.stream).wait(),
+    for use in [lambda: (node.array if node else one).numpy(), lambda: node.ticket.wait(),
+                lambda: node.ticket.done(), lambda: node.ticket.time_ns, lambda: node.spins.wait(),
+                lambda: node.ticket.on_complete(print), lambda: add[1, 64](one, one, one, 64),
+                lambda: add[1, 64].submit(ones, ones, ones, 64, stream=node.stream).wait(),
                 lambda: node.stream.synchronize(), lambda: node.stream.close(wait=False)]:
         try:
             use()
@@ -310,7 +328,8 @@ for _ in range(3):
     Loaded()
 gc.collect()
 for one in back:
-    for use in [lambda: one.kernel[1, 4](*[None] * len(one.kernel.args)), lambda: one.module["printf_kinds"], lambda: one.module.kernel("printf_ids")]:
+    for use in [lambda: one.kernel[1, 4](*[None] * len(one.kernel.args)),
+                lambda: one.module["printf_kinds"], lambda: one.module.kernel("printf_ids")]:
         try:
             use()
         except (rawhal.RawhalError, TypeError):

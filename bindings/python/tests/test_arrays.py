@@ -9,12 +9,15 @@ import rawhal
 
 
 def test_values_go_there_and_back(dev):
-    for values in [np.arange(12, dtype="i2").reshape(3, 4), np.float64(3), np.zeros((0, 4)), [[1, 2], [3, 4]], np.arange(5)[::-1],
+    for values in [np.arange(12, dtype="i2").reshape(3, 4), np.float64(3), np.zeros((0, 4)),
+                   [[1, 2], [3, 4]], np.arange(5)[::-1],
                    np.array([(1, 2.5)], [("a", "u1"), ("b", "f4")])]:
         array = dev.array(values)
         expected = np.asarray(values)
-        assert array.shape == expected.shape and array.dtype == expected.dtype and array.nbytes == expected.nbytes
-        assert array.numpy().tobytes() == expected.tobytes() and np.asarray(array).tobytes() == expected.tobytes()
+        assert (array.shape == expected.shape and array.dtype == expected.dtype
+                and array.nbytes == expected.nbytes)
+        assert (array.numpy().tobytes() == expected.tobytes()
+                and np.asarray(array).tobytes() == expected.tobytes())
     assert dev.zeros((3, 5), "u1").numpy().tolist() == [[0] * 5] * 3
     assert dev.array([1, 2], "f4").dtype == "f4" and dev.array([7]).item() == 7
 
@@ -22,8 +25,9 @@ def test_values_go_there_and_back(dev):
 def test_views_are_numpys(dev):
     host = np.arange(2 * 3 * 5, dtype="i4").reshape(2, 3, 5)
     array = dev.array(host)
-    keys = [0, -1, (1, 2), (1, 2, 3), slice(1, None), (Ellipsis, slice(None, None, -2)), (slice(None), None, 1), (0, Ellipsis),
-            slice(5, 9), (slice(None), slice(2, 0, -1), slice(1, 4, 2))]
+    keys = [0, -1, (1, 2), (1, 2, 3), slice(1, None), (Ellipsis, slice(None, None, -2)),
+            (slice(None), None, 1), (0, Ellipsis), slice(5, 9),
+            (slice(None), slice(2, 0, -1), slice(1, 4, 2))]
     for key in keys:
         assert array[key].numpy().tolist() == host[key].tolist(), key
         assert array[key].shape == np.shape(host[key])
@@ -37,8 +41,8 @@ def test_views_are_numpys(dev):
     assert (array.numpy() == host).all() and len(array) == 2
     assert array.reshape(5, 6)[4].numpy().tolist() == host.reshape(5, 6)[4].tolist()
     assert array.view("u4").numpy().dtype == "u4"
-    for wrong in [lambda: array[[0, 1]], lambda: array[0.5], lambda: array[:, ::2].reshape(12), lambda: array.reshape(7),
-                  lambda: array.view("u1"), lambda: array[9]]:
+    for wrong in [lambda: array[[0, 1]], lambda: array[0.5], lambda: array[:, ::2].reshape(12),
+                  lambda: array.reshape(7), lambda: array.view("u1"), lambda: array[9]]:
         with pytest.raises((TypeError, ValueError, IndexError)):
             wrong()
 
@@ -80,8 +84,10 @@ def test_pinned_arrays_are_used_in_place(dev, add):
     assert (row == 2).all() and (h[3] == 1).all()
     with pytest.raises(rawhal.MemoryFault) as caught:  # its end is the array's
         add[1, 128](h[3], h[0], h[0], 128)
-    assert caught.value.access == "write" and caught.value.past_end == 0 and caught.value.argument == "c"
-    assert dev.pinned(0).size == 0 and dev.pinned((), [("x", "i8"), ("y", "u1")]).dtype.names == ("x", "y")
+    assert (caught.value.access == "write" and caught.value.past_end == 0
+            and caught.value.argument == "c")
+    assert (dev.pinned(0).size == 0
+            and dev.pinned((), [("x", "i8"), ("y", "u1")]).dtype.names == ("x", "y"))
 
 
 def test_pinned_memory_lives_as_long_as_a_view_of_it(dev, add):
@@ -173,4 +179,5 @@ def test_dlpack_in(dev, add):
 def test_what_software_is_not(dev):
     with pytest.raises(AttributeError, match="software"):
         dev.zeros(3).__cuda_array_interface__
-    assert not hasattr(dev.zeros(3), "__cuda_array_interface__") and not hasattr(dev.zeros(3), "__array_interface__")
+    assert (not hasattr(dev.zeros(3), "__cuda_array_interface__")
+            and not hasattr(dev.zeros(3), "__array_interface__"))

@@ -21,12 +21,15 @@ def test_an_overrun_has_argument_lanes_and_line(add):
     with pytest.raises(rawhal.MemoryFault) as caught:
         add[8, 256](c, a, b, 2000)
     fault = caught.value
-    assert (fault.kernel, fault.argument, fault.access, fault.size, fault.past_end) == ("vector_add", "a", "read", 4, 0)
+    assert ((fault.kernel, fault.argument, fault.access, fault.size, fault.past_end)
+            == ("vector_add", "a", "read", 4, 0))
     assert fault.program == (4, 0, 0) and fault.wave == 0 and fault.lanes == list(range(64))
     assert fault.instruction.startswith("global_load_dword ") and fault.address > 0
     assert fault.source[:2] == ("src/lines.cl", 9) and fault.source.text == "float x = a[i];"
-    assert fault.kind == "memory access fault" and fault.causes[0].nbytes == 4096 and fault.causes[0].kind == "out of bounds"
-    assert "'a'" in str(fault) and "src/lines.cl:9" in str(fault) and isinstance(fault, rawhal.FaultError)
+    assert (fault.kind == "memory access fault" and fault.causes[0].nbytes == 4096
+            and fault.causes[0].kind == "out of bounds")
+    assert ("'a'" in str(fault) and "src/lines.cl:9" in str(fault)
+            and isinstance(fault, rawhal.FaultError))
     assert not c.any()  # nothing is copied back
 
 
@@ -34,7 +37,8 @@ def test_before_the_start_and_labels(dev, mistakes):
     x = dev.zeros(16, "u4", label="the ledger")
     with pytest.raises(rawhal.MemoryFault) as caught:
         mistakes["store_at"][1, 1](x, -3, 7)
-    assert caught.value.past_end == -12 and caught.value.access == "write" and "the ledger" in str(caught.value)
+    assert (caught.value.past_end == -12 and caught.value.access == "write"
+            and "the ledger" in str(caught.value))
     assert caught.value.causes[0].label == "the ledger" and caught.value.source is None
 
 
@@ -48,9 +52,12 @@ def test_names_of_typed_kernels_are_told(dev, mistakes):
 def test_each_kind_has_its_class(dev, faults, mistakes):
     out = dev.zeros(16, "u4")
     for kind, kernel, arguments in [
-            (rawhal.LdsFault, faults["fault_lds_store"], (out, 1 << 17)), (rawhal.ScratchFault, faults["fault_scratch"], (out, 1 << 20)),
-            (rawhal.MemoryFault, faults["fault_atomic"], (out, 2)), (rawhal.AssertFailed, faults["fault_trap"], (1,)),
-            (rawhal.IllegalInstruction, mistakes["not_code"], (out,)), (rawhal.IllegalInstruction, mistakes["go_to"], (4096,))]:
+            (rawhal.LdsFault, faults["fault_lds_store"], (out, 1 << 17)),
+            (rawhal.ScratchFault, faults["fault_scratch"], (out, 1 << 20)),
+            (rawhal.MemoryFault, faults["fault_atomic"], (out, 2)),
+            (rawhal.AssertFailed, faults["fault_trap"], (1,)),
+            (rawhal.IllegalInstruction, mistakes["not_code"], (out,)),
+            (rawhal.IllegalInstruction, mistakes["go_to"], (4096,))]:
         dev.options.update(lds=True)
         with pytest.raises(kind) as caught:
             kernel[1, 1](*arguments)
@@ -62,7 +69,8 @@ def test_each_kind_has_its_class(dev, faults, mistakes):
 def test_checks_may_be_turned_on_and_off(dev):
     checks = dev.load(fixture("lds_checks-gfx90a-v5.co"))
     race, unwritten = checks["lds_race"], checks["lds_unwritten"]
-    give = lambda kernel: [dev.zeros(4096, "u4") if one.is_pointer else 0 for one in kernel.args]  # noqa: E731
+    give = lambda kernel: [  # noqa: E731
+        dev.zeros(4096, "u4") if one.is_pointer else 0 for one in kernel.args]
     found = {}
     for kernel, option in [(race, "races"), (unwritten, "lds")]:
         for value in range(4):
@@ -77,7 +85,8 @@ def test_checks_may_be_turned_on_and_off(dev):
             except rawhal.UninitializedRead as fault:
                 found[option] = fault
     dev.options.update(races=False, lds=False)
-    assert isinstance(found["races"], rawhal.RaceFault) and isinstance(found["lds"], rawhal.UninitializedRead)
+    assert (isinstance(found["races"], rawhal.RaceFault)
+            and isinstance(found["lds"], rawhal.UninitializedRead))
     assert not isinstance(found["lds"], rawhal.RaceFault)
 
 
@@ -92,7 +101,8 @@ def test_reads_of_memory_that_was_not_written(dev, add):
     with pytest.raises(rawhal.UninitializedRead) as caught:
         add[1, 64](dev.empty(64), x, y, 64)
     dev.options.update(memory=False)
-    assert caught.value.access == "read" and caught.value.argument == "a" and caught.value.lanes == [63]
+    assert (caught.value.access == "read" and caught.value.argument == "a"
+            and caught.value.lanes == [63])
 
 
 def test_time_limits(dev):
@@ -152,7 +162,8 @@ def test_a_fault_that_nobody_waited_for_is_told_by_the_array(dev, faults):
 
 
 def test_errors_are_pythons_own_as_well(dev):
-    assert issubclass(rawhal.InvalidArgument, ValueError) and issubclass(rawhal.NotFound, LookupError)
+    assert (issubclass(rawhal.InvalidArgument, ValueError)
+            and issubclass(rawhal.NotFound, LookupError))
     assert issubclass(rawhal.OutOfMemory, MemoryError) and issubclass(rawhal.TimedOut, TimeoutError)
     with pytest.raises(rawhal.RawhalError) as caught:
         dev.load(b"\x7fELF")

@@ -12,9 +12,11 @@ DOOR = {"RAWHAL_DEVICE": "softgpu", "SOFTGPU_CHIP": "gfx90a"}
 
 
 def test_library_is_a_path_and_loads_nothing():
-    done = run("import sys, rawhal; print(rawhal.hip.library()); print('rawhal._library' in sys.modules)")
+    done = run("import sys, rawhal; print(rawhal.hip.library()); print('rawhal._library' in "
+               "sys.modules)")
     path, loaded = done.stdout.split()
-    assert os.path.isabs(path) and path.endswith("rawhal/hip/libamdhip64.so.7") and loaded == "False", done.stderr
+    assert (os.path.isabs(path) and path.endswith("rawhal/hip/libamdhip64.so.7")
+            and loaded == "False"), done.stderr
 
 
 def test_the_module_says_it_to_shells():
@@ -22,7 +24,8 @@ def test_the_module_says_it_to_shells():
 
     import rawhal
 
-    said = [subprocess.run([sys.executable, "-m", "rawhal.hip", *options], capture_output=True, text=True).stdout.strip()
+    said = [subprocess.run([sys.executable, "-m", "rawhal.hip", *options], capture_output=True,
+                           text=True).stdout.strip()
             for options in ([], ["--folder"])]
     assert said == [rawhal.hip.library(), os.path.dirname(rawhal.hip.library())]
     assert sorted(os.listdir(said[1]))[-1] == "libamdhip64.so.7"
@@ -74,7 +77,8 @@ print(hip.hipGraphCreate(None, 0))
 def test_ctypes():
     import rawhal
 
-    done = run(PROGRAM, rawhal.hip.library(), fixture("lines-gfx90a-v5.co"), RAWHAL_LOG="error", **DOOR)
+    done = run(PROGRAM, rawhal.hip.library(), fixture("lines-gfx90a-v5.co"),
+               RAWHAL_LOG="error", **DOOR)
     assert done.stdout == "1 True\n801\n", done.stderr
     assert "hipGraphCreate() is not served" in done.stderr
 
@@ -94,14 +98,15 @@ memory = [ok(hip.hipMalloc(x.nbytes)) for x in (c, a, b)]
 stream = ok(hip.hipStreamCreate())
 for pointer, x in zip(memory, (c, a, b)):
     ok(hip.hipMemcpyAsync(pointer, x, x.nbytes, hip.hipMemcpyKind.hipMemcpyHostToDevice, stream))
-ok(hip.hipModuleLaunchKernel(kernel, 4, 1, 1, 256, 1, 1, sharedMemBytes=0, stream=stream, kernelParams=None,
-                             extra=(*memory, ctypes.c_uint(n))))
+ok(hip.hipModuleLaunchKernel(kernel, 4, 1, 1, 256, 1, 1, sharedMemBytes=0, stream=stream,
+                             kernelParams=None, extra=(*memory, ctypes.c_uint(n))))
 ok(hip.hipMemcpyAsync(c, memory[0], c.nbytes, hip.hipMemcpyKind.hipMemcpyDeviceToHost, stream))
 ok(hip.hipStreamSynchronize(stream))
 properties = ok(hip.hipGetDeviceProperties(0))
 def text(value):  # bytes before 10.0
     return value if isinstance(value, str) else value.decode()
-print((c == a + b).all(), text(properties.gcnArchName).split(":")[0], properties.warpSize, len(properties.name) < 40)
+print((c == a + b).all(), text(properties.gcnArchName).split(":")[0], properties.warpSize,
+      len(properties.name) < 40)
 """
 
 
@@ -109,7 +114,8 @@ print((c == a + b).all(), text(properties.gcnArchName).split(":")[0], properties
 def test_hip_python():
     import rawhal
 
-    done = run(HIP_PYTHON, fixture("lines-gfx90a-v5.co"), LD_LIBRARY_PATH=rawhal.hip.folder(), **DOOR)
+    done = run(HIP_PYTHON, fixture("lines-gfx90a-v5.co"),
+               LD_LIBRARY_PATH=rawhal.hip.folder(), **DOOR)
     assert done.stdout == "True gfx90a 64 True\n", done.stderr
 
 
@@ -117,12 +123,14 @@ ENDED = """
 import ctypes, sys
 hip = ctypes.CDLL(sys.argv[1])
 event, other, stream, float = *[ctypes.c_void_p() for _ in range(3)], ctypes.c_float()
-made = [hip.hipEventCreate(ctypes.byref(event)), hip.hipEventCreate(ctypes.byref(other)), hip.hipStreamCreate(ctypes.byref(stream)),
-        hip.hipEventRecord(event, stream), hip.hipEventRecord(other, stream), hip.hipStreamDestroy(stream)]
+made = [hip.hipEventCreate(ctypes.byref(event)), hip.hipEventCreate(ctypes.byref(other)),
+        hip.hipStreamCreate(ctypes.byref(stream)), hip.hipEventRecord(event, stream),
+        hip.hipEventRecord(other, stream), hip.hipStreamDestroy(stream)]
 print(made, hip.hipEventSynchronize(event), hip.hipEventDestroy(event))
 for wrong in (event, ctypes.create_string_buffer(64)):
-    print([hip.hipEventDestroy(wrong), hip.hipEventRecord(wrong, None), hip.hipEventQuery(wrong), hip.hipEventSynchronize(wrong),
-           hip.hipStreamWaitEvent(None, wrong, 0), hip.hipEventElapsedTime(ctypes.byref(float), other, wrong)])
+    print([hip.hipEventDestroy(wrong), hip.hipEventRecord(wrong, None), hip.hipEventQuery(wrong),
+           hip.hipEventSynchronize(wrong), hip.hipStreamWaitEvent(None, wrong, 0),
+           hip.hipEventElapsedTime(ctypes.byref(float), other, wrong)])
 print(hip.hipEventDestroy(other), hip.hipDeviceSynchronize())
 """
 
@@ -141,7 +149,8 @@ import ctypes, sys
 hip = ctypes.CDLL(sys.argv[1])
 module, function, value = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int()
 print(hip.hipModuleLoad(ctypes.byref(module), sys.argv[2].encode()),
-      hip.hipModuleGetFunction(ctypes.byref(function), module, b"vector_add"), hip.hipFuncGetAttribute(ctypes.byref(value), 0, function),
+      hip.hipModuleGetFunction(ctypes.byref(function), module, b"vector_add"),
+      hip.hipFuncGetAttribute(ctypes.byref(value), 0, function),
       hip.hipModuleUnload(module))
 for wrong in (function, ctypes.create_string_buffer(64), ctypes.c_void_p(16)):
     print(hip.hipModuleLaunchKernel(wrong, 1, 1, 1, 64, 1, 1, 0, None, None, None),

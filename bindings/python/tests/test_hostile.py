@@ -1,4 +1,5 @@
-"""What a hostile program, or a clumsy one, does to the binding: an exception that says why, and nothing else happens."""
+"""What a hostile program, or a clumsy one, does to the binding: an exception that says why, and
+nothing else happens."""
 import mmap
 import os
 import signal
@@ -171,7 +172,8 @@ def test_consumers_that_let_go_after_the_module(dev, tmp_path):
 
 def test_arguments_may_have_any_name(dev, add):
     x, y = dev.array(np.ones(64, "f4")), dev.zeros(64)
-    add.typed("self:*f32 args:*f32 kwargs:*f32 class:u32")[1, 64](**{"self": y, "args": x, "kwargs": x, "class": 64})
+    add.typed("self:*f32 args:*f32 kwargs:*f32 class:u32")[1, 64](
+        **{"self": y, "args": x, "kwargs": x, "class": 64})
     assert (y.numpy() == 2).all()
     for wrong in (5, "0", x):
         with pytest.raises(TypeError, match="stream is a"):
@@ -181,13 +183,15 @@ def test_arguments_may_have_any_name(dev, add):
 NAMES = """
 import rawhal, sys
 data = open(sys.argv[1], "rb").read()
-one, other = (rawhal.inspect(data.replace(b"vector_add", name)) for name in ("v\\u00e9ctor_ad".encode(), b"vector_\\xff\\xfe\\x80"))
+one, other = (rawhal.inspect(data.replace(b"vector_add", name))
+              for name in ("v\\u00e9ctor_ad".encode(), b"vector_\\xff\\xfe\\x80"))
 print(ascii([*one.diff(other).added, *one.diff(other).removed, *one.kernels, *other.kernels]))
 """
 
 
 def test_names_in_a_locale_without_them():
-    done = run(NAMES, fixture("lines-gfx90a-v5.co"), LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    done = run(NAMES, fixture("lines-gfx90a-v5.co"), LC_ALL="C", PYTHONUTF8="0",
+               PYTHONCOERCECLOCALE="0")
     assert done.stdout.count("v\\xe9ctor_ad") == 2, done.stderr
 
 
@@ -202,12 +206,14 @@ def test_handlers_may_launch_while_a_queue_is_made(dev, add, monkeypatch):
         def __init__(self, *arguments):
             if not inside:
                 inside.append(None)
-                inside.append(add[1, 64].submit(y, y, x, 64, stream=stream))  # what a signal's handler does
+                # what a signal's handler does
+                inside.append(add[1, 64].submit(y, y, x, 64, stream=stream))
             super().__init__(*arguments)
 
     monkeypatch.setattr(streams, "Queue", Interrupted)
     stream, ended = dev.stream(), []
-    thread = threading.Thread(target=lambda: (add[1, 64](y, y, x, 64, stream=stream), ended.append(True)), daemon=True)
+    thread = threading.Thread(target=lambda: (add[1, 64](y, y, x, 64, stream=stream),
+                                              ended.append(True)), daemon=True)
     thread.start()
     thread.join(20)
     assert ended and inside[1].wait() and (y.numpy() == 2).all()
@@ -217,7 +223,8 @@ def test_messages_are_those_of_their_own_call(monkeypatch):
     from rawhal import _library
 
     def fails(data):
-        return _library.made("rawhal_hsaco_t", _library.lib.rawhal_hsaco_open, data, len(data), _library.NULL)
+        return _library.made("rawhal_hsaco_t", _library.lib.rawhal_hsaco_open, data, len(data),
+                             _library.NULL)
 
     def interrupted(status, error, failure=_library.failure):
         monkeypatch.undo()

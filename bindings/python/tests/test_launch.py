@@ -88,13 +88,15 @@ def test_typed_signatures_check_types_and_shapes(add, abc):
     typed[4, 256](out=c, x=a, y=b, n=1000)
     assert (c == a + b).all()
     for error, words, arguments in [
-            (ValueError, r"'out': the shape is \(1000,\); it must be \(n\), with n=10", (c, a, b, 10)),
+            (ValueError, r"'out': the shape is \(1000,\); it must be \(n\), with n=10",
+             (c, a, b, 10)),
             (TypeError, "'y': an array of uint8", (c, a, b.view("u1"), 1000)),
             (OverflowError, "'n': -1 does not fit u32", (c, a, b, -1))]:
         with pytest.raises(error, match=words):
             typed[4, 256](*arguments)
-    for wrong in ["c:*f32", "c:*f32 a:*f32 b:*f32 n:u64", "c:u64 a:*f32 b:*f32 n:u32", "c:*f32 c:*f32 b:*f32 n:u32",
-                  "c:*float a:*f32 b:*f32 n:u32", "c f32", "c:f32[3] a:*f32 b:*f32 n:u32"]:
+    for wrong in ["c:*f32", "c:*f32 a:*f32 b:*f32 n:u64", "c:u64 a:*f32 b:*f32 n:u32",
+                  "c:*f32 c:*f32 b:*f32 n:u32", "c:*float a:*f32 b:*f32 n:u32", "c f32",
+                  "c:f32[3] a:*f32 b:*f32 n:u32"]:
         with pytest.raises(rawhal.InvalidArgument):
             add.typed(wrong)
 
@@ -108,14 +110,17 @@ def test_objects_without_names_take_types(dev):
 
 def test_structures_by_value(dev):
     many = dev.load(fixture("many_args-gfx90a-v5.co"))["many_args"]
-    assert str(many.signature).startswith("flag:u8 rgb:4B out:*u32 record:24B half_bits:u16 scratchpad:4B")
+    assert str(many.signature).startswith("flag:u8 rgb:4B out:*u32 record:24B half_bits:u16 "
+                                          "scratchpad:4B")
     values = {one.name: bytes(one.size) if one.kind == "by_value" else None for one in many.args}
-    values.update({"out": np.zeros(64, "u4"), "in": np.full(64, 9, "u4"), "scratchpad": 0, "flag": 3, "last": np.uint8(5)})
+    values.update({"out": np.zeros(64, "u4"), "in": np.full(64, 9, "u4"), "scratchpad": 0,
+                   "flag": 3, "last": np.uint8(5)})
     values["rgb"] = (ctypes.c_uint8 * 4)(1, 2, 3, 0)
     values["blob"] = np.arange(27, dtype="u4")
     many[1, 1, 64](**values)
     assert values["out"].any()
-    for name, wrong in [("rgb", (ctypes.c_uint8 * 3)()), ("record", bytes(23)), ("record", object()), ("blob", 1)]:
+    for name, wrong in [("rgb", (ctypes.c_uint8 * 3)()), ("record", bytes(23)),
+                        ("record", object()), ("blob", 1)]:
         with pytest.raises((TypeError, ValueError), match=name):
             many[1, 1, 64](**{**values, name: wrong})
 
@@ -132,11 +137,13 @@ def test_blobs_are_launched_as_they_are(dev, add):
     x = dev.array(np.arange(64, dtype="f4"))
     layout = add.layout
     assert [(one.name, one.offset, one.size, one.kind) for one in layout.visible] == [
-        ("c", 0, 8, "global_buffer"), ("a", 8, 8, "global_buffer"), ("b", 16, 8, "global_buffer"), ("n", 24, 4, "by_value")]
+        ("c", 0, 8, "global_buffer"), ("a", 8, 8, "global_buffer"), ("b", 16, 8, "global_buffer"),
+        ("n", 24, 4, "by_value")]
     host = np.zeros(64, "f4")
     address = dev.map_host(host.ctypes.data, host.nbytes)
     assert dev.map_host(host.ctypes.data, host.nbytes) == address
-    blob = (address.to_bytes(8, "little") + x.buffer.address.to_bytes(8, "little") * 2 + (64).to_bytes(4, "little"))
+    blob = (address.to_bytes(8, "little") + x.buffer.address.to_bytes(8, "little") * 2
+            + (64).to_bytes(4, "little"))
     add.launch(1, 64, blob, keep=(x, x.buffer, host)).wait()
     assert (host == 2 * np.arange(64)).all()
     with pytest.raises(rawhal.OutOfRange, match="blob"):
@@ -149,10 +156,12 @@ def test_mapped_memory_has_exact_bounds_and_may_overlap(dev, add):
     addresses, keep = dev.map_hosts([(base, 400), (base + 200, 300), (base + 800, 100)])
     assert addresses[1] - addresses[0] == 200 and len(keep) == 2
     x = dev.array(np.zeros(128, "f4"))
-    blob = addresses[2].to_bytes(8, "little") + x.buffer.address.to_bytes(8, "little") * 2 + (26).to_bytes(4, "little")
+    blob = (addresses[2].to_bytes(8, "little") + x.buffer.address.to_bytes(8, "little") * 2
+            + (26).to_bytes(4, "little"))
     with pytest.raises(rawhal.MemoryFault) as caught:
         add.launch(1, 64, blob, keep=(x.buffer, *keep), names=("out", "x", "y", "n")).wait()
-    assert (caught.value.argument, caught.value.past_end, caught.value.access) == ("out", 0, "write")
+    assert ((caught.value.argument, caught.value.past_end, caught.value.access)
+            == ("out", 0, "write"))
     del keep
     assert dev.map_host(base + 100, 800) != 0  # where others were, which nothing uses any more
     assert dev.map_host(base + 200, 64) != 0  # a part of that
@@ -179,8 +188,10 @@ def test_modules_are_mappings(dev):
 
 def test_kernels_know_what_their_object_states(dev, add):
     info = add.info
-    assert info.name == "vector_add" and info.vgprs > 0 and info.max_workgroup_size == 256 and info.layout == add.layout
-    assert not add.prints and dev.load(fixture("printf-gfx90a-v5.co"))["printf_ids"].prints and add.lds_bytes == 0
+    assert (info.name == "vector_add" and info.vgprs > 0 and info.max_workgroup_size == 256
+            and info.layout == add.layout)
+    assert (not add.prints and dev.load(fixture("printf-gfx90a-v5.co"))["printf_ids"].prints
+            and add.lds_bytes == 0)
 
 
 def test_variables_are_arrays(dev):

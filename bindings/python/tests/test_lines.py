@@ -13,7 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 def load():
     """The module alone: it needs nothing of the package."""
     import sys
-    specification = importlib.util.spec_from_file_location("rawhal_lines", os.path.join(HERE, "..", "rawhal", "lines.py"))
+    specification = importlib.util.spec_from_file_location(
+        "rawhal_lines", os.path.join(HERE, "..", "rawhal", "lines.py"))
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module
     specification.loader.exec_module(module)
@@ -45,17 +46,20 @@ def linked(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("lines")
     (folder / "sum.c").write_text(SOURCE)
     path = folder / "sum.so"
-    subprocess.run(["cc", "-O2", f"-gdwarf-{request.param}", "-shared", "-fPIC", "-o", path, folder / "sum.c"], check=True)
+    subprocess.run(["cc", "-O2", f"-gdwarf-{request.param}", "-shared", "-fPIC", "-o", path,
+                    folder / "sum.c"], check=True)
     return path
 
 
 def test_every_address_of_a_function_is_where_binutils_says(linked):
-    symbols = subprocess.run(["nm", "-S", linked], capture_output=True, text=True, check=True).stdout
-    start, size = next((int(row.split()[0], 16), int(row.split()[1], 16)) for row in symbols.splitlines()
+    symbols = subprocess.run(["nm", "-S", linked], capture_output=True, text=True,
+                             check=True).stdout
+    start, size = next((int(row.split()[0], 16), int(row.split()[1], 16))
+                       for row in symbols.splitlines()
                        if row.endswith(" sum"))
     addresses = range(start, start + size)
-    told = subprocess.run(["addr2line", "-e", linked, *map(hex, addresses)], capture_output=True, text=True,
-                          check=True).stdout.split("\n")
+    told = subprocess.run(["addr2line", "-e", linked, *map(hex, addresses)],
+                          capture_output=True, text=True, check=True).stdout.split("\n")
     table = lines.LineTable(linked.read_bytes())
     assert table
     for address, expected in zip(addresses, told):
@@ -71,7 +75,8 @@ def test_bytes_that_make_no_sense_answer_unknown(linked):
     for _ in range(60):
         broken = bytearray(data)
         for _ in range(8):
-            broken[chance.randrange(max(start - 600, 64), min(start + 600, len(data)))] = chance.randrange(256)
+            broken[chance.randrange(max(start - 600, 64),
+                                    min(start + 600, len(data)))] = chance.randrange(256)
         lines.LineTable(bytes(broken)).find(start)
     for size in (0, 4, 63, 64, 200, len(data) // 2):
         assert lines.LineTable(data[:size]).find(0x1000) is None

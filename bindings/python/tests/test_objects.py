@@ -1,4 +1,5 @@
-"""What needs no device: objects as dataclasses, the library of many, the command, the demo, and what importing costs."""
+"""What needs no device: objects as dataclasses, the library of many, the command, the demo, and
+what importing costs."""
 import dataclasses
 import json
 import os
@@ -16,18 +17,21 @@ def test_inspect_has_kernels_arguments_and_registers():
     kernel = found.kernels["vector_add"]
     assert (found.target, found.version, found.loadable) == ("gfx90a", 5, True)
     assert [(one.name, one.offset, one.size, one.kind, one.const) for one in kernel.args] == [
-        ("c", 0, 8, "global_buffer", False), ("a", 8, 8, "global_buffer", True), ("b", 16, 8, "global_buffer", True),
-        ("n", 24, 4, "by_value", False)]
-    assert kernel.vgprs > 0 and kernel.sgprs > 0 and kernel.lds == 0 and kernel.usable and kernel.layout.size == 28
+        ("c", 0, 8, "global_buffer", False), ("a", 8, 8, "global_buffer", True),
+        ("b", 16, 8, "global_buffer", True), ("n", 24, 4, "by_value", False)]
+    assert (kernel.vgprs > 0 and kernel.sgprs > 0 and kernel.lds == 0 and kernel.usable
+            and kernel.layout.size == 28)
     with pytest.raises(dataclasses.FrozenInstanceError):
         kernel.lds = 1
-    assert rawhal.inspect(fixture("reduce-gfx90a-v5.co")).kernels["reduce"].required_workgroup == (256, 1, 1)
+    assert (rawhal.inspect(fixture("reduce-gfx90a-v5.co")).kernels["reduce"].required_workgroup
+            == (256, 1, 1))
     assert rawhal.inspect(fixture("bare-gfx90a-v5.co")).kernels["bare_store"].why_not
 
 
 def test_inspect_chooses_by_target():
     bundle = fixture("vector_add.bundle")
-    assert rawhal.inspect(bundle, "gfx942").target == "gfx942" and rawhal.inspect(bundle).target == "gfx90a"
+    assert (rawhal.inspect(bundle, "gfx942").target == "gfx942"
+            and rawhal.inspect(bundle).target == "gfx90a")
     with open(bundle, "rb") as file:
         assert rawhal.inspect(file.read(), "gfx942").data[:4] == b"\x7fELF"
     with pytest.raises(rawhal.NotFound, match="gfx90a, gfx942"):
@@ -38,7 +42,8 @@ def test_inspect_chooses_by_target():
 
 
 def test_differences_and_coverage_are_the_commands():
-    v4, v5 = rawhal.inspect(fixture("vector_add-gfx90a-v4.co")), rawhal.inspect(fixture("vector_add-gfx90a-v5.co"))
+    v4, v5 = (rawhal.inspect(fixture("vector_add-gfx90a-v4.co")),
+              rawhal.inspect(fixture("vector_add-gfx90a-v5.co")))
     same = v5.diff(v5)
     assert not same and same.same_abi and same.changes == ()
     other = v4.diff(v5)
@@ -56,15 +61,18 @@ def test_differences_and_coverage_are_the_commands():
 
 
 def test_a_library_finds_kernels_by_name(dev, tmp_path):
-    lib = rawhal.Library(dev, fixture("vector_add-gfx90a-v5.co"), fixture("write_ids-gfx90a-v5.co"), cache="off")
+    lib = rawhal.Library(dev, fixture("vector_add-gfx90a-v5.co"), fixture("write_ids-gfx90a-v5.co"),
+                         cache="off")
     import numpy as np
 
     out = np.zeros(64, "f4")
     lib["vector_add"][1, 64](out, np.ones(64, "f4"), np.ones(64, "f4"), 64)
     assert (out == 2).all()
     match, = lib.find("write_ids")
-    assert match.file.endswith("write_ids-gfx90a-v5.co") and match.usable and match.target == "gfx90a" and match.signature
-    assert lib.find("nothing") == [] and lib.kernel("write_ids", signature=match.signature).name == "write_ids"
+    assert (match.file.endswith("write_ids-gfx90a-v5.co") and match.usable
+            and match.target == "gfx90a" and match.signature)
+    assert (lib.find("nothing") == []
+            and lib.kernel("write_ids", signature=match.signature).name == "write_ids")
     with pytest.raises(rawhal.NotFound, match="nothing"):
         lib["nothing"]
     lib.add(fixture("vector_add-gfx90a-v4.co"))
@@ -77,7 +85,8 @@ def test_a_library_finds_kernels_by_name(dev, tmp_path):
 
 
 def module(*arguments):
-    return subprocess.run([sys.executable, "-m", "rawhal", *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, "-m", "rawhal", *arguments], capture_output=True,
+                          text=True, timeout=60)
 
 
 def test_the_command_is_the_modules():
@@ -91,14 +100,16 @@ def test_the_command_is_the_modules():
 def test_the_demo_checks_and_catches(chip):
     done = module("demo", chip)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "4096 of 4096 sums" in done.stdout and "of 'a'" in done.stdout and "src/lines.cl:9: float x = a[i];" in done.stdout
+    assert ("4096 of 4096 sums" in done.stdout and "of 'a'" in done.stdout
+            and "src/lines.cl:9: float x = a[i];" in done.stdout)
 
 
 def test_importing_loads_nothing():
-    done = run("import sys, rawhal; print(sorted(set(sys.modules) & {'numpy', '_cffi_backend', 'dataclasses', 'ctypes'}), "
-               "'open' in dir(rawhal), hasattr(rawhal, 'nothing'))")
+    done = run("import sys, rawhal; print(sorted(set(sys.modules) & {'numpy', '_cffi_backend', "
+               "'dataclasses', 'ctypes'}), 'open' in dir(rawhal), hasattr(rawhal, 'nothing'))")
     assert done.stdout == "[] True False\n", done.stderr
-    done = run("import rawhal, sys; rawhal.inspect(sys.argv[1]); assert 'numpy' not in sys.modules", fixture("empty-gfx90a-v5.co"))
+    done = run("import rawhal, sys; rawhal.inspect(sys.argv[1]); assert 'numpy' not in sys.modules",
+               fixture("empty-gfx90a-v5.co"))
     assert done.returncode == 0, done.stderr
 
 
@@ -109,7 +120,8 @@ def test_opening_says_what_it_takes():
 import rawhal, gc
 a = rawhal.open(chip="gfx942"); b = rawhal.open(chip="gfx942")
 assert a is b and a.name == "gfx942" and a.is_software and a.info.wavefront_size == 64
-for other in [dict(chip="gfx90a"), dict(hardware=True), dict(chip="gfx90a", hardware=True), dict(chip="gfx942", index=3), dict(chip="nothing")]:
+for other in [dict(chip="gfx90a"), dict(hardware=True), dict(chip="gfx90a", hardware=True),
+              dict(chip="gfx942", index=3), dict(chip="nothing")]:
     try:
         rawhal.open(**other); print("opened", other)
     except rawhal.RawhalError as error:
@@ -119,14 +131,16 @@ gc.collect()
 assert rawhal.open(chip="gfx90a").name == "gfx90a"
 """
     done = run(text)
-    assert done.returncode == 0 and "opened" not in done.stdout and done.stdout.count("\n") == 5, done.stdout + done.stderr
+    assert (done.returncode == 0 and "opened" not in done.stdout
+            and done.stdout.count("\n") == 5), done.stdout + done.stderr
 
 
 DOCTESTS = """
 import doctest, importlib, sys, rawhal
 tried = 0
 for module in [rawhal, *(importlib.import_module("rawhal." + name) for name in
-               "arguments arrays devices faults kernels library modules objects signatures streams tickets".split())]:
+                         "arguments arrays devices faults kernels library modules objects "
+                         "signatures streams tickets".split())]:
     found = doctest.testmod(module)
     assert not found.failed, module
     tried += found.attempted
@@ -144,7 +158,8 @@ def test_what_documentation_shows_is_so():
 SEVERAL = """
 import rawhal, numpy as np, sys
 one, other = rawhal.open_all(["gfx942", "gfx90a"], options={"vram_mib": 128, "threads": 1})
-assert (one.name, other.name) == ("gfx942", "gfx90a") and rawhal.open(chip="gfx90a") is other and rawhal.open(chip="gfx942") is one
+assert ((one.name, other.name) == ("gfx942", "gfx90a")
+        and rawhal.open(chip="gfx90a") is other and rawhal.open(chip="gfx942") is one)
 host = np.ones(64, "f4")
 for dev in (one, other):
     add = dev.load(rawhal.demo_object(dev.name))["vector_add"]
@@ -165,11 +180,13 @@ except ValueError as error:
 
 def test_several_chips_are_several_devices():
     done = run(SEVERAL)
-    assert done.returncode == 0 and done.stdout.count("mismatch\n") == 2 and "other device" in done.stdout, done.stderr
+    assert (done.returncode == 0 and done.stdout.count("mismatch\n") == 2
+            and "other device" in done.stdout), done.stderr
     assert done.stdout.count("True\n") == 2, done.stdout
 
 
 def test_every_name_that_is_offered_is_there():
     for name in rawhal.__all__:
         assert getattr(rawhal, name) is not None
-    assert rawhal.__version__.count(".") == 2 and os.path.exists(os.path.join(os.path.dirname(rawhal.__file__), "py.typed"))
+    assert (rawhal.__version__.count(".") == 2
+            and os.path.exists(os.path.join(os.path.dirname(rawhal.__file__), "py.typed")))

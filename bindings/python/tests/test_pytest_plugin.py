@@ -41,10 +41,12 @@ def properties(case):
 
 def test_each_chip_in_a_process_of_its_own(pytester):
     pytester.makepyfile(PROGRAM)
-    done = pytester.runpytest_subprocess(*PLUGIN, "--rawhal-chip=gfx90a,gfx942", "--junitxml=all.xml", "-rs")
+    done = pytester.runpytest_subprocess(*PLUGIN, "--rawhal-chip=gfx90a,gfx942",
+                                         "--junitxml=all.xml", "-rs")
     assert done.ret == 1
-    done.stdout.fnmatch_lines(["rawhal: gfx90a in software*", "*- rawhal fault -*", "fault: *MemoryFault",
-                               "kernel: *vector_add", "argument: *", "access: *read of * bytes at 0x*, 0 bytes past the end",
+    done.stdout.fnmatch_lines(["rawhal: gfx90a in software*", "*- rawhal fault -*",
+                               "fault: *MemoryFault", "kernel: *vector_add", "argument: *",
+                               "access: *read of * bytes at 0x*, 0 bytes past the end",
                                "source: *lines.cl:*", "*1 failed, 1 passed, 1 skipped*",
                                "rawhal: gfx942 in software*", "*1 failed, 2 passed*",
                                "rawhal: gfx90a: failed", "rawhal: gfx942: failed"])
@@ -53,13 +55,15 @@ def test_each_chip_in_a_process_of_its_own(pytester):
     assert len(cases) == 6
     for chip in ("gfx90a", "gfx942"):
         told = properties(cases[f"{chip} test_overrun"])
-        assert told["rawhal_chip"] == chip and told["rawhal_kernel"] == "vector_add" and "lines.cl:" in told["rawhal_source"]
+        assert (told["rawhal_chip"] == chip and told["rawhal_kernel"] == "vector_add"
+                and "lines.cl:" in told["rawhal_source"])
         assert "rawhal_kernel" not in properties(cases[f"{chip} test_right"])
     assert not list(pytester.path.glob("all.xml.*"))
 
 
 def test_checks_and_time_limits_of_one_test(pytester):
-    """Each test asks softgpu what holds while it runs: what the marker says, and then what the command line does."""
+    """Each test asks softgpu what holds while it runs: what the marker says, and then what the
+    command line does."""
     pytester.makepyfile("""
         import ctypes, pytest, rawhal
 
@@ -95,7 +99,8 @@ def test_checks_and_time_limits_of_one_test(pytester):
         def test_after(option):
             usual(option)
     """)
-    done = pytester.runpytest_subprocess(*PLUGIN, "--rawhal-chip=gfx90a", "--rawhal-checks=lds", "--rawhal-timeout=7")
+    done = pytester.runpytest_subprocess(*PLUGIN, "--rawhal-chip=gfx90a", "--rawhal-checks=lds",
+                                         "--rawhal-timeout=7")
     done.assert_outcomes(passed=4)
 
 
@@ -142,7 +147,8 @@ def test_the_checks_are_the_devices():
 
 
 def test_several_exit_statuses_are_one():
-    assert [chips.verdict(each) for each in ([0, 0], [0, 5], [5, 5], [0, 1], [2, 1], [-11])] == [0, 0, 5, 1, 2, 1]
+    assert ([chips.verdict(each)
+             for each in ([0, 0], [0, 5], [5, 5], [0, 1], [2, 1], [-11])] == [0, 0, 5, 1, 2, 1])
     assert chips.meaning(-11) == "ended by signal 11" and chips.meaning(5) == "no tests"
 
 

@@ -18,7 +18,8 @@ def test_streams_are_not_ordered_and_tickets_are_asked(dev, add, spin):
     flag = dev.pinned(1, "u4")
     flag[0] = 0
     x, y = dev.array(np.ones(64, "f4")), dev.zeros(64)
-    with dev.stream(priority="high") as slow, dev.stream(priority="low", compute_units=range(8)) as other:
+    with dev.stream(priority="high") as slow, \
+            dev.stream(priority="low", compute_units=range(8)) as other:
         waiting = spin[1, 1].submit(flag, stream=slow)
         behind = add[1, 64].submit(y, y, x, 64, stream=slow)
         add[1, 64](y, x, x, 64, stream=other)
@@ -29,7 +30,8 @@ def test_streams_are_not_ordered_and_tickets_are_asked(dev, add, spin):
         behind.wait()
         assert waiting.done() and (y.numpy() == 3).all()
         begun, ended = waiting.times_ns
-        assert 0 < begun < ended and behind.times_ns[0] >= ended and waiting.time_ns == ended - begun
+        assert (0 < begun < ended and behind.times_ns[0] >= ended
+                and waiting.time_ns == ended - begun)
     with pytest.raises(rawhal.Closed):
         add[1, 64](y, x, x, 64, stream=slow)
 
@@ -72,8 +74,8 @@ def test_exceptions_that_are_kept_keep_no_queue_running(dev, add, spin):
     before, kept = dict(_in_flight), []
     stream = dev.stream()
     ticket = spin[1, 1].submit(dev.zeros(1, "u4"), stream=stream)
-    for fails in [lambda: add[1, 2048](None, None, None, 0, stream=stream), lambda: ticket.wait(timeout=0),
-                  lambda: stream.synchronize(timeout=0.01)]:
+    for fails in [lambda: add[1, 2048](None, None, None, 0, stream=stream),
+                  lambda: ticket.wait(timeout=0), lambda: stream.synchronize(timeout=0.01)]:
         try:
             fails()
         except rawhal.RawhalError as error:
@@ -124,7 +126,8 @@ def test_callbacks_come_once_and_their_exceptions_are_told(dev, add, monkeypatch
     assert ended.wait(10) and called == [(True, 128)]
     ticket.on_complete(lambda one: called.append("again"))  # of what has ended: at once
     assert called[1:] == ["again"] and [one.exc_type for one in told] == [KeyError]
-    failing = dev.load(fixture("fault-gfx90a-v5.co"))["fault_store"][1, 1].submit(x.view("u4"), 5000, 7)
+    failing = dev.load(fixture("fault-gfx90a-v5.co"))["fault_store"][1, 1].submit(
+        x.view("u4"), 5000, 7)
     ended.clear()
     failing.on_complete(lambda one: (called.append(one.exception()), ended.set()))
     assert ended.wait(10) and isinstance(called[-1], rawhal.MemoryFault)
@@ -133,18 +136,21 @@ def test_callbacks_come_once_and_their_exceptions_are_told(dev, add, monkeypatch
 def test_what_kernels_print_goes_where_python_prints(dev, capsys):
     kernels = dev.load(fixture("printf-gfx90a-v5.co"))
     out = np.zeros(64, "i4")
-    kernels["printf_ids"][1, 4](*[out if one.is_pointer else 4 for one in kernels["printf_ids"].args])
+    kernels["printf_ids"][1, 4](*[out if one.is_pointer else 4
+                                  for one in kernels["printf_ids"].args])
     assert capsys.readouterr().out.count("\n") == 4
     heard = []
     with dev.stream(output=lambda stream, text: heard.append((stream, text))) as stream:
-        kernels["printf_ids"][1, 4](*[out if one.is_pointer else 4 for one in kernels["printf_ids"].args], stream=stream)
+        kernels["printf_ids"][1, 4](*[out if one.is_pointer else 4
+                                      for one in kernels["printf_ids"].args], stream=stream)
         fatal = dev.load(fixture("fault-gfx90a-v5.co"))["fault_trap"]
         kernels["printf_ids"][1, 2].submit(stream=stream)
         with pytest.raises(rawhal.AssertFailed) as caught:
             fatal[1, 1](1, stream=stream)
         assert caught.value.text == "item 1" and len(heard) == 6
         del heard[4:]
-    assert len(heard) == 4 and {stream for stream, _ in heard} == {"stdout"} and capsys.readouterr().out == ""
+    assert (len(heard) == 4 and {stream for stream, _ in heard} == {"stdout"}
+            and capsys.readouterr().out == "")
 
 
 def test_interrupts_arrive_within_a_slice(dev, spin, add):
@@ -155,7 +161,8 @@ def test_interrupts_arrive_within_a_slice(dev, spin, add):
     began = time.monotonic()
 
     def interrupt():
-        while not any(one.facts.name == "spin" and one.number[0] for one in list(dev.default_stream._queue.in_flight)):
+        while not any(one.facts.name == "spin" and one.number[0]
+                      for one in list(dev.default_stream._queue.in_flight)):
             time.sleep(0.001)
         signal.pthread_kill(main, signal.SIGINT)
 
@@ -172,7 +179,8 @@ def test_interrupts_arrive_within_a_slice(dev, spin, add):
 
 SHARES = """
 import rawhal, numpy as np, sys
-dev = rawhal.open(chip="gfx90a", options={"threads": 1, "vram_mib": 64}, limits={"memory": "16MiB", "gpu-share": "100%"})
+dev = rawhal.open(chip="gfx90a", options={"threads": 1, "vram_mib": 64},
+                  limits={"memory": "16MiB", "gpu-share": "100%"})
 assert dev.limited
 add = dev.load(sys.argv[1])["vector_add"]
 x, y = dev.array(np.ones(64, "f4")), dev.zeros(64)

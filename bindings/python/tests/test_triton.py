@@ -1,5 +1,5 @@
-"""Triton's kernels through the backend, cold: those of tests/triton against numpy, and what Triton's launcher can pass.
-Needs triton, and neither torch nor a GPU."""
+"""Triton's kernels through the backend, cold: those of tests/triton against numpy, and what
+Triton's launcher can pass. Needs triton, and neither torch nor a GPU."""
 import os
 import subprocess
 import sys
@@ -22,7 +22,8 @@ CHIP = os.environ.get("RAWHAL_PY_CHIP", "gfx942")
 tensor = rawhal.triton.tensor
 
 # Those that take Triton's compiler longest are run by tests/triton alone.
-SLOW = ("atomics_integer", "matmul_f16_aligned", "scaled_bf8_fp4", "scaled_fp4", "scaled_fp8", "sort_and_topk", "sort_short")
+SLOW = ("atomics_integer", "matmul_f16_aligned", "scaled_bf8_fp4", "scaled_fp4", "scaled_fp8",
+        "sort_and_topk", "sort_short")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -42,8 +43,8 @@ def dev(driver):
 
 # ---- The kernels of tests/triton ----
 
-KINDS = {"bf16": tl.bfloat16, "i1": tl.int1, "fp8e4nv": tl.float8e4nv, "fp8e4b8": tl.float8e4b8, "fp8e5": tl.float8e5,
-         "fp8e5b16": tl.float8e5b16}
+KINDS = {"bf16": tl.bfloat16, "i1": tl.int1, "fp8e4nv": tl.float8e4nv, "fp8e4b8": tl.float8e4b8,
+         "fp8e5": tl.float8e5, "fp8e5b16": tl.float8e5b16}
 
 
 def argument(value):
@@ -57,7 +58,8 @@ def argument(value):
                                   if CHIP in chips and name not in SLOW])
 def test_kernel(make):
     case = make(np.random.default_rng(12), CHIP)
-    case.kernel[case.grid](**{name: argument(value) for name, value in case.arguments.items()}, **case.options)
+    case.kernel[case.grid](**{name: argument(value) for name, value in case.arguments.items()},
+                           **case.options)
     for name, value in case.arguments.items():
         if isinstance(value, Array) and value.expected is not None:
             assert value.wrong(value.bits.tobytes()) is None, name
@@ -96,10 +98,12 @@ def test_an_overrun_is_told_with_argument_and_line(dev):
         scale[(4,)](tensor(x), tensor(y), 1003, 2.0, BLOCK=256)
     fault = told.value
     assert (fault.kernel, fault.argument, fault.access, fault.past_end) == ("scale", "x", "read", 0)
-    assert fault.source.text == "values = tl.load(x + offsets, mask=offsets < n)" and fault.source.file == __file__
+    assert (fault.source.text == "values = tl.load(x + offsets, mask=offsets < n)"
+            and fault.source.file == __file__)
     with pytest.raises(rawhal.MemoryFault) as told:
         scale[(4,)](dev.zeros(1003, "f4"), tensor(y), 1003, 2.0, BLOCK=256)
-    assert (told.value.argument, told.value.access) == ("y", "write") and "tl.store(y" in told.value.source.text
+    assert ((told.value.argument, told.value.access) == ("y", "write")
+            and "tl.store(y" in told.value.source.text)
     scale[(4,)](tensor(x), tensor(y), 1000, 2.0, BLOCK=256)  # goes on
 
 
@@ -195,7 +199,8 @@ def test_assert():
 def test_the_autotuner_chooses_the_same_each_time():
     chosen = set()
     for _ in range(3):
-        tuned = triton.autotune([triton.Config({"BLOCK": 64}, num_warps=1), triton.Config({"BLOCK": 512}, num_warps=1),
+        tuned = triton.autotune([triton.Config({"BLOCK": 64}, num_warps=1),
+                                 triton.Config({"BLOCK": 512}, num_warps=1),
                                  triton.Config({"BLOCK": 16}, num_warps=4)], key=["n"])(scale)
         x, y = np.ones(5000, "f4"), np.zeros(5000, "f4")
         tuned[lambda meta: (triton.cdiv(5000, meta["BLOCK"]),)](tensor(x), tensor(y), 5000, 2.0)
@@ -233,7 +238,8 @@ def entry_point(folder):
 
 def program(folder, text, **variables):
     path = os.pathsep.join([entry_point(folder), *filter(None, sys.path)])
-    return subprocess.run([sys.executable, "-W", "ignore", "-c", text], capture_output=True, text=True, timeout=100,
+    return subprocess.run([sys.executable, "-W", "ignore", "-c", text], capture_output=True,
+                          text=True, timeout=100,
                           env={**os.environ, "PYTHONPATH": path, **variables})
 
 

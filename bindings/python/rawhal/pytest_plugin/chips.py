@@ -13,13 +13,14 @@ NO_TESTS = int(pytest.ExitCode.NO_TESTS_COLLECTED)
 
 
 def run_each(config: pytest.Config, chips: list[str]) -> int:
-    """Runs the same command for each chip, one after the other, and says at the end how each went. Returns the exit status:
-    that of the first that failed."""
+    """Runs the same command for each chip, one after the other, and says at the end how each went.
+    Returns the exit status: that of the first that failed."""
     junit: Optional[str] = config.getoption("xmlpath", default=None)
     statuses: dict[str, int] = {}
     files: list[str] = []
     for chip in chips:
-        arguments = [sys.executable, "-m", "pytest", *map(str, config.invocation_params.args), f"--rawhal-chip={chip}"]
+        arguments = [sys.executable, "-m", "pytest", *map(str, config.invocation_params.args),
+                     f"--rawhal-chip={chip}"]
         if junit:
             files.append(f"{junit}.{chip}")
             arguments += [f"--junitxml={files[-1]}"]
@@ -27,7 +28,8 @@ def run_each(config: pytest.Config, chips: list[str]) -> int:
                 arguments += [f"--junitprefix={chip}"]
         sys.stdout.flush()
         try:
-            statuses[chip] = subprocess.run(arguments, cwd=config.invocation_params.dir, check=False).returncode
+            statuses[chip] = subprocess.run(arguments, cwd=config.invocation_params.dir,
+                                            check=False).returncode
         except KeyboardInterrupt:  # which the child got, too
             statuses[chip] = int(pytest.ExitCode.INTERRUPTED)
         if statuses[chip] == pytest.ExitCode.INTERRUPTED:
@@ -41,12 +43,15 @@ def run_each(config: pytest.Config, chips: list[str]) -> int:
 
 def meaning(status: int) -> str:
     """An exit status of pytest's in words."""
-    words = {0: "passed", 1: "failed", 2: "interrupted", 3: "internal error", 4: "usage error", NO_TESTS: "no tests"}
-    return words.get(status) or (f"ended by signal {-status}" if status < 0 else f"exit status {status}")
+    words = {0: "passed", 1: "failed", 2: "interrupted", 3: "internal error", 4: "usage error",
+             NO_TESTS: "no tests"}
+    return (words.get(status)
+            or (f"ended by signal {-status}" if status < 0 else f"exit status {status}"))
 
 
 def verdict(statuses: list[int]) -> int:
-    """One exit status of several: the first that is not fine; no tests only if there were none anywhere."""
+    """One exit status of several: the first that is not fine; no tests only if there were none
+    anywhere."""
     wrong = [status for status in statuses if status not in (0, NO_TESTS)]
     if wrong:
         return wrong[0] if wrong[0] > 0 else int(pytest.ExitCode.TESTS_FAILED)
@@ -54,7 +59,8 @@ def verdict(statuses: list[int]) -> int:
 
 
 def merge(files: list[str], into: str) -> None:
-    """The test suites of several JUnit files in one. A file that its run did not write is left out."""
+    """The test suites of several JUnit files in one. A file that its run did not write is left
+    out."""
     root = ElementTree.Element("testsuites")
     for name in files:
         try:

@@ -7,10 +7,12 @@ TITLE = "rawhal fault"
 
 
 def fault_in(error: Optional[BaseException]) -> Optional[Any]:
-    """The kernel's fault that an exception is, or that led to it; None without one. Loads nothing."""
+    """The kernel's fault that an exception is, or that led to it; None without one. Loads
+    nothing."""
     seen = set()
     while error is not None and id(error) not in seen:
-        if any(kind.__module__ == "rawhal.faults" and kind.__name__ == "Fault" for kind in type(error).__mro__):
+        if any(kind.__module__ == "rawhal.faults" and kind.__name__ == "Fault"
+               for kind in type(error).__mro__):
             return error
         seen.add(id(error))
         error = error.__cause__ or error.__context__
@@ -21,7 +23,8 @@ def _place(fault: Any) -> Optional[str]:
     source = getattr(fault, "source", None)
     if not source:
         return None
-    file, line, text = (source.file, source.line, source.text) if hasattr(source, "file") else tuple(source)[:3]
+    file, line, text = ((source.file, source.line, source.text) if hasattr(source, "file")
+                        else tuple(source)[:3])
     return f"{file}:{line}" + (f"\n             {text.strip()}" if text else "")
 
 

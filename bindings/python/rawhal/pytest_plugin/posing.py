@@ -1,10 +1,13 @@
-"""torch's device "cuda" as host memory, for tests that were written for a GPU: `pytest --rawhal-torch`.
+"""torch's device "cuda" as host memory, for tests that were written for a GPU:
+`pytest --rawhal-torch`.
 
-Tensors that are made on, or moved to, "cuda" are torch's own in host memory, which kernels of Triton's use in place; they, and
-what is computed from them, say that they are on cuda:0. torch computes with the CPU, and so at its precision. A move between
-"cuda" and "cpu" copies, as it would. torch.cuda says that there is one GPU, of this process's chip.
+Tensors that are made on, or moved to, "cuda" are torch's own in host memory, which kernels of
+Triton's use in place; they, and what is computed from them, say that they are on cuda:0. torch
+computes with the CPU, and so at its precision. A move between "cuda" and "cpu" copies, as it would.
+torch.cuda says that there is one GPU, of this process's chip.
 
-Not imitated: torch's memory allocator, streams and graphs that overlap, torch.compile, random numbers as a GPU makes them."""
+Not imitated: torch's memory allocator, streams and graphs that overlap, torch.compile, random
+numbers as a GPU makes them."""
 from __future__ import annotations
 
 import contextlib
@@ -21,7 +24,8 @@ def is_on() -> bool:
 
 
 def turn_on(chip: str) -> None:
-    """From now on, for all threads that begin no torch function mode of their own. Raises ImportError without torch."""
+    """From now on, for all threads that begin no torch function mode of their own. Raises
+    ImportError without torch."""
     global _on
     if _on is None:
         _on = _Posing(chip)
@@ -43,7 +47,8 @@ def _is_cuda(device: Any) -> bool:
     """Whether torch would take it for the GPU: "cuda", "cuda:0", 0, torch.device("cuda")."""
     if isinstance(device, str):
         return device.split(":")[0] == "cuda"
-    return isinstance(device, int) and not isinstance(device, bool) or getattr(device, "type", None) == "cuda"
+    return (isinstance(device, int) and not isinstance(device, bool)
+            or getattr(device, "type", None) == "cuda")
 
 
 def _is_cpu(device: Any) -> bool:
@@ -63,7 +68,8 @@ def _mode(torch: Any) -> Any:
     from torch.overrides import TorchFunctionMode
 
     tensor, cuda0, cpu = torch.Tensor, torch.device("cuda", 0), torch.device("cpu")
-    of_device, of_is_cuda, of_is_cpu = tensor.device.__get__, tensor.is_cuda.__get__, tensor.is_cpu.__get__
+    of_device, of_is_cuda, of_is_cpu = (tensor.device.__get__, tensor.is_cuda.__get__,
+                                        tensor.is_cpu.__get__)
 
     def flag(result: Any) -> Any:
         for each in _tensors((result,), tensor):
@@ -74,7 +80,8 @@ def _mode(torch: Any) -> Any:
         return _FLAG in getattr(value, "__dict__", ())
 
     class Mode(TorchFunctionMode):
-        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def __torch_function__(self, func: Any, types: Any, args: Any = (),
+                               kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
             if func == of_device:
                 return cuda0 if is_flagged(args[0]) else cpu
@@ -177,21 +184,25 @@ class _Posing:
         self._before: list[tuple[Any, str, Any]] = []
         digits = chip[len("gfx"):]
         capability = int(digits[:-2]), int(digits[-2], 16)
-        facts = SimpleNamespace(name=f"{chip} in software", gcnArchName=chip, multi_processor_count=304, warp_size=64,
-                                total_memory=8 << 30, major=capability[0], minor=capability[1],
+        facts = SimpleNamespace(name=f"{chip} in software", gcnArchName=chip,
+                                multi_processor_count=304, warp_size=64, total_memory=8 << 30,
+                                major=capability[0], minor=capability[1],
                                 max_threads_per_multi_processor=2048, L2_cache_size=4 << 20,
                                 shared_memory_per_block=(160 if chip == "gfx950" else 64) << 10)
         nothing = lambda *arguments, **named: None  # noqa: E731
         self._cuda = {
             "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0,
-            "get_device_properties": lambda *_: facts, "get_device_capability": lambda *_: capability,
-            "get_device_name": lambda *_: facts.name, "synchronize": nothing, "empty_cache": nothing,
-            "set_device": nothing, "manual_seed": nothing, "manual_seed_all": nothing, "init": nothing,
-            "is_initialized": lambda: True, "reset_peak_memory_stats": nothing,
-            "is_current_stream_capturing": lambda: False, "mem_get_info": lambda *_: (8 << 30, 8 << 30),
-            "memory_allocated": lambda *_: 0, "max_memory_allocated": lambda *_: 0, "Event": _Event, "Stream": _Stream,
+            "get_device_properties": lambda *_: facts,
+            "get_device_capability": lambda *_: capability,
+            "get_device_name": lambda *_: facts.name, "synchronize": nothing,
+            "empty_cache": nothing, "set_device": nothing, "manual_seed": nothing,
+            "manual_seed_all": nothing, "init": nothing, "is_initialized": lambda: True,
+            "reset_peak_memory_stats": nothing, "is_current_stream_capturing": lambda: False,
+            "mem_get_info": lambda *_: (8 << 30, 8 << 30), "memory_allocated": lambda *_: 0,
+            "max_memory_allocated": lambda *_: 0, "Event": _Event, "Stream": _Stream,
             "current_stream": lambda *_: _Stream(), "default_stream": lambda *_: _Stream(),
-            "stream": lambda *_: contextlib.nullcontext(), "device": lambda *_: contextlib.nullcontext(),
+            "stream": lambda *_: contextlib.nullcontext(),
+            "device": lambda *_: contextlib.nullcontext(),
         }
 
     def _put(self, place: Any, name: str, value: Any) -> None:

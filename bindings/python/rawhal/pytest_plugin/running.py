@@ -1,4 +1,5 @@
-"""One chip in this process: the device, the options of each test, and what is reported of faults."""
+"""One chip in this process: the device, the options of each test, and what is reported of
+faults."""
 from __future__ import annotations
 
 from contextlib import contextmanager
@@ -16,7 +17,8 @@ class Running:
 
     def __init__(self, config: pytest.Config, chip: str):
         self.chip = chip
-        self._checks, self._timeout = config.getoption("rawhal_checks"), config.getoption("rawhal_timeout")
+        self._checks, self._timeout = (config.getoption("rawhal_checks"),
+                                       config.getoption("rawhal_timeout"))
         self._before = set_environment(environment(chip, self._checks, self._timeout))
         self._device: Any = None
         self._posing: Any = None
@@ -92,12 +94,15 @@ class Running:
         fault = faults.fault_in(call.excinfo.value) if call.excinfo else None
         if fault is not None:
             outcome.get_result().sections.append((faults.TITLE, faults.section(fault)))
-            item.user_properties.extend(faults.properties(fault))  # what JUnit files take, of the last report
+            # what JUnit files take, of the last report
+            item.user_properties.extend(faults.properties(fault))
 
 
 def _names(checks: Any) -> list[str]:
-    names = [each.strip() for each in checks.split(",")] if isinstance(checks, str) else list(checks)
-    names = list(ENVIRONMENT_OF_CHECKS) if names == ["all"] else [each for each in names if each not in ("", "none")]
+    names = ([each.strip() for each in checks.split(",")]
+             if isinstance(checks, str) else list(checks))
+    names = (list(ENVIRONMENT_OF_CHECKS) if names == ["all"]
+             else [each for each in names if each not in ("", "none")])
     for name in names:
         if name not in ENVIRONMENT_OF_CHECKS:
             raise pytest.UsageError(f"@pytest.mark.rawhal: no check is named '{name}'; there are "
@@ -111,7 +116,8 @@ def _wanted(item: pytest.Item) -> dict[str, Any]:
     for marker in reversed(list(item.iter_markers("rawhal"))):
         unknown = set(marker.kwargs) - {"checks", "timeout", "chips"}
         if unknown or marker.args:
-            raise pytest.UsageError(f"@pytest.mark.rawhal takes checks, timeout and chips by name, not "
+            raise pytest.UsageError("@pytest.mark.rawhal takes checks, timeout and chips by name, "
+                                    "not "
                                     f"{', '.join(sorted(unknown)) or repr(marker.args[0])}")
         wanted.update({name: value for name, value in marker.kwargs.items() if value is not None})
     return wanted

@@ -1,4 +1,5 @@
-"""Triton's kernels run on this process's chip from the moment that something imports Triton, not before.
+"""Triton's kernels run on this process's chip from the moment that something imports Triton, not
+before.
 
 Its entry point does the same where the package is installed; a source tree has none."""
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""What Triton's launch passes, and what the kernel's code object wants: one compiled plan for each kernel.
+"""What Triton's launch passes, and what the kernel's code object wants: one compiled plan for each
+kernel.
 
-Triton tells a signature (names and types, in which tuples nest, constants are left out and descriptors stand for several
-arguments); the code object tells offset and size of each. Triton's objects have no names, and which versions add what to
-descriptors is not written down anywhere: the object's own layout decides, and what does not fit it is refused."""
+Triton tells a signature (names and types, in which tuples nest, constants are left out and
+descriptors stand for several arguments); the code object tells offset and size of each. Triton's
+objects have no names, and which versions add what to descriptors is not written down anywhere: the
+object's own layout decides, and what does not fit it is refused."""
 from __future__ import annotations
 
 import struct
@@ -17,7 +19,8 @@ _LETTERS = {
     "u1": "B", "u8": "B", "u16": "H", "u32": "I", "u64": "Q",
     "fp16": "e", "bf16": "H", "fp32": "f", "f32": "f", "fp64": "d",
 }
-_FLOATS = {"e": 65520.0, "f": 3.4028235677973366e38}  # from here on a value is infinite, rounded to nearest
+# from here on a value is infinite, rounded to nearest
+_FLOATS = {"e": 65520.0, "f": 3.4028235677973366e38}
 
 
 class LayoutMismatch(TypeError):
@@ -26,7 +29,8 @@ class LayoutMismatch(TypeError):
 
 @dataclass(frozen=True)
 class Slot:
-    """One argument of the kernel: `name` as the source has it ("x", "pair[1]", "desc.shape[0]"), Triton's type."""
+    """One argument of the kernel: `name` as the source has it ("x", "pair[1]", "desc.shape[0]"),
+    Triton's type."""
     name: str
     type: str
 
@@ -60,7 +64,8 @@ def _descriptor_type(text: str) -> tuple[str, int]:
 
 
 def _descriptor_slots(name: str, text: str, flags: int) -> list[Slot]:
-    """As the compiler takes descriptors apart that no hardware knows; `flags` between: padding, rounding to tf32."""
+    """As the compiler takes descriptors apart that no hardware knows; `flags` between: padding,
+    rounding to tf32."""
     element, rank = _descriptor_type(text)
     shape = [f"{name}.shape[{i}]" for i in range(rank)]
     strides = [f"{name}.strides[{i}]" for i in range(rank)]
@@ -72,11 +77,13 @@ def _descriptor_slots(name: str, text: str, flags: int) -> list[Slot]:
 def descriptor_values(descriptor: Any, flags: int) -> list[Any]:
     """What goes into the slots of `_descriptor_slots()`."""
     shape, strides = list(descriptor.shape), list(descriptor.strides)
-    extra = [getattr(descriptor, "padding", "zero") == "nan", bool(getattr(descriptor, "round_f32_to_tf32", False))]
+    extra = [getattr(descriptor, "padding", "zero") == "nan",
+             bool(getattr(descriptor, "round_f32_to_tf32", False))]
     return [descriptor.base, *shape, *strides, *extra[:flags], *shape, *strides]
 
 
-def _walk(name: str, kind: Any, path: tuple[int, ...]) -> Iterable[tuple[str, str, tuple[int, ...]]]:
+def _walk(name: str, kind: Any,
+          path: tuple[int, ...]) -> Iterable[tuple[str, str, tuple[int, ...]]]:
     """Name, type and place of every leaf of a signature that is not a constant."""
     if isinstance(kind, (tuple, list)):
         for index, each in enumerate(kind):
@@ -92,49 +99,57 @@ SCRATCH = (Slot("global_scratch", "*i8"), Slot("profile_scratch", "*i8"))
 class Plan:
     """How the arguments of one kernel become its blob.
 
-    `layout` is a sequence of (offset, size) in bytes of the kernel's visible arguments, in order. Raises LayoutMismatch.
-    Immutable; any number of threads may use it."""
+    `layout` is a sequence of (offset, size) in bytes of the kernel's visible arguments, in order.
+    Raises LayoutMismatch. Immutable; any number of threads may use it."""
 
     def __init__(self, signature: Sequence[tuple[str, Any]], layout: Sequence[tuple[int, int]]):
-        leaves = [leaf for index, (name, kind) in enumerate(signature) for leaf in _walk(name, kind, (index,))]
+        leaves = [leaf for index, (name, kind) in enumerate(signature)
+                  for leaf in _walk(name, kind, (index,))]
         self.flags, scratch = self._fit(leaves, len(layout))
         self._paths: list[tuple[tuple[int, ...], bool]] = []
         slots: list[Slot] = []
         for name, kind, path in leaves:
             is_descriptor = kind.startswith(DESCRIPTOR)
             self._paths.append((path, is_descriptor))
-            slots += _descriptor_slots(name, kind, self.flags) if is_descriptor else [Slot(name, kind)]
+            slots += (_descriptor_slots(name, kind, self.flags) if is_descriptor
+                      else [Slot(name, kind)])
         self.scratch = scratch
         self.slots: tuple[Slot, ...] = (*slots, *SCRATCH[:scratch])
         self.names: tuple[str, ...] = tuple(slot.name for slot in self.slots)
         #: Index of each value that is a pointer.
-        self.pointers = tuple(i for i, slot in enumerate(self.slots) if slot.type.startswith(POINTER))
+        self.pointers = tuple(i for i, slot in enumerate(self.slots)
+                              if slot.type.startswith(POINTER))
         self._packed = self._compile(layout)
         flat = all(len(path) == 1 and not is_descriptor for path, is_descriptor in self._paths)
-        self._direct: Optional[tuple[int, ...]] = tuple(path[0] for path, _ in self._paths) if flat else None
+        self._direct: Optional[tuple[int, ...]] = (tuple(path[0] for path, _ in self._paths)
+                                                   if flat else None)
         self._converters = self._conversions()
 
     @staticmethod
     def _fit(leaves: Sequence[tuple[str, str, tuple[int, ...]]], wanted: int) -> tuple[int, int]:
-        """How many flags each descriptor has, and how many scratch pointers the kernel takes, by its count."""
+        """How many flags each descriptor has, and how many scratch pointers the kernel takes, by
+        its count."""
         descriptors = [kind for _, kind, _ in leaves if kind.startswith(DESCRIPTOR)]
         fixed = len(leaves) - len(descriptors)
         for scratch in (2, 1, 0):
             for flags in (2, 1, 0) if descriptors else (0,):
-                if fixed + sum(len(_descriptor_slots("", kind, flags)) for kind in descriptors) + scratch == wanted:
+                if (fixed + sum(len(_descriptor_slots("", kind, flags)) for kind in descriptors)
+                    + scratch == wanted):
                     return flags, scratch
-        raise LayoutMismatch(f"the code object takes {wanted} arguments; Triton's signature has {fixed}, "
-                             f"{len(descriptors)} descriptors, and up to 2 pointers of scratch memory")
+        raise LayoutMismatch(f"the code object takes {wanted} arguments; Triton's signature has "
+                             f"{fixed}, {len(descriptors)} descriptors, and up to 2 pointers of "
+                             "scratch memory")
 
     def _compile(self, layout: Sequence[tuple[int, int]]) -> struct.Struct:
         letters, at = "<", 0
         for slot, (offset, size) in zip(self.slots, layout):
             letter = "Q" if slot.type.startswith(POINTER) else _LETTERS.get(slot.type)
             if letter is None:
-                raise LayoutMismatch(f"argument '{slot.name}' has the type '{slot.type}', which no kernel here takes")
+                raise LayoutMismatch(f"argument '{slot.name}' has the type '{slot.type}', which no "
+                                     "kernel here takes")
             if struct.calcsize("<" + letter) != size or offset < at:
-                raise LayoutMismatch(f"argument '{slot.name}' ({slot.type}) takes {size} bytes at {offset} in the code "
-                                     f"object")
+                raise LayoutMismatch(f"argument '{slot.name}' ({slot.type}) takes {size} bytes at "
+                                     f"{offset} in the code object")
             letters += "x" * (offset - at) + letter
             at = offset + size
         return struct.Struct(letters)
@@ -155,7 +170,8 @@ class Plan:
         return self._packed.size
 
     def values(self, arguments: Sequence[Any], scratch: Sequence[Any]) -> list[Any]:
-        """The value of each slot; pointers are still tensors. `arguments` are those of the launch, constants included."""
+        """The value of each slot; pointers are still tensors. `arguments` are those of the launch,
+        constants included."""
         if self._direct is not None:
             found = [arguments[index] for index in self._direct]
         else:
@@ -174,7 +190,8 @@ class Plan:
         return found
 
     def pack(self, values: Sequence[Any]) -> bytes:
-        """The blob. Pointers are addresses now. Raises TypeError for a value that its slot cannot hold."""
+        """The blob. Pointers are addresses now. Raises TypeError for a value that its slot cannot
+        hold."""
         try:
             return self._packed.pack(*values)
         except struct.error as error:
@@ -183,5 +200,6 @@ class Plan:
                 try:
                     struct.pack("<" + letter, value)
                 except struct.error:
-                    raise TypeError(f"argument '{slot.name}' ({slot.type}) cannot hold {value!r}: {error}") from None
+                    raise TypeError(f"argument '{slot.name}' ({slot.type}) cannot hold {value!r}: "
+                                    f"{error}") from None
             raise

@@ -1,8 +1,9 @@
 """The compiler of the entry point `rawhal` in Triton's group `triton.backends`: none.
 
-Triton asks each backend whether it compiles for a target. This one never does, so that Triton's own compiler for AMD's GPUs
-is taken. The class is made so that it is concrete in every version of Triton: `import triton` imports this module, and what
-goes wrong here would break it for everybody."""
+Triton asks each backend whether it compiles for a target. This one never does, so that Triton's own
+compiler for AMD's GPUs is taken. The class is made so that it is concrete in every version of
+Triton: `import triton` imports this module, and what goes wrong here would break it for
+everybody."""
 from triton.backends import compiler as _compiler
 
 

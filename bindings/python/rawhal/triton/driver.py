@@ -1,10 +1,12 @@
-"""The driver of the entry point `rawhal` in Triton's group `triton.backends`: a GPU in software, or one that rawhal drives.
+"""The driver of the entry point `rawhal` in Triton's group `triton.backends`: a GPU in software, or
+one that rawhal drives.
 
-`import triton` imports this module, so it must not fail for anybody: it imports nothing of rawhal's but what is plain Python,
-its class is concrete whatever a version of Triton adds, and the device is opened when the first kernel needs it.
+`import triton` imports this module, so it must not fail for anybody: it imports nothing of rawhal's
+but what is plain Python, its class is concrete whatever a version of Triton adds, and the device is
+opened when the first kernel needs it.
 
-With TRITON_DEFAULT_BACKEND=rawhal in the environment, after `rawhal.triton.activate()`, or where no other driver of Triton's
-has a device, Triton takes it."""
+With TRITON_DEFAULT_BACKEND=rawhal in the environment, after `rawhal.triton.activate()`, or where no
+other driver of Triton's has a device, Triton takes it."""
 from __future__ import annotations
 
 import os
@@ -44,7 +46,8 @@ def _is_active() -> bool:
 
 
 class _Methods:
-    """The driver's methods, apart from the class so that Triton's abstract class of any version can be below it."""
+    """The driver's methods, apart from the class so that Triton's abstract class of any version can
+    be below it."""
 
     chip: Optional[str] = None  # what activate() asked for
 
@@ -78,14 +81,18 @@ class _Methods:
         return self.session.launcher
 
     def map_python_to_cpp_type(self, ty: str) -> str:
-        """C's type for one of Triton's. Nothing of this driver is compiled; ahead-of-time tools ask."""
+        """C's type for one of Triton's. Nothing of this driver is compiled; ahead-of-time tools
+        ask."""
         if ty.startswith("*"):
             return "uint64_t"
-        floats = {"fp16": "double", "bf16": "double", "fp32": "double", "f32": "double", "fp64": "double"}
-        return floats.get(ty) or {"i1": "int8_t", "u1": "uint8_t"}.get(ty) or f"{'u' * (ty[0] == 'u')}int{ty[1:]}_t"
+        floats = {"fp16": "double", "bf16": "double", "fp32": "double", "f32": "double",
+                  "fp64": "double"}
+        return (floats.get(ty) or {"i1": "int8_t", "u1": "uint8_t"}.get(ty)
+                or f"{'u' * (ty[0] == 'u')}int{ty[1:]}_t")
 
     def get_current_target(self) -> Any:
-        """What Triton compiles for: the device's chip, unless TRITON_OVERRIDE_ARCH names another."""
+        """What Triton compiles for: the device's chip, unless TRITON_OVERRIDE_ARCH names
+        another."""
         from triton.backends.compiler import GPUTarget
         return GPUTarget("hip", self._override() or self.session.chip, self.session.warp_size)
 
@@ -144,7 +151,8 @@ class _Methods:
 
 
 def torch_poses() -> bool:
-    """Whether the pytest plugin lets torch's tensors in host memory pose as a device's (--rawhal-torch)."""
+    """Whether the pytest plugin lets torch's tensors in host memory pose as a device's
+    (--rawhal-torch)."""
     import sys
     posing = sys.modules.get("rawhal.pytest_plugin.posing")
     return bool(posing and posing.is_on())
@@ -156,5 +164,6 @@ def _missing(*arguments: Any, **named: Any) -> Any:
 
 RawhalDriver = type(
     "RawhalDriver", (_Methods, _base.DriverBase),
-    {**{name: _missing for name in _base.DriverBase.__abstractmethods__ if not hasattr(_Methods, name)},
+    {**{name: _missing
+        for name in _base.DriverBase.__abstractmethods__ if not hasattr(_Methods, name)},
      "is_active": staticmethod(_is_active), "__doc__": __doc__, "__module__": __name__})

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 
 
 def signature_of(source: Any) -> list[tuple[str, Any]]:
-    """Names and types of a source's arguments, in order. What was compiled from Triton's IR has no names."""
+    """Names and types of a source's arguments, in order. What was compiled from Triton's IR has no
+    names."""
     names = getattr(getattr(source, "fn", None), "arg_names", None) or []
     found = []
     for key, kind in source.signature.items():
@@ -23,7 +24,8 @@ def signature_of(source: Any) -> list[tuple[str, Any]]:
 
 
 class Launcher:
-    """Triton's `launcher_cls`: made once a kernel, called for each launch. Any number of threads may call it."""
+    """Triton's `launcher_cls`: made once a kernel, called for each launch. Any number of threads
+    may call it."""
 
     def __init__(self, session: "Session", source: Any, metadata: Any):
         self._session = session
@@ -32,7 +34,8 @@ class Launcher:
         self._shared = metadata.shared
         self._cooperative = bool(getattr(metadata, "launch_cooperative_grid", False))
         self._scratch = tuple((getattr(metadata, f"{kind}_scratch_size", 0) or 0,
-                               getattr(metadata, f"{kind}_scratch_align", 1) or 1) for kind in ("global", "profile"))
+                               getattr(metadata, f"{kind}_scratch_align", 1) or 1)
+                              for kind in ("global", "profile"))
         self._no_scratch = self._scratch[0][0] == self._scratch[1][0] == 0
         self._plan: Optional[Plan] = None
 
@@ -43,7 +46,8 @@ class Launcher:
         return plan
 
     def _allocate(self, groups: int, stream: Any) -> tuple[Any, Any]:
-        """Global and profile scratch memory of one launch, by whoever the program says allocates it; None where none."""
+        """Global and profile scratch memory of one launch, by whoever the program says allocates
+        it; None where none."""
         from triton.runtime import _allocation
 
         (size, align), (profile, profile_align) = self._scratch
@@ -54,13 +58,15 @@ class Launcher:
             memory[0] = allocate(size * groups, align, stream)
         if profile > 0:
             if _allocation.has_profile_allocator():
-                memory[1] = _allocation._profile_allocator.get()(profile * groups, profile_align, stream)
+                memory[1] = _allocation._profile_allocator.get()(
+                    profile * groups, profile_align, stream)
             else:
                 memory[1] = self._session.scratch(profile * groups, profile_align, zero=True)
         return memory[0], memory[1]
 
-    def __call__(self, grid_x: int, grid_y: int, grid_z: int, stream: Any, function: "Function", kernel_metadata: Any,
-                 launch_metadata: Any, enter_hook: Any, exit_hook: Any, *arguments: Any) -> None:
+    def __call__(self, grid_x: int, grid_y: int, grid_z: int, stream: Any, function: "Function",
+                 kernel_metadata: Any, launch_metadata: Any, enter_hook: Any, exit_hook: Any,
+                 *arguments: Any) -> None:
         if enter_hook is not None:
             enter_hook(launch_metadata)
         groups = grid_x * grid_y * grid_z
@@ -69,7 +75,7 @@ class Launcher:
             scratch = (None, None) if self._no_scratch else self._allocate(groups, stream)
             values = plan.values(arguments, scratch)
             lent = self._session.lend(values, plan)
-            self._session.launch(function, (grid_x, grid_y, grid_z), self._block, plan.pack(values), self._shared,
-                                 self._cooperative, stream, lent)
+            self._session.launch(function, (grid_x, grid_y, grid_z), self._block, plan.pack(values),
+                                 self._shared, self._cooperative, stream, lent)
         if exit_hook is not None:
             exit_hook(launch_metadata)

@@ -1,9 +1,9 @@
 """From what a program passes to a kernel to the address that the kernel gets.
 
-A tensor may be an array of the device's, one of numpy's or torch's in host memory, which is used in place, or anything that
-has `data_ptr()` and knows its address. Host memory is lent to the device for one launch, with the bounds of the whole
-allocation (a kernel may follow strides out of a view, never out of the storage), and is the host's alone again when the
-launch has ended."""
+A tensor may be an array of the device's, one of numpy's or torch's in host memory, which is used in
+place, or anything that has `data_ptr()` and knows its address. Host memory is lent to the device
+for one launch, with the bounds of the whole allocation (a kernel may follow strides out of a view,
+never out of the storage), and is the host's alone again when the launch has ended."""
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Optional
@@ -22,8 +22,8 @@ class Span(NamedTuple):
 class HostTensor:
     """A numpy array that Triton takes for a tensor: kernels use its memory in place.
 
-    Keeps the array alive. Only what has elements next to each other in some order of its own is a tensor; views with
-    strides are fine. `array` is the array."""
+    Keeps the array alive. Only what has elements next to each other in some order of its own is a
+    tensor; views with strides are fine. `array` is the array."""
 
     __slots__ = ("array", "dtype", "shape", "__weakref__")
 
@@ -62,7 +62,8 @@ class HostTensor:
         return self.array.ndim
 
     def ptr_range(self) -> int:
-        """Bytes that the memory can be reached over, by which Triton's compiler chooses its loads."""
+        """Bytes that the memory can be reached over, by which Triton's compiler chooses its
+        loads."""
         return array_span(self.array).size
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -73,13 +74,16 @@ class HostTensor:
 
 
 def array_span(array: Any) -> Span:
-    """The allocation that a numpy array lies in, as far as numpy knows: that of the array it is a view of."""
+    """The allocation that a numpy array lies in, as far as numpy knows: that of the array it is a
+    view of."""
     base = array
-    while type(base.base) is type(array) or hasattr(base.base, "__array_interface__") and hasattr(base.base, "nbytes"):
+    while (type(base.base) is type(array)
+           or hasattr(base.base, "__array_interface__") and hasattr(base.base, "nbytes")):
         base = base.base
     address, size = base.__array_interface__["data"][0], base.nbytes
     low, high = _extent(array)
-    if not address <= low <= high <= address + size:  # a view that was made by hand, beyond what it says it is of
+    # a view that was made by hand, beyond what it says it is of
+    if not address <= low <= high <= address + size:
         address, size = low, high - low
     return Span(address, size)
 
@@ -105,7 +109,8 @@ def host_span(tensor: Any) -> Optional[Span]:
     if storage is None:
         return None
     memory = storage()
-    if memory.device.type != "cpu":  # asked of the storage: the tensor may pose (see pytest_plugin/posing.py)
+    # asked of the storage: the tensor may pose (see pytest_plugin/posing.py)
+    if memory.device.type != "cpu":
         return None
     return Span(memory.data_ptr(), memory.nbytes())
 

@@ -21,7 +21,8 @@ DEFAULT_CHIP = "gfx942"
 
 
 class Function:
-    """A loaded kernel, as Triton holds it: `layout` is offset and size of each argument that a launch gives."""
+    """A loaded kernel, as Triton holds it: `layout` is offset and size of each argument that a
+    launch gives."""
 
     def __init__(self, kernel: Any):
         self.kernel = kernel
@@ -45,8 +46,10 @@ class Utilities:
     def __init__(self, session: "Session"):
         self._session = weakref.proxy(session)
 
-    def load_binary(self, name: str, binary: bytes, shared: int, device: int) -> tuple[Any, Function, int, int, int]:
-        """The module, the kernel `name`, its vector registers, its spills in dwords and the most threads of a block."""
+    def load_binary(self, name: str, binary: bytes, shared: int,
+                    device: int) -> tuple[Any, Function, int, int, int]:
+        """The module, the kernel `name`, its vector registers, its spills in dwords and the most
+        threads of a block."""
         session = self._session
         session.unlend()
         module = session.device.load(binary)
@@ -59,11 +62,14 @@ class Utilities:
         """Nothing: code stays loaded as long as somebody refers to it."""
 
     def get_device_properties(self, device: int = 0) -> dict[str, Any]:
-        """As Triton's driver for AMD's GPUs has them; clocks are those of the chip's table, not measured."""
+        """As Triton's driver for AMD's GPUs has them; clocks are those of the chip's table, not
+        measured."""
         info = self._session.device.info
-        return {"max_shared_mem": info.lds_bytes, "max_num_regs": 65536, "multiprocessor_count": info.compute_units,
-                "sm_clock_rate": info.clock_mhz * 1000, "mem_clock_rate": 0, "mem_bus_width": 0, "arch": info.name,
-                "warpSize": info.wavefront_size, "max_threads_per_sm": info.waves_per_cu * info.wavefront_size,
+        return {"max_shared_mem": info.lds_bytes, "max_num_regs": 65536,
+                "multiprocessor_count": info.compute_units, "sm_clock_rate": info.clock_mhz * 1000,
+                "mem_clock_rate": 0, "mem_bus_width": 0, "arch": info.name,
+                "warpSize": info.wavefront_size,
+                "max_threads_per_sm": info.waves_per_cu * info.wavefront_size,
                 "cooperativeLaunch": 1}
 
 
@@ -111,7 +117,8 @@ class Interface:
 
 
 class Lent:
-    """Memory of one launch: what is kept until it is complete, and whether the host may look at it then."""
+    """Memory of one launch: what is kept until it is complete, and whether the host may look at it
+    then."""
 
     __slots__ = ("keep", "wait")
 
@@ -124,10 +131,12 @@ class Session:
 
     warp_size = 64
 
-    def __init__(self, chip: Optional[str] = None, device: Any = None, checks: Any = None, timeout: Optional[float] = None):
+    def __init__(self, chip: Optional[str] = None, device: Any = None, checks: Any = None,
+                 timeout: Optional[float] = None):
         if device is None:
             import rawhal
-            device = rawhal.open(chip=chip or os.environ.get("RAWHAL_PY_CHIP") or DEFAULT_CHIP, checks=checks, timeout=timeout)
+            device = rawhal.open(chip=chip or os.environ.get("RAWHAL_PY_CHIP") or DEFAULT_CHIP,
+                                 checks=checks, timeout=timeout)
         self.device = device
         self.chip: str = device.name
         self.warp_size = device.info.wavefront_size
@@ -144,13 +153,16 @@ class Session:
         return Launcher(self, source, metadata)
 
     def scratch(self, size: int, alignment: int, zero: bool = False) -> DeviceArray:
-        """`size` bytes of the device's. They begin at a page, so every alignment up to that holds."""
+        """`size` bytes of the device's. They begin at a page, so every alignment up to that
+        holds."""
         if alignment > 4096:
             raise InvalidArgument(f"scratch memory aligned to {alignment} bytes; 4096 is the most")
-        return (self.device.zeros if zero else self.device.empty)(max(size, 1), "u1", label="scratch")
+        return (self.device.zeros if zero else self.device.empty)(
+            max(size, 1), "u1", label="scratch")
 
     def count_instructions(self, call: Callable[[], Any]) -> int:
-        """Calls, waits, and gives the wave instructions of this thread's launches in it; 0 where the device does not count."""
+        """Calls, waits, and gives the wave instructions of this thread's launches in it; 0 where
+        the device does not count."""
         tickets: list[Any] = []
         before, self._counted.tickets = getattr(self._counted, "tickets", None), tickets
         try:
@@ -165,7 +177,8 @@ class Session:
     # ---- Memory ----
 
     def unlend(self) -> None:
-        """Ends the lending of memory whose tensors are gone, so that bounds stay those of what lives."""
+        """Ends the lending of memory whose tensors are gone, so that bounds stay those of what
+        lives."""
         if self._gone:
             self._gone.clear()
             self.device.unmap_hosts()
@@ -183,7 +196,8 @@ class Session:
         known[key] = weakref.ref(tensor, is_gone)
 
     def lend(self, values: list[Any], plan: Plan) -> Lent:
-        """Puts addresses in the place of the tensors among `values`. Raises TypeError for what is none."""
+        """Puts addresses in the place of the tensors among `values`. Raises TypeError for what is
+        none."""
         self.unlend()
         keep: list[Any] = []
         hosts: list[tuple[int, Any, Any]] = []
@@ -209,14 +223,16 @@ class Session:
             try:
                 values[index] = tensor.data_ptr()
             except AttributeError:
-                raise TypeError(f"argument '{plan.names[index]}' ({plan.slots[index].type}) is a {type(tensor).__name__}, "
-                                "not a tensor: rawhal.triton.tensor() makes one of a numpy array") from None
+                raise TypeError(f"argument '{plan.names[index]}' ({plan.slots[index].type}) is a "
+                                f"{type(tensor).__name__}, not a tensor: rawhal.triton.tensor() "
+                                "makes one of a numpy array") from None
             keep.append(tensor)
         if hosts:
             self._lend_hosts(values, hosts, keep)
         return Lent(tuple(keep), wait)
 
-    def _lend_hosts(self, values: list[Any], hosts: list[tuple[int, Any, Any]], keep: list[Any]) -> None:
+    def _lend_hosts(self, values: list[Any], hosts: list[tuple[int, Any, Any]],
+                    keep: list[Any]) -> None:
         spans = [span for _, _, span in hosts if span.size > 0]
         addresses, buffers = self.device.map_hosts(spans) if spans else ([], [])
         at = iter(addresses)
@@ -228,9 +244,10 @@ class Session:
 
     # ---- Launches ----
 
-    def launch(self, function: Function, grid: Sequence[int], block: Sequence[int], blob: bytes, shared: int,
-               cooperative: bool, stream: Any, lent: Lent) -> None:
-        """Submits, and waits where the host may look at the memory, or the kernel prints. Raises the kernel's fault."""
+    def launch(self, function: Function, grid: Sequence[int], block: Sequence[int], blob: bytes,
+               shared: int, cooperative: bool, stream: Any, lent: Lent) -> None:
+        """Submits, and waits where the host may look at the memory, or the kernel prints. Raises
+        the kernel's fault."""
         kernel = function.kernel
         if len(blob) < function.blob_size:
             blob += bytes(function.blob_size - len(blob))
