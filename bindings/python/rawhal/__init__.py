@@ -14,7 +14,7 @@ and checks every access of memory: an access beyond an array is an exception tha
 the argument, the lanes and, where the object has debugging information, the line.
 
     >>> try:
-    ...     add[8, 256](c, a, b, 2000)
+    ...     add[5, 256](c, a, b, 1100)
     ... except rawhal.MemoryFault as fault:
     ...     print(fault.kernel, fault.argument, fault.access, fault.past_end)
     vector_add a read 0

@@ -19,7 +19,7 @@ def mistakes(dev):
 def test_an_overrun_has_argument_lanes_and_line(add):
     a, b, c = np.ones(1024, "f4"), np.ones(1030, "f4"), np.zeros(2048, "f4")
     with pytest.raises(rawhal.MemoryFault) as caught:
-        add[8, 256](c, a, b, 2000)
+        add[5, 256](c, a, b, 1100)
     fault = caught.value
     assert ((fault.kernel, fault.argument, fault.access, fault.size, fault.past_end)
             == ("vector_add", "a", "read", 4, 0))
