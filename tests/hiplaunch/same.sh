@@ -6,13 +6,15 @@
 set -u
 runner=$1 directory=$2 program=$3
 shift 3
-"$runner" "$directory/hip/$program" "$@" >"$directory/hip/$program.out" || { echo "with HIP: exit code $?"; exit 1; }
-[ -s "$directory/hip/$program.out" ] || { echo "nothing was printed"; exit 1; }
+work=$(mktemp -d) || exit 1 # of this run alone: behind a front it runs once more, maybe at the same time
+trap 'rm -rf "$work"' EXIT
+"$runner" "$directory/hip/$program" "$@" >"$work/hip" || { echo "with HIP: exit code $?"; exit 1; }
+[ -s "$work/hip" ] || { echo "nothing was printed"; exit 1; }
 known=$(dirname "$0")/differences/$program-${HIP_VERSION:-5.2}.txt
 [ -f "$known" ] || known=/dev/null
 for ours in rawhal door; do
   [ $ours = rawhal ] || [ -x "$directory/$ours/$program" ] || continue
-  RAWHAL_DEVICE=softgpu RAWHAL_LOG=error "$directory/$ours/$program" "$@" >"$directory/$ours/$program.out" ||
+  RAWHAL_DEVICE=softgpu RAWHAL_LOG=error "$directory/$ours/$program" "$@" >"$work/$ours" ||
     { echo "with $ours: exit code $?"; exit 1; }
-  diff "$directory/hip/$program.out" "$directory/$ours/$program.out" | diff -u "$known" - || exit 1
+  diff "$work/hip" "$work/$ours" | diff -u "$known" - || exit 1
 done
