@@ -4,9 +4,9 @@
 usage: cdef.py INTERFACE.json OUTPUT [LIBRARY]
 
 OUTPUT is text for FFI().cdef(), all at once; or, where its name ends with .py, a module that has
-`ffi` ready made (cffi's out-of-line ABI mode), which is imported in a hundredth of a second, a
-tenth of what the text takes; that needs cffi now, and only its _cffi_backend later. The functions
-are those of LIBRARY, rawhal without it."""
+`ffi` ready made (cffi's out-of-line ABI mode) and the library's SONAME, which is imported in a
+hundredth of a second, a tenth of what the text takes; that needs cffi now, and only its
+_cffi_backend later. The functions are those of LIBRARY, rawhal without it."""
 import contextlib
 import json
 import os
@@ -46,7 +46,8 @@ def lines(interface, library):
 
 def main(path, output, library="rawhal"):
     with open(path, encoding="ascii") as file:
-        text = "\n".join(lines(json.load(file), library)) + "\n"
+        interface = json.load(file)
+    text = "\n".join(lines(interface, library)) + "\n"
     os.makedirs(os.path.dirname(output) or ".", exist_ok=True)
     if output.endswith(".py"):
         import cffi
@@ -55,6 +56,8 @@ def main(path, output, library="rawhal"):
         ffi.set_source(os.path.basename(output)[:-3], None)
         with contextlib.redirect_stdout(None):
             ffi.emit_python_code(output)
+        with open(output, "a", encoding="ascii") as file:
+            file.write(f'SONAME = "{interface["libraries"][library]}"\n')
     else:
         with open(output, "w", encoding="ascii") as file:
             file.write(text)

@@ -18,12 +18,11 @@ import threading
 from typing import Any, Callable, Optional
 
 from . import PREFIX
-from .errors import RawhalError, error_of_status
+from .errors import CLASSES, RawhalError
 
-SONAME = "librawhal.so.0.2"
 
 try:
-    from ._interface import ffi
+    from ._interface import SONAME, ffi
 except ImportError as missing:
     raise ImportError(
         f"rawhal's generated interface (_interface.py) is neither in {os.path.dirname(__file__)} "
@@ -66,7 +65,9 @@ def error_record() -> Any:
 
 def failure(status: int, error: Any) -> RawhalError:
     """The exception of a call that failed."""
-    return error_of_status(status, text(error.message), error.hsa_status, error.offset)
+    kind = CLASSES.get(text(lib.rawhal_status_name(status)), RawhalError)
+    offset = None if error.offset == lib.RAWHAL_NO_OFFSET else error.offset
+    return kind(text(error.message), hsa_status=error.hsa_status, offset=offset)
 
 
 def call(function: Callable[..., int], *arguments: Any) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from .arrays import DeviceArray, byte_bounds
 from .memory import DEVICE, Buffer
-from .signatures import DYNAMIC_SHARED_POINTER, TYPES, Argument, Parameter, Signature, Type
+from .signatures import TYPES, Argument, Parameter, Signature, Type
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -323,4 +323,4 @@ def _numpy_bytes(argument: Argument, kind: Optional[Type], value: Any) -> bytes:
     return value.tobytes()
 
 
-__all__ = ["Packed", "pack", "DYNAMIC_SHARED_POINTER"]
+__all__ = ["Packed", "pack"]

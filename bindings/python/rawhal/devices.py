@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .streams import Stream
 
 Log = Callable[[str, str], None]
-_SOFTGPU, _HSA = 1, 2  # rawhal_backend_t
+_SOFTGPU, _HSA = lib.RAWHAL_BACKEND_SOFTGPU, lib.RAWHAL_BACKEND_HSA
 _SEVERITIES = ("note", "warning", "error")
 CHECKS = ("lds", "races", "kernarg", "stores", "memory")
 # What Debian's runtime does not know by its name, and a device can be listed as instead; code is

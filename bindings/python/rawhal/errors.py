@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Optional
 
-NO_OFFSET = 2**64 - 1
-
 
 class RawhalError(Exception):
     """A call that failed. `status`: the name of the rawhal_status_t; `offset`: of the byte in the
@@ -112,27 +110,7 @@ class Closed(RawhalError, ValueError):
     status = "CLOSED"
 
 
-_CLASSES = (
-    RawhalError,
-    InvalidArgument,
-    Malformed,
-    Unsupported,
-    NotFound,
-    TargetMismatch,
-    OutOfRange,
-    CapExceeded,
-    OutOfMemory,
-    QuotaExceeded,
-    WouldBlock,
-    TimedOut,
-    FaultError,
-    DeviceLost,
-    RuntimeFailed,
-    Ambiguous,
-)
-
-
-def error_of_status(status: int, message: str, hsa_status: int, offset: int) -> RawhalError:
-    """The exception for a rawhal_status_t."""
-    kind = _CLASSES[status] if 0 < status < len(_CLASSES) else RawhalError
-    return kind(message, hsa_status=hsa_status, offset=None if offset == NO_OFFSET else offset)
+CLASSES = {one.status: one for one in (
+    InvalidArgument, Malformed, Unsupported, NotFound, TargetMismatch, OutOfRange, CapExceeded,
+    OutOfMemory, QuotaExceeded, WouldBlock, TimedOut, FaultError, DeviceLost, RuntimeFailed,
+    Ambiguous)}

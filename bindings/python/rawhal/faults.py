@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from .tickets import Record
 
 _ACCESSES = (None, "read", "write", "atomic")
-_KNOWS_PC, _KNOWS_OBJECT, _KNOWS_ADDRESS, _KNOWS_LANE, _KNOWS_LANES = (
-    1 << bit for bit in range(1, 6))
-_OUT_OF_BOUNDS = 1  # rawhal_cause_kind_t
-_NO_ARGUMENT = 2**32 - 1
 _INSTRUCTION = re.compile(r": ([a-z]\w+(?: [^()]*)?) \([0-9a-f]{8}")
 
 
@@ -120,18 +116,18 @@ class Timeout(Fault, TimeoutError):
 
 # By rawhal_fault_kind_t; Fault for others.
 _KINDS: dict[int, type[Fault]] = {
-    1: MemoryFault,
-    2: MemoryFault,
-    3: MemoryFault,
-    4: LdsFault,
-    5: ScratchFault,
-    6: KernargFault,
-    7: MemoryFault,
-    8: IllegalInstruction,
-    9: IllegalInstruction,
-    10: AssertFailed,
-    11: Timeout,
-    16: UninitializedRead,
+    lib.RAWHAL_FAULT_MEMORY: MemoryFault,
+    lib.RAWHAL_FAULT_READ_ONLY: MemoryFault,
+    lib.RAWHAL_FAULT_NO_ACCESS: MemoryFault,
+    lib.RAWHAL_FAULT_LDS: LdsFault,
+    lib.RAWHAL_FAULT_SCRATCH: ScratchFault,
+    lib.RAWHAL_FAULT_KERNARG: KernargFault,
+    lib.RAWHAL_FAULT_MISALIGNED: MemoryFault,
+    lib.RAWHAL_FAULT_INSTRUCTION: IllegalInstruction,
+    lib.RAWHAL_FAULT_FETCH: IllegalInstruction,
+    lib.RAWHAL_FAULT_TRAP: AssertFailed,
+    lib.RAWHAL_FAULT_TIME_LIMIT: Timeout,
+    lib.RAWHAL_FAULT_UNWRITTEN: UninitializedRead,
 }
 # Where one kind has several classes, by the device's words.
 _WORDS: tuple[tuple[str, type[Fault]], ...] = (
@@ -150,7 +146,7 @@ def fault_of(raw: Any, record: Optional["Record"], otherwise: RawhalError,
     _tell_place(fault, raw)
     _tell_causes(fault, raw, record)
     fault.kernel = text(raw.kernel) or (record.facts.name if record else "")
-    if record and raw.known & _KNOWS_OBJECT:
+    if record and raw.known & lib.RAWHAL_FAULT_KNOWS_OBJECT:
         from .lines import LineTable
 
         found = LineTable(record.facts.object_bytes(), record.facts.folder).find(raw.object_address)
@@ -171,16 +167,16 @@ def _tell_place(fault: Fault, raw: Any) -> None:
     fault.kind = text(lib.rawhal_fault_kind_name(raw.kind))
     fault.details = text(raw.device_text)
     fault.access = _ACCESSES[raw.access] if raw.access < len(_ACCESSES) else None
-    if raw.known & _KNOWS_ADDRESS:
+    if raw.known & lib.RAWHAL_FAULT_KNOWS_ADDRESS:
         fault.address, fault.size = raw.address, raw.bytes or None
-    if raw.known & _KNOWS_PC:
+    if raw.known & lib.RAWHAL_FAULT_KNOWS_PC:
         fault.program, fault.wave = tuple(raw.group), raw.wave
         words = _INSTRUCTION.search(fault.details)
         fault.instruction = (words.group(1) if words
                              else " ".join(f"{word:#010x}" for word in raw.instruction))
-    if raw.known & _KNOWS_LANES:
+    if raw.known & lib.RAWHAL_FAULT_KNOWS_LANES:
         fault.lanes = [lane for lane in range(64) if raw.lanes >> lane & 1]
-    elif raw.known & _KNOWS_LANE:
+    elif raw.known & lib.RAWHAL_FAULT_KNOWS_LANE:
         fault.lanes = [raw.lane]
 
 
@@ -192,13 +188,14 @@ def _tell_causes(fault: Fault, raw: Any, record: Optional["Record"]) -> None:
         return
     fault.argument = fault.causes[0].argument
     first = fault.causes[0]
-    if raw.causes[0].kind == _OUT_OF_BOUNDS and raw.known & _KNOWS_ADDRESS and first.nbytes:
+    is_outside = raw.causes[0].kind == lib.RAWHAL_CAUSE_OUT_OF_BOUNDS
+    if is_outside and raw.known & lib.RAWHAL_FAULT_KNOWS_ADDRESS and first.nbytes:
         fault.past_end = first.offset if first.offset < 0 else first.offset - first.nbytes
 
 
 def _cause(raw: Any, record: Optional["Record"]) -> Cause:
     argument = None
-    if raw.argument != _NO_ARGUMENT:
+    if raw.argument != lib.RAWHAL_NO_ARGUMENT:
         argument = (_argument_name(raw.argument, record) or text(raw.argument_name)
                     or str(raw.argument))
     return Cause(

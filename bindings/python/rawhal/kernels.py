@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Extent = Union[int, Iterable[int]]
 _SERVED = ("hidden_printf_buffer", "hidden_hostcall_buffer", "hidden_heap_v1")
-_OVERLAP, _AGENT_SCOPE, _COOPERATIVE = 1 << 2, 1 << 3, 1 << 4  # RAWHAL_DISPATCH_*
+_OVERLAP, _COOPERATIVE = lib.RAWHAL_DISPATCH_OVERLAP, lib.RAWHAL_DISPATCH_COOPERATIVE
 
 
 class Facts:

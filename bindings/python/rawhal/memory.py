@@ -17,7 +17,7 @@ from .errors import Unsupported
 if TYPE_CHECKING:
     from .tickets import Record
 
-DEVICE, HOST = 0, 1  # rawhal_memory_kind_t
+DEVICE, HOST = lib.RAWHAL_MEMORY_DEVICE, lib.RAWHAL_MEMORY_HOST
 
 
 class Buffer:

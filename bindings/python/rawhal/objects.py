@@ -10,8 +10,6 @@ from ._library import NULL, ffi, lib, owned, sized, string, text, to_path
 from .errors import NotFound
 from .signatures import Argument, Layout, layout_of
 
-_COPY = 1  # RAWHAL_CONTAINER_COPY, RAWHAL_HSACO_COPY: files may change
-
 
 @dataclass(frozen=True)
 class KernelInfo:
@@ -143,7 +141,8 @@ def inspect(source: Union[str, "os.PathLike[str]", bytes],
 
 
 def _chosen(source: Any, target: Optional[str]) -> Any:
-    options = sized("rawhal_container_options_t", flags=_COPY)
+    copy = lib.RAWHAL_CONTAINER_COPY  # files may change
+    options = sized("rawhal_container_options_t", flags=copy)
     if isinstance(source, (str, os.PathLike)):
         container = owned("rawhal_container_t", lib.rawhal_container_close,
                           lib.rawhal_container_open_file, to_path(source), options)

@@ -24,7 +24,8 @@ from .tickets import SLICE_NS, Record, Ticket
 if TYPE_CHECKING:
     from .services import Services
 
-_OK, _WOULD_BLOCK, _TIMED_OUT, _FAULT, _DEVICE_LOST = 0, 10, 11, 12, 13  # rawhal_status_t
+_OK, _FAULT, _DEVICE_LOST = lib.RAWHAL_OK, lib.RAWHAL_FAULT, lib.RAWHAL_DEVICE_LOST
+_WOULD_BLOCK, _TIMED_OUT = lib.RAWHAL_WOULD_BLOCK, lib.RAWHAL_TIMED_OUT
 _CLOSED = -1
 _keys = itertools.count(1)
 _in_flight: dict[int, "deque[Record]"] = {}  # by the queue's key, until it is destroyed

@@ -9,9 +9,7 @@ from typing import Any, Optional
 from ._library import lib, string
 from .errors import InvalidArgument
 
-BY_VALUE, GLOBAL_BUFFER, DYNAMIC_SHARED_POINTER = 1, 2, 3  # rawhal_value_kind_t
-_CONST = 1  # RAWHAL_ARGUMENT_CONST
-_READ_ONLY = 1  # rawhal_access_t
+_CONST, _READ_ONLY = lib.RAWHAL_ARGUMENT_CONST, lib.RAWHAL_ACCESS_READ_ONLY
 
 # Name -> what numpy calls it; None: what numpy has no type for, of so many bytes.
 TYPES: dict[str, Optional[str]] = {

@@ -6,7 +6,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Union
 
-from ._library import ffi
+from ._library import ffi, lib
 from .errors import Closed, InvalidArgument, RawhalError
 from .queues import Queue
 from .tickets import Record, Ticket, in_ns
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 Output = Callable[[str, str], None]
 _MOST_UNITS = 1 << 16
-_PRIORITIES = {None: 0, "low": 1, "normal": 2, "high": 3}
+_PRIORITIES = {
+    None: lib.RAWHAL_QUEUE_PRIORITY_DEFAULT,
+    "low": lib.RAWHAL_QUEUE_PRIORITY_LOW,
+    "normal": lib.RAWHAL_QUEUE_PRIORITY_NORMAL,
+    "high": lib.RAWHAL_QUEUE_PRIORITY_HIGH,
+}
 
 
 class Stream:
