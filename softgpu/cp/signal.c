@@ -68,8 +68,9 @@ bool softgpu_signal_load(uint32_t node, uint64_t handle, int64_t *value)
   return true;
 }
 
-/* In fields of a signal that nobody else uses: queue_ptr is a doorbell's alone. Who reads them when
- * the signal has been taken again finds out afterwards. */
+/* In fields that mean something in doorbells alone: reserved2 is queue_ptr there, by which the
+ * front tells what is one, atomically. Who reads counts when the signal has been taken again finds
+ * out afterwards. */
 typedef uint64_t __attribute__((may_alias)) count_t;
 
 static void counts_put(amd_signal_t *signal, uint64_t start, uint64_t end)
