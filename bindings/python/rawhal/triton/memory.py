@@ -76,29 +76,18 @@ class HostTensor:
 def array_span(array: Any) -> Span:
     """The allocation that a numpy array lies in, as far as numpy knows: that of the array it is a
     view of."""
+    from rawhal.arrays import byte_bounds
+
     base = array
     while (type(base.base) is type(array)
            or hasattr(base.base, "__array_interface__") and hasattr(base.base, "nbytes")):
         base = base.base
     address, size = base.__array_interface__["data"][0], base.nbytes
-    low, high = _extent(array)
+    low, high = byte_bounds(array)
     # a view that was made by hand, beyond what it says it is of
     if not address <= low <= high <= address + size:
         address, size = low, high - low
     return Span(address, size)
-
-
-def _extent(array: Any) -> tuple[int, int]:
-    """First byte, and the one after the last, of a numpy array's elements."""
-    low = high = array.__array_interface__["data"][0]
-    if array.size == 0:
-        return low, high
-    for length, stride in zip(array.shape, array.strides):
-        if stride < 0:
-            low += (length - 1) * stride
-        else:
-            high += (length - 1) * stride
-    return low, high + array.itemsize
 
 
 def host_span(tensor: Any) -> Optional[Span]:

@@ -8,9 +8,9 @@ import weakref
 from contextlib import nullcontext
 from typing import Any, Callable, Optional, Sequence
 
+from rawhal._library import lib
 from rawhal.arrays import DeviceArray
 from rawhal.errors import InvalidArgument, Unsupported
-from rawhal.kernels import _COOPERATIVE as COOPERATIVE
 from rawhal.kernels import submit
 
 from .arguments import Plan
@@ -254,7 +254,7 @@ class Session:
         chosen = self._streams.get(stream) if stream else None
         # As Kernel.launch(), which checks what Triton has checked.
         ticket = submit(kernel, grid, block, shared, blob, chosen, lent.keep, (), function.names,
-                        COOPERATIVE if cooperative else 0)
+                        lib.RAWHAL_DISPATCH_COOPERATIVE if cooperative else 0)
         counted = getattr(self._counted, "tickets", None)
         if counted is not None:
             counted.append(ticket)
