@@ -17,7 +17,8 @@ MAY_INCLUDE = {
     "hal": {"base", "hsaco", "kernarg", "debug", "queue", "hal"},
     "library": {"base", "hsaco", "kernarg", "debug", "queue", "hal", "library"},
     "record": {"base", "hsaco", "record"},
-    "front": {"base", "hsaco", "kernarg", "debug", "queue", "record", "front"},
+    "probe": {"base", "hsaco", "probe"},
+    "front": {"base", "hsaco", "kernarg", "debug", "queue", "record", "probe", "front"},
     "hiplaunch": {"hiplaunch"},  # and the public headers
     "softgpu": {"softgpu"},
     "tools": {"record", "tools"},  # and the public headers, and
@@ -26,7 +27,8 @@ MAY_INCLUDE = {
 HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/list.h", "base/new_file.h", "base/whole.h",  # which the command has with record/
                      *("debug/core/" + name for name in ("change.h", "core.h", "file.h", "notes.h", "walk.h")), "debug/dump.h", "debug/report.h",
                      "debug/door/observe.h", "debug/door/requests.h"},
-           "debug": {"softgpu/waves.h"}}  # it includes nothing, and what it declares is found by name
+           "debug": {"softgpu/waves.h"},  # it includes nothing, and what it declares is found by name
+           "softgpu": {"probe/probe_records.h"}, "record": {"probe/probe_records.h"}}  # which is plain data
 # Folders within one, lowest first: each may include itself and those before it.
 FLOORS = {
     "queue": ["queue/limit", "queue/gate"],
@@ -44,7 +46,7 @@ KNOWS = {"queue/limit": {"base", "queue/limit", "queue/limit.h"},
          **{"library/" + room: {"base", "hsaco", "library", "library/" + room} for room in ("process", "tensile", "triton")}}
 KNOWN_TO = {"queue/gate": {"queue", "hal", "front"}}
 DOORS = {"queue/limit": {"queue/limit/" + name for name in ("admission.h", "config.h", "describe.h", "memory.h", "only_copy.h", "opening.h", "parse.h")}}
-WITHOUT_HSA = ("base/", "hsaco/", "kernarg/", "record/", "debug/core/", "queue/limit/")
+WITHOUT_HSA = ("base/", "hsaco/", "kernarg/", "record/", "probe/", "debug/core/", "queue/limit/")
 # A verb of the command, tools/VERB, knows itself and what verbs share.
 VERB = re.compile(r"tools/(?!shared\b|demo\b)\w+(?=/)")
 MAX_LINES, MAX_COLUMNS = 600, 100
