@@ -173,6 +173,15 @@ class _Stream(_Event):
     wait_event = record_event = wait_stream
 
 
+_IDLE = ("synchronize", "empty_cache", "set_device", "manual_seed", "manual_seed_all", "init",
+         "reset_peak_memory_stats")
+
+
+def _nothing() -> Any:
+    """A function that does nothing."""
+    return lambda *arguments, **named: None
+
+
 class _Posing:
     """The mode, and what is put in the place of torch.cuda's functions."""
 
@@ -189,15 +198,14 @@ class _Posing:
                                 major=capability[0], minor=capability[1],
                                 max_threads_per_multi_processor=2048, L2_cache_size=4 << 20,
                                 shared_memory_per_block=(160 if chip == "gfx950" else 64) << 10)
-        nothing = lambda *arguments, **named: None  # noqa: E731
         self._cuda = {
+            # each its own: torch's compiler looks functions up by the object
+            **{name: _nothing() for name in _IDLE},
             "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0,
             "get_device_properties": lambda *_: facts,
             "get_device_capability": lambda *_: capability,
-            "get_device_name": lambda *_: facts.name, "synchronize": nothing,
-            "empty_cache": nothing, "set_device": nothing, "manual_seed": nothing,
-            "manual_seed_all": nothing, "init": nothing, "is_initialized": lambda: True,
-            "reset_peak_memory_stats": nothing, "is_current_stream_capturing": lambda: False,
+            "get_device_name": lambda *_: facts.name, "is_initialized": lambda: True,
+            "is_current_stream_capturing": lambda: False,
             "mem_get_info": lambda *_: (8 << 30, 8 << 30), "memory_allocated": lambda *_: 0,
             "max_memory_allocated": lambda *_: 0, "Event": _Event, "Stream": _Stream,
             "current_stream": lambda *_: _Stream(), "default_stream": lambda *_: _Stream(),
