@@ -12,11 +12,22 @@ class Tensor:
 
 
 class TorchFunctionMode:
+    depth = 0
+
     def __enter__(self):
+        self.depth += 1
         return self
 
     def __exit__(self, *why):
-        pass
+        self.depth -= 1
+
+
+class Engine:
+    """Calls a function of the program's, as torch's does with those of backward()."""
+    kept = "kept"
+
+    def run_backward(self, function, *, twice=False):
+        return function() * (1 + twice)
 
 
 @pytest.fixture
@@ -25,6 +36,7 @@ def torch(monkeypatch):
     torch = ModuleType("torch")
     torch.Tensor, torch.device = Tensor, lambda *of: of
     torch.cuda, torch.version = SimpleNamespace(), SimpleNamespace(hip=None, cuda="13")
+    torch.autograd = SimpleNamespace(Variable=SimpleNamespace(_execution_engine=Engine()))
     overrides = ModuleType("torch.overrides")
     overrides.TorchFunctionMode = TorchFunctionMode
     monkeypatch.setitem(sys.modules, "torch", torch)
@@ -47,3 +59,14 @@ def test_the_version_is_hips_while_it_is_on(torch):
     assert torch.version.hip and torch.version.cuda is None
     posing.turn_off()
     assert torch.version.hip is None and torch.version.cuda == "13"
+
+
+def test_functions_that_the_engine_of_gradients_calls_see_cuda_too(torch):
+    # "cuda" was torch's own in a backward() of the program's: no driver was found
+    mode, engine = posing._on._mode, torch.autograd.Variable._execution_engine
+    mode.__exit__(None, None, None)  # as torch does while one of its functions runs
+    assert mode.depth == 0
+    assert engine.run_backward(lambda: mode.depth, twice=True) == 2
+    assert mode.depth == 0 and engine.kept == "kept"
+    posing.turn_off()
+    assert type(torch.autograd.Variable._execution_engine) is Engine

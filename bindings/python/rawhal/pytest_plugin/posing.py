@@ -182,6 +182,22 @@ def _nothing() -> Any:
     return lambda *arguments, **named: None
 
 
+class _Engine:
+    """torch's engine of gradients. It calls functions of the program's, from inside of one of
+    torch's, where the mode is off: it is on for them here."""
+
+    def __init__(self, engine: Any, mode: Any):
+        self._engine, self._mode = engine, mode
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def run_backward(self, *arguments: Any, **named: Any) -> Any:
+        """Where all gradients are computed."""
+        with self._mode:
+            return self._engine.run_backward(*arguments, **named)
+
+
 class _Posing:
     """The mode, and what is put in the place of torch.cuda's functions."""
 
@@ -222,6 +238,9 @@ class _Posing:
             self._put(self._torch.cuda, name, value)
         self._put(self._torch.version, "hip", "6.4.0")
         self._put(self._torch.version, "cuda", None)
+        variable = self._torch.autograd.Variable
+        self._put(variable, "_execution_engine",
+                  _Engine(variable._execution_engine, self._mode))
         self._mode.__enter__()
 
     def end(self) -> None:
