@@ -43,6 +43,8 @@ static const cause_row_t rows[] = {
     {BIT(RAWHAL_FAULT_KERNARG), 0, cause_kernarg},
     {NOWHERE, 0, cause_kernarg_freed},
     {BIT(RAWHAL_FAULT_LDS), 0, cause_lds},
+    {BIT(RAWHAL_FAULT_LDS_UNWRITTEN), 0, cause_lds_unwritten},
+    {BIT(RAWHAL_FAULT_LDS_RACE), 0, cause_lds_race},
     {BIT(RAWHAL_FAULT_SCRATCH), 0, cause_scratch},
     {BIT(RAWHAL_FAULT_TRAP), 0, cause_trap},
     {BIT(RAWHAL_FAULT_TIME_LIMIT), 0, cause_barrier},

@@ -17,18 +17,36 @@ RULE(cause_lds)
   const rawhal_fault_t *fault = evidence->fault;
   const uint32_t has = evidence->dispatch ? evidence->dispatch->group_bytes : 0;
   if (!evidence->has_address || !evidence->dispatch)
-    SAY(RAWHAL_CAUSE_LDS, "an access to the work-group's LDS that is not right");
-  else if (range_within(fault->address, fault->bytes, has))
-    SAY(RAWHAL_CAUSE_LDS,
-        "byte %llu of the work-group's LDS was read before it was written, or other waves use it "
-        "without a barrier in between",
-        (unsigned long long)fault->address);
+    SAY(RAWHAL_CAUSE_LDS, "an access beyond the work-group's LDS");
   else
     SAY(RAWHAL_CAUSE_LDS,
         "byte %llu of LDS, of which the work-group has %u: an index is too large, or the launch "
-        "asks "
-        "for too little dynamic LDS",
+        "asks for too little dynamic LDS",
         (unsigned long long)fault->address, has);
+  return CERTAIN;
+}
+
+RULE(cause_lds_unwritten)
+{
+  (void)word;
+  if (evidence->has_address)
+    SAY(RAWHAL_CAUSE_LDS,
+        "byte %llu of the work-group's LDS was read before a wave of it had written it",
+        (unsigned long long)evidence->address);
+  else
+    SAY(RAWHAL_CAUSE_LDS, "the work-group's LDS was read before it was written");
+  return CERTAIN;
+}
+
+RULE(cause_lds_race)
+{
+  (void)word;
+  if (evidence->has_address)
+    SAY(RAWHAL_CAUSE_LDS,
+        "another wave uses byte %llu of the work-group's LDS, too, with no barrier in between",
+        (unsigned long long)evidence->address);
+  else
+    SAY(RAWHAL_CAUSE_LDS, "waves use the same bytes of LDS with no barrier in between");
   return CERTAIN;
 }
 

@@ -5,7 +5,7 @@ static const char *const fault_names[] = {
     [RAWHAL_FAULT_MEMORY] = "memory access fault",
     [RAWHAL_FAULT_READ_ONLY] = "write to read-only memory",
     [RAWHAL_FAULT_NO_ACCESS] = "access to memory that the device was not given",
-    [RAWHAL_FAULT_LDS] = "LDS fault",
+    [RAWHAL_FAULT_LDS] = "access beyond the work-group's LDS",
     [RAWHAL_FAULT_SCRATCH] = "access beyond the private segment",
     [RAWHAL_FAULT_KERNARG] = "kernarg fault",
     [RAWHAL_FAULT_MISALIGNED] = "misaligned access",
@@ -18,6 +18,8 @@ static const char *const fault_names[] = {
     [RAWHAL_FAULT_DEVICE_LOST] = "device lost",
     [RAWHAL_FAULT_DESTROYED] = "queue destroyed",
     [RAWHAL_FAULT_UNWRITTEN] = "read of unwritten memory",
+    [RAWHAL_FAULT_LDS_UNWRITTEN] = "read of unwritten LDS",
+    [RAWHAL_FAULT_LDS_RACE] = "race in LDS",
 };
 
 static const char *const cause_names[] = {

@@ -19,7 +19,7 @@ typedef enum rawhal_fault_kind {
   RAWHAL_FAULT_MEMORY = 1,       /* an access where no memory is */
   RAWHAL_FAULT_READ_ONLY = 2,    /* a write to memory that kernels may not write */
   RAWHAL_FAULT_NO_ACCESS = 3,    /* memory that the device was not given access to */
-  RAWHAL_FAULT_LDS = 4,          /* LDS: beyond it, unwritten, or raced for */
+  RAWHAL_FAULT_LDS = 4,          /* beyond the work-group's LDS: softgpu's check_lds */
   RAWHAL_FAULT_SCRATCH = 5,      /* beyond the work-item's private segment */
   RAWHAL_FAULT_KERNARG = 6,      /* the kernarg segment: not there, or bytes not supplied */
   RAWHAL_FAULT_MISALIGNED = 7,   /* an access whose address is not a multiple of what it must be */
@@ -33,6 +33,9 @@ typedef enum rawhal_fault_kind {
   RAWHAL_FAULT_DESTROYED = 15,   /* the queue was destroyed while it ran */
   RAWHAL_FAULT_UNWRITTEN = 16,   /* a read of memory that nothing has written: what softgpu's option
                                     check_memory finds */
+  RAWHAL_FAULT_LDS_UNWRITTEN = 17, /* a read of LDS that nothing has written: check_lds */
+  RAWHAL_FAULT_LDS_RACE = 18, /* waves use the same bytes of LDS with no barrier in between, and
+                                      one writes: check_races */
 } rawhal_fault_kind_t;
 /* "memory access fault"; "unknown fault" for a value that is none. Never NULL; static. */
 RAWHAL_API const char *rawhal_fault_kind_name(rawhal_fault_kind_t kind);
@@ -138,6 +141,7 @@ typedef struct rawhal_fault {
   char device_text[640];                /* the device's own words; "" without */
   char label[RAWHAL_LABEL_BYTES];       /* of the dispatch; "" without, or where it is not known */
   char queue_label[RAWHAL_LABEL_BYTES]; /* of the queue; "" without */
+  char instruction_text[160]; /* the instruction at pc, "s_trap 0x2"; "" where it is not known */
 } rawhal_fault_t;
 
 RAWHAL_END

@@ -65,17 +65,23 @@ static void put_kernel(const report_to_t *to, const rawhal_fault_t *fault)
   report_say(to, "'");
 }
 
-/* Trap numbers are no addresses, and what is no memory of the device's is counted from 0. */
+/* Of what is no memory of the device's, and counted from 0. */
+static bool is_offset(rawhal_fault_kind_t kind)
+{
+  return kind == RAWHAL_FAULT_LDS || kind == RAWHAL_FAULT_LDS_UNWRITTEN ||
+         kind == RAWHAL_FAULT_LDS_RACE || kind == RAWHAL_FAULT_SCRATCH;
+}
+
+/* Trap numbers are no addresses. */
 static void put_access(const report_to_t *to, const rawhal_fault_t *fault)
 {
   static const char *const whats[] = {"access", "read", "write", "atomic"};
   const char *what =
       (uint32_t)fault->access < sizeof(whats) / sizeof(*whats) ? whats[fault->access] : whats[0];
-  const bool apart = fault->kind == RAWHAL_FAULT_LDS || fault->kind == RAWHAL_FAULT_SCRATCH;
   report_say(to, "%s", what);
   if (fault->bytes)
     report_say(to, " of %u byte%s", fault->bytes, fault->bytes == 1 ? "" : "s");
-  if (apart)
+  if (is_offset(fault->kind))
     report_say(to, " at offset %llu", (unsigned long long)fault->address);
   else
     report_say(to, " at 0x%llx", (unsigned long long)fault->address);

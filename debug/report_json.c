@@ -59,6 +59,7 @@ static const member_t fault_members[] = {
     OF(rawhal_fault_t, "device_text", device_text, TEXT, 0),
     OF(rawhal_fault_t, "label", label, TEXT, 0),
     OF(rawhal_fault_t, "queue_label", queue_label, TEXT, 0),
+    OF(rawhal_fault_t, "instruction_text", instruction_text, TEXT, 0),
 };
 
 static const member_t cause_members[] = {

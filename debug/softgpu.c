@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <dlfcn.h>
+#include <stdio.h>
 
 void debug_softgpu_find(void *library, debug_softgpu_t *softgpu)
 {
@@ -44,8 +45,8 @@ static const struct {
     [SOFTGPU_FAULT_TIMEOUT] = {RAWHAL_FAULT_TIME_LIMIT, false},
     [SOFTGPU_FAULT_STOPPED] = {RAWHAL_FAULT_DESTROYED, false},
     [SOFTGPU_FAULT_DISPATCH] = {RAWHAL_FAULT_PACKET, false},
-    [SOFTGPU_FAULT_LDS_UNWRITTEN] = {RAWHAL_FAULT_LDS, true},
-    [SOFTGPU_FAULT_LDS_RACE] = {RAWHAL_FAULT_LDS, true},
+    [SOFTGPU_FAULT_LDS_UNWRITTEN] = {RAWHAL_FAULT_LDS_UNWRITTEN, true},
+    [SOFTGPU_FAULT_LDS_RACE] = {RAWHAL_FAULT_LDS_RACE, true},
     [SOFTGPU_FAULT_KERNARG_MISSING] = {RAWHAL_FAULT_KERNARG, true},
     [SOFTGPU_FAULT_FOREIGN] = {RAWHAL_FAULT_NO_ACCESS, true},
     [SOFTGPU_FAULT_TRAP] = {RAWHAL_FAULT_TRAP, true},
@@ -66,6 +67,8 @@ static void add_instruction(rawhal_fault_t *fault, const softgpu_fault_info_t *i
     fault->instruction[i] = info->instruction[i];
   for (int d = 0; d < 3; ++d)
     fault->group[d] = info->workgroup[d];
+  (void)snprintf(fault->instruction_text, sizeof(fault->instruction_text), "%.*s",
+                 (int)sizeof(info->instruction_text), info->instruction_text);
 }
 
 static void add_access(rawhal_fault_t *fault, const softgpu_fault_info_t *info)

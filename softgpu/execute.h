@@ -76,6 +76,7 @@ typedef struct softgpu_fault {
   uint64_t address;        /* the offending address or offset */
   uint32_t access_bytes;   /* size of the offending access, 0 when there was none */
   uint32_t instruction[2]; /* first dwords at pc */
+  char instruction_text[160];
   uint32_t workgroup[3], wave, lane;
   softgpu_access_t access;
   bool lanes_known;

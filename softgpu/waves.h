@@ -56,6 +56,7 @@ typedef struct softgpu_fault_info {
   uint32_t access; /* softgpu_access_t */
   uint32_t lanes_known;
   uint64_t lanes; /* a bit for each lane of the wave whose access fails; with lanes_known 1 */
+  char instruction_text[160]; /* "s_trap 0x2"; empty when it is none */
 } softgpu_fault_info_t;
 
 typedef enum softgpu_access {

@@ -90,6 +90,7 @@ static const field_t fault_fields[] = {
     ARRAY(rawhal_fault_t, device_text),
     ARRAY(rawhal_fault_t, label),
     ARRAY(rawhal_fault_t, queue_label),
+    ARRAY(rawhal_fault_t, instruction_text),
 };
 static const field_t cause_fields[] = {
     FIELD(U32, rawhal_cause_t, kind),

@@ -116,6 +116,7 @@ void softgpu_report_note(softgpu_queue_t *queue, uint32_t code, uint64_t kernel_
     info->address = fault->address;
     info->access_bytes = fault->access_bytes;
     memcpy(info->instruction, fault->instruction, sizeof(info->instruction));
+    memcpy(info->instruction_text, fault->instruction_text, sizeof(info->instruction_text));
     memcpy(info->workgroup, fault->workgroup, sizeof(info->workgroup));
     info->wave = fault->wave;
     info->lane = fault->lane;

@@ -571,12 +571,14 @@ const std::vector<Case> all = {
        Kind(w, RAWHAL_FAULT_LDS, 64);
      },
      RAWHAL_CAUSE_LDS, kNone, 0, "byte 64 of LDS, of which the work-group has 64"},
-    {"LdsWithin",
+    {"LdsUnwritten",
      [](World &w) {
        w.dispatches[0].group_bytes = 64;
-       Kind(w, RAWHAL_FAULT_LDS, 60);
+       Kind(w, RAWHAL_FAULT_LDS_UNWRITTEN, 60);
      },
-     RAWHAL_CAUSE_LDS, kNone, 0, "read before it was written"},
+     RAWHAL_CAUSE_LDS, kNone, 0, "byte 60 of the work-group's LDS was read before"},
+    {"LdsRace", [](World &w) { Kind(w, RAWHAL_FAULT_LDS_RACE, 60); }, RAWHAL_CAUSE_LDS, kNone, 0,
+     "another wave uses byte 60 of the work-group's LDS"},
     {"Scratch",
      [](World &w) {
        w.dispatches[0].private_bytes = 80;

@@ -99,7 +99,11 @@ TEST(Report, WhatIsNotKnownIsNotSaid)
   fault.kind = RAWHAL_FAULT_LDS;
   fault.known = RAWHAL_FAULT_KNOWS_ADDRESS;
   fault.address = 64;
-  EXPECT_EQ("LDS fault: access at offset 64", Report(fault, REPORT_LINE));
+  EXPECT_EQ("access beyond the work-group's LDS: access at offset 64", Report(fault, REPORT_LINE));
+  fault.kind = RAWHAL_FAULT_LDS_RACE;
+  EXPECT_EQ("race in LDS: access at offset 64", Report(fault, REPORT_LINE));
+  fault.kind = RAWHAL_FAULT_LDS_UNWRITTEN;
+  EXPECT_EQ("read of unwritten LDS: access at offset 64", Report(fault, REPORT_LINE));
   fault.kind = RAWHAL_FAULT_TRAP;
   fault.known |= RAWHAL_FAULT_KNOWS_PC;
   EXPECT_EQ("trap: wave 0 of work-group 0,0,0", Report(fault, REPORT_LINE));
@@ -157,7 +161,7 @@ TEST(Report, JsonIsWhatItsSchemaDescribes)
   EXPECT_EQ("", Violations(Report(fault, REPORT_JSON)));
   EXPECT_EQ("", Violations(Report({}, REPORT_JSON)));
   for (uint32_t known = 0; known < 64; ++known) {
-    fault.kind = static_cast<rawhal_fault_kind_t>(known % (RAWHAL_FAULT_UNWRITTEN + 2));
+    fault.kind = static_cast<rawhal_fault_kind_t>(known % (RAWHAL_FAULT_LDS_RACE + 2));
     fault.known = known;
     fault.access = static_cast<rawhal_fault_access_t>(known % 5);
     ASSERT_EQ("", Violations(Report(fault, REPORT_JSON))) << known;

@@ -34,7 +34,7 @@ CATALOGUE = {
     "misaligned": ("misaligned access", "misaligned argument", 0, "atomic_at"),
     "scratch": ("access beyond the private segment", "private segment", None, "scratch_at"),
     "unwritten": ("read of unwritten memory", "unwritten memory", 1, "widen"),
-    "lds": ("LDS fault", "LDS", None, "lds_at"),
+    "lds": ("access beyond the work-group's LDS", "LDS", None, "lds_at"),
     "trap": ("trap", "aborted by the kernel", None, "give_up"),
     "trap_number": ("trap", "aborted by the kernel", None, "give_up_by_number"),
     "assertion": ("trap", "aborted by the kernel", None, "assert_that"),

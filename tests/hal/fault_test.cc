@@ -126,6 +126,43 @@ TEST_F(Unwritten, MemoryIsWrittenByCopiesAndByKernels)
   EXPECT_OK(add(c, buffer(256, RAWHAL_MEMORY_HOST), b)); // the host's is not looked at
 }
 
+class Lds : public Faults {
+protected:
+  const char *softgpu_options() override { return "gpus=1,vram_mib=64,check_lds=refuse"; }
+
+  void expect_told(const char *name, uint32_t how, rawhal_fault_kind_t kind, const char *mnemonic)
+  {
+    Blob blob;
+    blob.add(rawhal_buffer_address(buffer(1024))).add(how);
+    rawhal_queue_t *on = queue();
+    EXPECT_EQ(run(on, dispatch_of(kernel("lds_checks-gfx90a-v5.co", name), 256, 256, blob)),
+              RAWHAL_FAULT);
+    rawhal_fault_t fault = {};
+    fault.size = sizeof(fault);
+    ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
+    EXPECT_EQ(fault.kind, kind) << fault.device_text;
+    EXPECT_EQ(std::string(fault.instruction_text).substr(0, strlen(mnemonic)), mnemonic);
+    ASSERT_GT(fault.cause_count, 0u);
+    EXPECT_EQ(fault.causes[0].kind, RAWHAL_CAUSE_LDS);
+    EXPECT_NE(std::string(fault.causes[0].text).find("byte "), std::string::npos);
+  }
+};
+
+TEST_F(Lds, UnwrittenIsAKindOfItsOwn)
+{
+  expect_told("lds_unwritten", 70, RAWHAL_FAULT_LDS_UNWRITTEN, "ds_read_b32 ");
+}
+
+class LdsRaces : public Lds {
+protected:
+  const char *softgpu_options() override { return "gpus=1,vram_mib=64,check_races=refuse"; }
+};
+
+TEST_F(LdsRaces, AreAKindOfTheirOwn)
+{
+  expect_told("lds_race", 0, RAWHAL_FAULT_LDS_RACE, "ds_write_b32 ");
+}
+
 TEST_F(Faults, NameKernelPcAndAddress)
 {
   Blob blob;

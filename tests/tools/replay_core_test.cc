@@ -24,7 +24,7 @@ protected:
 
   // Starts the runtime; files have these contents.
   void begin(const char *contents, const std::string &of = "gfx90a",
-             const char *timeout_ms = "20000")
+             const char *timeout_ms = "20000", const std::string &checks = "check_lds")
   {
     if (instance) {
       DeviceTest::TearDown();
@@ -32,7 +32,7 @@ protected:
     }
     code = nullptr;
     chip = of;
-    const std::string all = "gpus=2,vram_mib=64,check_lds=refuse,chip=" + of +
+    const std::string all = "gpus=2,vram_mib=64," + checks + "=refuse,chip=" + of +
                             ",listed=" + (of == "gfx90a" ? "0" : "gfx90a") +
                             ",timeout_ms=" + timeout_ms;
     rawhal_instance_options_t options = {};
@@ -157,6 +157,25 @@ TEST_F(ReplayCore, FailsInTheSameWay)
       EXPECT_TRUE(contains(first, word)) << got.out;
       EXPECT_TRUE(contains(got.out.substr(replayed), word)) << got.out;
     }
+  }
+}
+
+TEST_F(ReplayCore, ChecksWhatTheFaultWasFoundBy)
+{
+  static const struct {
+    const char *check, *kernel, *told;
+    uint32_t how;
+  } rows[] = {
+      {"check_lds", "lds_unwritten", "\nreplayed  read of unwritten LDS", 70},
+      {"check_races", "lds_race", "\nreplayed  race in LDS", 0},
+  };
+  for (const auto &row : rows) {
+    begin("all", "gfx90a", "20000", row.check);
+    code = load("lds_checks-gfx90a-v5.co");
+    fail(row.kernel, 256, Blob().add(at(buffer(1024))).add(row.how), 256);
+    const Outcome got = replay();
+    EXPECT_EQ(0, got.status) << got.err << got.out;
+    EXPECT_TRUE(contains(got.out, row.told)) << got.out;
   }
 }
 

@@ -38,6 +38,8 @@ static where_t where_of(rawhal_fault_kind_t kind)
 {
   switch (kind) {
   case RAWHAL_FAULT_LDS:
+  case RAWHAL_FAULT_LDS_UNWRITTEN:
+  case RAWHAL_FAULT_LDS_RACE:
   case RAWHAL_FAULT_SCRATCH:
   case RAWHAL_FAULT_TRAP:
     return WHERE_NUMBER;

@@ -1,7 +1,6 @@
 """Faults of kernels, as exceptions: what failed, where, and why, as far as the device tells."""
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
 
@@ -12,7 +11,6 @@ if TYPE_CHECKING:
     from .tickets import Record
 
 _ACCESSES = (None, "read", "write", "atomic")
-_INSTRUCTION = re.compile(r": ([a-z]\w+(?: [^()]*)?) \([0-9a-f]{8}")
 
 
 class Source(NamedTuple):
@@ -128,12 +126,9 @@ _KINDS: dict[int, type[Fault]] = {
     lib.RAWHAL_FAULT_TRAP: AssertFailed,
     lib.RAWHAL_FAULT_TIME_LIMIT: Timeout,
     lib.RAWHAL_FAULT_UNWRITTEN: UninitializedRead,
+    lib.RAWHAL_FAULT_LDS_UNWRITTEN: UninitializedRead,
+    lib.RAWHAL_FAULT_LDS_RACE: RaceFault,
 }
-# Where one kind has several classes, by the device's words.
-_WORDS: tuple[tuple[str, type[Fault]], ...] = (
-    ("race in LDS", RaceFault),
-    ("that was not written", UninitializedRead),
-)
 
 
 def fault_of(raw: Any, record: Optional["Record"], otherwise: RawhalError,
@@ -142,7 +137,7 @@ def fault_of(raw: Any, record: Optional["Record"], otherwise: RawhalError,
     of the launch that failed, if it is known; `printed`: what its stream printed last."""
     if isinstance(otherwise, DeviceLost):
         return otherwise
-    fault = _class_of(raw)(otherwise.message, hsa_status=raw.hsa_status)
+    fault = _KINDS.get(raw.kind, Fault)(otherwise.message, hsa_status=raw.hsa_status)
     _tell_place(fault, raw)
     _tell_causes(fault, raw, record)
     fault.kernel = text(raw.kernel) or (record.facts.name if record else "")
@@ -157,12 +152,6 @@ def fault_of(raw: Any, record: Optional["Record"], otherwise: RawhalError,
     return fault
 
 
-def _class_of(raw: Any) -> type[Fault]:
-    kind = _KINDS.get(raw.kind, Fault)
-    words = text(raw.device_text)
-    return next((found for phrase, found in _WORDS if phrase in words), kind)
-
-
 def _tell_place(fault: Fault, raw: Any) -> None:
     fault.kind = text(lib.rawhal_fault_kind_name(raw.kind))
     fault.details = text(raw.device_text)
@@ -171,9 +160,8 @@ def _tell_place(fault: Fault, raw: Any) -> None:
         fault.address, fault.size = raw.address, raw.bytes or None
     if raw.known & lib.RAWHAL_FAULT_KNOWS_PC:
         fault.program, fault.wave = tuple(raw.group), raw.wave
-        words = _INSTRUCTION.search(fault.details)
-        fault.instruction = (words.group(1) if words
-                             else " ".join(f"{word:#010x}" for word in raw.instruction))
+        fault.instruction = (text(raw.instruction_text)
+                             or " ".join(f"{word:#010x}" for word in raw.instruction))
     if raw.known & lib.RAWHAL_FAULT_KNOWS_LANES:
         fault.lanes = [lane for lane in range(64) if raw.lanes >> lane & 1]
     elif raw.known & lib.RAWHAL_FAULT_KNOWS_LANE:

@@ -197,15 +197,14 @@ static bool append_instruction(softgpu_fault_t *fault, const isa_group_t *group,
   const isa_chunk_t *chunk = isa_program_chunk(group->program, pc);
   if (!chunk)
     return false;
-  char text[160];
   uint32_t slot = (uint32_t)((pc - chunk->base) / 4), left = chunk->available - slot;
   memcpy(fault->instruction, &chunk->code[slot], (left < 2 ? left : 2) * sizeof(uint32_t));
   append(fault, ": ");
   const bool is_known =
       isa_decode(group->launch->limits.chip, &chunk->code[slot], left, inst) == ISA_DECODED;
   if (is_known) {
-    isa_text(inst, text, sizeof text);
-    append(fault, "%s ", text);
+    isa_text(inst, fault->instruction_text, sizeof fault->instruction_text);
+    append(fault, "%s ", fault->instruction_text);
   }
   append(fault, "(%08x", fault->instruction[0]);
   append(fault, left < 2 ? ")" : " %08x)", fault->instruction[1]);
