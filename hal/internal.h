@@ -29,7 +29,10 @@ typedef struct log_hook {
  * here depends on softgpu. */
 typedef struct softgpu_thunk {
   bool (*option_set)(const char *name, uint64_t value);
-  bool (*option_set_text)(const char *name, const char *text);
+  /* All of a list, or none; `before` is told what they were. */
+  bool (*options_set_text)(const char *list,
+                           bool (*before)(void *context, const char *name, uint64_t value),
+                           void *context, char *why, size_t size);
   bool (*option_get)(const char *name, uint64_t *value);
   size_t (*option_messages)(char *text, size_t size);
   /* Of a GPU, by its HSA_AGENT_INFO_NODE: hexadecimal digits after "gfx". False: there is none. */

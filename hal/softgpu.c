@@ -16,13 +16,13 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
 {
   /* POSIX promises that an object pointer from dlsym() holds a function's address. */
   *(void **)&thunk->option_set = dlsym(library, "softgpu_option_set");
-  *(void **)&thunk->option_set_text = dlsym(library, "softgpu_option_set_text");
+  *(void **)&thunk->options_set_text = dlsym(library, "softgpu_options_set_text");
   *(void **)&thunk->option_get = dlsym(library, "softgpu_option_get");
   *(void **)&thunk->option_messages = dlsym(library, "softgpu_option_messages");
   *(void **)&thunk->device_chip = dlsym(library, "softgpu_device_chip");
   debug_softgpu_find(library, &thunk->tells);
   *(void **)&thunk->coverage = dlsym(library, "softgpu_coverage");
-  return thunk->option_set && thunk->option_set_text && thunk->option_get &&
+  return thunk->option_set && thunk->options_set_text && thunk->option_get &&
          thunk->option_messages && thunk->device_chip && thunk->tells.fault_text && thunk->coverage;
 }
 
@@ -109,7 +109,7 @@ rawhal_status_t softgpu_load(const char *given, const char *why, softgpu_thunk_t
   if (!softgpu_resolve(library, thunk)) {
     dlclose(library);
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "'%s' is not softgpu: it has no softgpu_option_set_text", path);
+                       "'%s' is not softgpu: it lacks functions of its interface", path);
   }
   return RAWHAL_OK;
 }
@@ -174,18 +174,17 @@ static struct before {
 } before[64]; /* of every option twice: for those that run, and for the one that is being made */
 static size_t before_count;
 
-/* False when the option has no value, or there are more than any softgpu has. */
-static bool before_note(const softgpu_thunk_t *thunk, size_t mark, const char *name)
+/* False when there are more than any softgpu has. */
+static bool before_note(void *context, const char *name, uint64_t value)
 {
-  struct before now = {.value = 0};
+  const size_t mark = *(const size_t *)context;
   for (size_t i = mark; i < before_count; ++i)
     if (strcmp(before[i].name, name) == 0)
       return true;
-  if (before_count == sizeof(before) / sizeof(*before) || strlen(name) >= sizeof(now.name) ||
-      !thunk->option_get(name, &now.value))
+  if (before_count == sizeof(before) / sizeof(*before) || strlen(name) >= sizeof(before->name))
     return false;
-  memcpy(now.name, name, strlen(name) + 1);
-  before[before_count++] = now;
+  memcpy(before[before_count].name, name, strlen(name) + 1);
+  before[before_count++].value = value;
   return true;
 }
 
@@ -226,56 +225,14 @@ void softgpu_options_keep(size_t mark)
   before_count = kept;
 }
 
-/* Of NAME=VALUE at the head of a list; what has no '=' belongs to the value before it. */
-static size_t pair_length(const char *at)
-{
-  size_t length = strcspn(at, ",");
-  while (at[length]) {
-    const char *next = at + length + 1;
-    const size_t more = strcspn(next, ",");
-    if (more == 0 || memchr(next, '=', more))
-      break;
-    length += 1 + more;
-  }
-  return length;
-}
-
-static rawhal_status_t set_options(const softgpu_thunk_t *thunk, const char *options, size_t mark,
-                                   rawhal_error_t *error)
-{
-  for (const char *at = options; *at; at += *at == ',') {
-    const size_t length = pair_length(at);
-    char pair[160];
-    char *value = NULL;
-    if (length < sizeof(pair)) {
-      memcpy(pair, at, length);
-      pair[length] = '\0';
-      value = strchr(pair, '=');
-    }
-    if (!value)
-      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "softgpu options: expected NAME=VALUE, separated by commas, got '%s'",
-                         options);
-    *value++ = '\0';
-    if (!before_note(thunk, mark, pair) || !thunk->option_set_text(pair, value))
-      return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "softgpu cannot set option '%s' to '%s': it is unknown, out of range "
-                         "(checks are off or refuse; chips are a list as gfx942,gfx950), "
-                         "contradicts another (chips says how many gpus there are, and of which "
-                         "chip), or fixed while the device is open",
-                         pair, value);
-    at += length;
-  }
-  return RAWHAL_OK;
-}
-
 rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *options,
                                   rawhal_error_t *error)
 {
   rawhal_status_t status = check_environment(thunk, error);
-  const size_t mark = softgpu_options_mark();
-  /* Once more, because what contradicts a later option is refused only then. */
-  for (int i = 0; i < 2 && status == RAWHAL_OK && options; ++i)
-    status = set_options(thunk, options, mark, error);
+  size_t mark = softgpu_options_mark();
+  char why[160];
+  if (status == RAWHAL_OK && options &&
+      !thunk->options_set_text(options, before_note, &mark, why, sizeof(why)))
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "softgpu options '%s': %s", options, why);
   return status == RAWHAL_OK ? check_chips(thunk, error) : status;
 }

@@ -59,12 +59,14 @@ extern "C" {
  *   chip         0x90a    see below    every GPU's chip; text may also say "gfx90a"
  *   chips        0        see below    a chip for each GPU, which are as many then, as text:
  *                                      "gfx942,gfx950"; 0: all as chip and gpus say. As text, what
- *                                      contradicts chip, or gpus where that is not 1, is refused.
- *                                      As a number: four bits a GPU, the first in the lowest, its
- *                                      chip's place in the list below, from 1
- *   listed       0        0, as chip   the chip that GPUs are listed as; 0: as what they are. For a
- *                                      runtime that does not know their chips: it accepts only code
- *                                      for the listed chip (rawhal relabels code)
+ *                                      contradicts gpus where that is not 1, or a chip or gpus that
+ *                                      is given with it or later, is refused. As a number: four
+ *                                      bits a GPU, the first in the lowest, its chip's place in the
+ *                                      list below, from 1
+ *   listed       0        as chips     the chip that all GPUs are listed as, or one for each; 0: as
+ *                                      what they are. For a runtime that does not know their chips:
+ *                                      it accepts only code for the listed chip (rawhal relabels
+ *                                      code)
  *   sramecc      1        0..1         0: chips whose target id can say sramecc+ are listed with
  *                                      sramecc-, whose D16 loads keep the other half of a register
  *   gpus         1        0..16        number of GPUs
@@ -137,6 +139,15 @@ bool softgpu_option_set(const char *name, uint64_t value);
 /* The same from text, as the environment is read: decimal, 0x hexadecimal, or gfx<hexadecimal>;
  * of a check, off or refuse. */
 bool softgpu_option_set_text(const char *name, const char *text);
+/* Sets all options of a list, "gpus=2,chips=gfx942,gfx950": NAME=VALUE, where what has no '='
+ * belongs to the value before, and of two of a name the last counts. Whether they contradict each
+ * other is asked when all are known, so that their order says nothing. False, and nothing changed:
+ * what softgpu_option_set_text() refuses, one of them would be, and `why`, of `size` bytes, says
+ * what it is. `before`, unless NULL, is told what each of them is before any is changed, and its
+ * false refuses all. */
+typedef bool softgpu_option_before_fn(void *context, const char *name, uint64_t value);
+bool softgpu_options_set_text(const char *list, softgpu_option_before_fn *before, void *context,
+                              char *why, size_t size);
 bool softgpu_option_get(const char *name, uint64_t *value);
 
 /* What was wrong with the environment, one line per variable. Copies at most `size` bytes including
@@ -228,6 +239,8 @@ bool softgpu_device_chip(uint32_t node, uint32_t *chip, uint32_t *listed);
 
 typedef bool softgpu_option_set_fn(const char *name, uint64_t value);
 typedef bool softgpu_option_set_text_fn(const char *name, const char *text);
+typedef bool softgpu_options_set_text_fn(const char *list, softgpu_option_before_fn *before,
+                                         void *context, char *why, size_t size);
 typedef bool softgpu_option_get_fn(const char *name, uint64_t *value);
 typedef size_t softgpu_option_messages_fn(char *text, size_t size);
 typedef bool softgpu_device_chip_fn(uint32_t node, uint32_t *chip, uint32_t *listed);

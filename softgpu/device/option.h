@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef enum softgpu_option {
-  SOFTGPU_OPTION_CHIPS, /* before what must not contradict it */
+  SOFTGPU_OPTION_CHIPS,
   SOFTGPU_OPTION_CHIP,
   SOFTGPU_OPTION_LISTED,
   SOFTGPU_OPTION_SRAMECC,

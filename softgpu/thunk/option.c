@@ -23,7 +23,7 @@ static const struct {
 } options[SOFTGPU_OPTION_COUNT] = {
     [SOFTGPU_OPTION_CHIPS] = {"chips", 0, UINT64_MAX, WHILE_CLOSED},
     [SOFTGPU_OPTION_CHIP] = {"chip", 0x900, 0x1100, WHILE_CLOSED},
-    [SOFTGPU_OPTION_LISTED] = {"listed", 0, 0x1100, WHILE_CLOSED},
+    [SOFTGPU_OPTION_LISTED] = {"listed", 0, UINT64_MAX, WHILE_CLOSED},
     [SOFTGPU_OPTION_SRAMECC] = {"sramecc", 0, 1, WHILE_CLOSED},
     [SOFTGPU_OPTION_GPUS] = {"gpus", 0, SOFTGPU_MAX_GPUS, WHILE_CLOSED},
     [SOFTGPU_OPTION_VRAM_MIB] = {"vram_mib", 8, 1 << 20, WHILE_CLOSED},
@@ -51,30 +51,6 @@ static bool option_is_check(int option)
   return strncmp(options[option].name, "check_", strlen("check_")) == 0;
 }
 
-/* Whose value is the hexadecimal number of a chip. */
-static bool option_is_chip(int option)
-{
-  return option == SOFTGPU_OPTION_CHIP || option == SOFTGPU_OPTION_LISTED;
-}
-
-/* Whether what chips says of every device, or what another option says of all, is not so. A number
- * of one GPU is the default, and says nothing. */
-static bool option_contradicts(int option, uint64_t value)
-{
-  const uint64_t chips =
-      option == SOFTGPU_OPTION_CHIPS ? value : softgpu_option(SOFTGPU_OPTION_CHIPS);
-  const uint32_t count = softgpu_chips_count(chips);
-  const uint64_t gpus = softgpu_option(SOFTGPU_OPTION_GPUS);
-  bool differs = false;
-  for (uint32_t i = 0; i < count; ++i)
-    differs |= softgpu_chips_at(chips, i)->name != value;
-  return count > 0 && ((option == SOFTGPU_OPTION_CHIPS && gpus != 1 && gpus != count) ||
-                       (option == SOFTGPU_OPTION_GPUS && value != count) ||
-                       (option == SOFTGPU_OPTION_CHIP && differs));
-}
-
-static char messages[1024]; /* written by the constructor only */
-
 static int option_find(const char *name)
 {
   for (int i = 0; name && i < SOFTGPU_OPTION_COUNT; ++i) {
@@ -96,23 +72,36 @@ static bool option_fixed(int option)
   }
 }
 
-SOFTGPU_EXPORT bool softgpu_option_set(const char *name, uint64_t value)
+/* Whose value is a list of chips. */
+static bool option_is_list(int option)
 {
-  int option = option_find(name);
-  if (option < 0 || value < options[option].minimum || value > options[option].maximum)
-    return false;
-  bool none = option == SOFTGPU_OPTION_LISTED && value == 0;
-  if (option_is_chip(option) && !none && !softgpu_chip_find(value))
-    return false;
-  if (option == SOFTGPU_OPTION_CHIPS && value != 0 && softgpu_chips_count(value) == 0)
-    return false;
-  if (option_fixed(option))
-    return false;
+  return option == SOFTGPU_OPTION_CHIPS || option == SOFTGPU_OPTION_LISTED;
+}
+
+static bool option_takes(int option, uint64_t value)
+{
+  if (option == SOFTGPU_OPTION_CHIP)
+    return softgpu_chip_find(value);
+  if (option_is_list(option))
+    return value == 0 || softgpu_chips_count(value) > 0;
+  return value >= options[option].minimum && value <= options[option].maximum;
+}
+
+static void option_put(int option, uint64_t value)
+{
   softgpu_option_store((softgpu_option_t)option, value);
   if (option == SOFTGPU_OPTION_THREADS)
     softgpu_engine_threads((unsigned)value);
   if (option == SOFTGPU_OPTION_REFERENCE)
     softgpu_engine_reference(value);
+}
+
+SOFTGPU_EXPORT bool softgpu_option_set(const char *name, uint64_t value)
+{
+  const int option = option_find(name);
+  if (option < 0 || !option_takes(option, value) || option_fixed(option))
+    return false;
+  option_put(option, value);
   return true;
 }
 
@@ -135,7 +124,7 @@ static bool number_read(const char *text, uint64_t *value)
 
 static bool option_read(int option, const char *text, uint64_t *value)
 {
-  if (option == SOFTGPU_OPTION_CHIPS) {
+  if (option_is_list(option)) {
     *value = softgpu_chips_read(text);
     return *value || strcmp(text, "0") == 0;
   }
@@ -147,12 +136,152 @@ static bool option_read(int option, const char *text, uint64_t *value)
   return false;
 }
 
-SOFTGPU_EXPORT bool softgpu_option_set_text(const char *name, const char *text)
+/* ---- Several at once ---- */
+
+/* What options are to be: all as they are, but for those that are given. */
+typedef struct wishes {
+  uint64_t values[SOFTGPU_OPTION_COUNT];
+  bool given[SOFTGPU_OPTION_COUNT];
+  char why[160]; /* they cannot be so */
+} wishes_t;
+
+static wishes_t wishes_begin(void)
+{
+  wishes_t wishes = {0};
+  for (int i = 0; i < SOFTGPU_OPTION_COUNT; ++i)
+    wishes.values[i] = softgpu_option((softgpu_option_t)i);
+  return wishes;
+}
+
+/* What an option takes, and has, in words: "gpus takes 0 to 16; using 1". */
+static void option_describe(int option, wishes_t *wishes)
+{
+  const uint64_t minimum = options[option].minimum, maximum = options[option].maximum,
+                 now = softgpu_option((softgpu_option_t)option);
+  const char *name = options[option].name;
+  if (option_is_list(option))
+    snprintf(wishes->why, sizeof(wishes->why), "%s takes %s, as gfx942,gfx950", name,
+             option == SOFTGPU_OPTION_CHIPS ? "a chip for each device"
+                                            : "a chip for all devices, or one for each");
+  else if (option_is_check(option))
+    snprintf(wishes->why, sizeof(wishes->why), "%s takes %s or %s; using %s", name, check_words[0],
+             check_words[1], check_words[now]);
+  else /* a chip's name is hexadecimal */
+    snprintf(wishes->why, sizeof(wishes->why),
+             option == SOFTGPU_OPTION_CHIP ? "%s takes 0x%" PRIx64 " to 0x%" PRIx64
+                                             "; using 0x%" PRIx64
+                                           : "%s takes %" PRIu64 " to %" PRIu64 "; using %" PRIu64,
+             name, minimum, maximum, now);
+}
+
+static bool wish(wishes_t *wishes, const char *name, const char *text)
 {
   const int option = option_find(name);
   uint64_t value;
-  return text && option >= 0 && option_read(option, text, &value) &&
-         !option_contradicts(option, value) && softgpu_option_set(name, value);
+  if (option < 0)
+    snprintf(wishes->why, sizeof(wishes->why), "there is no option %.32s", name);
+  else if (!option_read(option, text, &value) || !option_takes(option, value))
+    option_describe(option, wishes);
+  else if (option_fixed(option))
+    snprintf(wishes->why, sizeof(wishes->why), "%s is fixed while the device is open", name);
+  else {
+    wishes->values[option] = value;
+    wishes->given[option] = true;
+    return true;
+  }
+  return false;
+}
+
+/* The option that says of devices what another contradicts; -1: none. A number of one GPU is the
+ * default, and says nothing unless it is given. */
+static int wishes_contradict(wishes_t *wishes)
+{
+  const uint64_t *values = wishes->values, chips = values[SOFTGPU_OPTION_CHIPS];
+  const uint32_t count = softgpu_chips_count(chips);
+  const uint64_t gpus = values[SOFTGPU_OPTION_GPUS], devices = count ? count : gpus;
+  const uint32_t listed = softgpu_chips_count(values[SOFTGPU_OPTION_LISTED]);
+  bool differs = false;
+  for (uint32_t i = 0; i < count; ++i)
+    differs |= softgpu_chips_at(chips, i)->name != values[SOFTGPU_OPTION_CHIP];
+  snprintf(wishes->why, sizeof(wishes->why),
+           "it contradicts another: what chip, gpus and chips say of all devices must be the same");
+  if (gpus != devices && (gpus != 1 || wishes->given[SOFTGPU_OPTION_GPUS]))
+    return SOFTGPU_OPTION_GPUS;
+  if (differs && wishes->given[SOFTGPU_OPTION_CHIP])
+    return SOFTGPU_OPTION_CHIP;
+  snprintf(wishes->why, sizeof(wishes->why),
+           "it contradicts another: listed has %" PRIu32 " chips, for %" PRIu64 " devices", listed,
+           devices);
+  return listed > 1 && listed != devices ? SOFTGPU_OPTION_LISTED : -1;
+}
+
+static void wishes_grant(const wishes_t *wishes)
+{
+  for (int i = 0; i < SOFTGPU_OPTION_COUNT; ++i)
+    if (wishes->given[i])
+      option_put(i, wishes->values[i]);
+}
+
+SOFTGPU_EXPORT bool softgpu_option_set_text(const char *name, const char *text)
+{
+  wishes_t wishes = wishes_begin();
+  if (!name || !text || !wish(&wishes, name, text) || wishes_contradict(&wishes) >= 0)
+    return false;
+  wishes_grant(&wishes);
+  return true;
+}
+
+/* The length of NAME=VALUE at the head of a list; what has no '=' belongs to the value before. */
+static size_t pair_length(const char *at)
+{
+  size_t length = strcspn(at, ",");
+  while (at[length]) {
+    const char *next = at + length + 1;
+    const size_t more = strcspn(next, ",");
+    if (more == 0 || memchr(next, '=', more))
+      break;
+    length += 1 + more;
+  }
+  return length;
+}
+
+static bool wish_list(wishes_t *wishes, const char *list)
+{
+  for (const char *at = list; *at; at += *at == ',') {
+    const size_t length = pair_length(at);
+    char pair[160], *value = NULL;
+    if (length < sizeof(pair)) {
+      memcpy(pair, at, length);
+      pair[length] = '\0';
+      value = strchr(pair, '=');
+    }
+    if (!value) {
+      snprintf(wishes->why, sizeof(wishes->why), "NAME=VALUE is expected, separated by commas");
+      return false;
+    }
+    *value++ = '\0';
+    if (!wish(wishes, pair, value))
+      return false;
+    at += length;
+  }
+  return wishes_contradict(wishes) < 0;
+}
+
+SOFTGPU_EXPORT bool softgpu_options_set_text(const char *list, softgpu_option_before_fn *before,
+                                             void *context, char *why, size_t size)
+{
+  wishes_t wishes = wishes_begin();
+  bool good = list && wish_list(&wishes, list);
+  for (int i = 0; i < SOFTGPU_OPTION_COUNT && good && before; ++i)
+    if (wishes.given[i] && !before(context, options[i].name, softgpu_option((softgpu_option_t)i))) {
+      snprintf(wishes.why, sizeof(wishes.why), "the caller has no room for %s", options[i].name);
+      good = false;
+    }
+  if (good)
+    wishes_grant(&wishes);
+  else if (why && size > 0)
+    snprintf(why, size, "%s", wishes.why);
+  return good;
 }
 
 SOFTGPU_EXPORT bool softgpu_option_get(const char *name, uint64_t *value)
@@ -164,6 +293,10 @@ SOFTGPU_EXPORT bool softgpu_option_get(const char *name, uint64_t *value)
   return true;
 }
 
+/* ---- The environment ---- */
+
+static char messages[1024]; /* written by the constructor only */
+
 SOFTGPU_EXPORT size_t softgpu_option_messages(char *text, size_t size)
 {
   if (text && size > 0)
@@ -171,46 +304,39 @@ SOFTGPU_EXPORT size_t softgpu_option_messages(char *text, size_t size)
   return strlen(messages);
 }
 
-/* What an option takes, and has, in words: "0 to 16; using 1". */
-static void option_describe(int option, const char *given, char text[96])
+static const char *environment_of(int option, char variable[64])
 {
-  const uint64_t minimum = options[option].minimum, maximum = options[option].maximum,
-                 now = softgpu_option((softgpu_option_t)option);
-  uint64_t value;
-  if (option_read(option, given, &value) && option_contradicts(option, value))
-    snprintf(text, 96, "what chip, gpus and chips say of all devices must be the same");
-  else if (option == SOFTGPU_OPTION_CHIPS)
-    snprintf(text, 96, "chips takes a chip for each device, as gfx942,gfx950");
-  else if (option_is_check(option))
-    snprintf(text, 96, "%s takes %s or %s; using %s", options[option].name, check_words[0],
-             check_words[1], check_words[now]);
-  else /* a chip's name is hexadecimal */
-    snprintf(text, 96,
-             option_is_chip(option) ? "%s takes 0x%" PRIx64 " to 0x%" PRIx64 "; using 0x%" PRIx64
-                                    : "%s takes %" PRIu64 " to %" PRIu64 "; using %" PRIu64,
-             options[option].name, minimum, maximum, now);
-}
-
-static void option_from_environment(int option)
-{
-  char variable[64] = "SOFTGPU_", takes[96];
-  size_t at = strlen(variable);
+  size_t at = (size_t)snprintf(variable, 64, "SOFTGPU_");
   for (const char *c = options[option].name; *c; ++c)
     variable[at++] = (char)toupper((unsigned char)*c);
-  const char *text = getenv(variable);
-  if (!text || softgpu_option_set_text(options[option].name, text))
-    return;
-  option_describe(option, text, takes);
+  variable[at] = '\0';
+  return getenv(variable);
+}
+
+static void environment_ignore(int option, wishes_t *wishes)
+{
+  char variable[64];
+  const char *text = environment_of(option, variable);
   const size_t used = strlen(messages);
-  snprintf(messages + used, sizeof(messages) - used, "%s=%.32s is ignored: %s\n", variable, text,
-           takes);
+  snprintf(messages + used, sizeof(messages) - used, "%s=%.32s is ignored: %s\n", variable,
+           text ? text : "", wishes->why);
+  wishes->given[option] = false;
+  wishes->values[option] = softgpu_option((softgpu_option_t)option);
 }
 
 __attribute__((constructor)) static void options_load(void)
 {
   softgpu_option_store(SOFTGPU_OPTION_SAME_ADDRESS, softgpu_is_dtif);
-  for (int i = 0; i < SOFTGPU_OPTION_COUNT; ++i)
-    option_from_environment(i);
+  wishes_t wishes = wishes_begin();
+  for (int i = 0; i < SOFTGPU_OPTION_COUNT; ++i) {
+    char variable[64];
+    const char *text = environment_of(i, variable);
+    if (text && !wish(&wishes, options[i].name, text))
+      environment_ignore(i, &wishes);
+  }
+  for (int option; (option = wishes_contradict(&wishes)) >= 0;)
+    environment_ignore(option, &wishes); /* which says nothing then, as the default does */
+  wishes_grant(&wishes);
   /* See softgpu.h. The runtime reads its environment in hsa_init(), which comes later. */
   setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
 }

@@ -42,11 +42,13 @@ static uint32_t gpus_asked(void)
 static gpu_t gpu_asked(uint32_t node)
 {
   const uint64_t chips = softgpu_option(SOFTGPU_OPTION_CHIPS),
-                 listed = softgpu_option(SOFTGPU_OPTION_LISTED);
+                 names = softgpu_option(SOFTGPU_OPTION_LISTED);
   const softgpu_chip_facts_t *executing =
       chips ? softgpu_chips_at(chips, node - 1)
             : softgpu_chip_find(softgpu_option(SOFTGPU_OPTION_CHIP));
-  return (gpu_t){listed ? softgpu_chip_find(listed) : executing, executing};
+  const softgpu_chip_facts_t *listed =
+      softgpu_chips_at(names, softgpu_chips_count(names) == 1 ? 0 : node - 1);
+  return (gpu_t){listed ? listed : executing, executing};
 }
 
 SOFTGPU_EXPORT bool softgpu_device_chip(uint32_t node, uint32_t *chip, uint32_t *listed)

@@ -146,7 +146,7 @@ class TwoNames : public Relabelled {
 protected:
   const char *softgpu_options() override
   {
-    return "vram_mib=256,timeout_ms=8000,gpus=2,chips=gfx90a,gfx942,listed=gfx90a";
+    return "vram_mib=256,timeout_ms=8000,gpus=2,chips=gfx90a,gfx942,listed=gfx90a,gfx90a";
   }
 };
 

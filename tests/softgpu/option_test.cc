@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <map>
 #include <string>
 
 #include "softgpu/softgpu.h"
@@ -86,6 +87,15 @@ TEST(Options, chips_of_devices)
     EXPECT_EQ(listed, 0x90au);
   }
   EXPECT_FALSE(softgpu_device_chip(4, &chip, &listed));
+  EXPECT_TRUE(softgpu_option_set_text("listed", "gfx942,gfx900,gfx942"));
+  for (uint32_t node = 1; node <= 3; ++node) {
+    static const uint32_t names[] = {0x942, 0x900, 0x942};
+    EXPECT_TRUE(softgpu_device_chip(node, &chip, &listed));
+    EXPECT_EQ(listed, names[node - 1]);
+  }
+  for (const char *wrong : {"gfx942,gfx942", "gfx942,gfx942,gfx942,gfx942", "0x942", "gfx90b"})
+    EXPECT_FALSE(softgpu_option_set_text("listed", wrong)) << wrong;
+  EXPECT_TRUE(softgpu_option_set_text("listed", "0"));
   const uint64_t list = value("chips");
   EXPECT_TRUE(softgpu_option_set("chips", 0x4444444444444444)); // the most: 16 of gfx90a
   EXPECT_TRUE(softgpu_device_chip(16, &chip, &listed));
@@ -106,6 +116,52 @@ TEST(Options, chips_of_devices)
   EXPECT_TRUE(softgpu_option_set("listed", 0));
   EXPECT_TRUE(softgpu_device_chip(1, &chip, &listed));
   EXPECT_EQ(chip, 0x90au);
+}
+
+// All or none, whatever their order.
+TEST(Options, of_a_list)
+{
+  using said_t = std::map<std::string, uint64_t>;
+  char why[160];
+  said_t said;
+  const auto note = [](void *context, const char *name, uint64_t before) {
+    (*static_cast<said_t *>(context))[name] = before;
+    return std::string(name) != "slowdown";
+  };
+  const auto set = [&](const char *list) {
+    said.clear();
+    return softgpu_options_set_text(list, note, &said, why, sizeof(why));
+  };
+  EXPECT_TRUE(set(""));
+  EXPECT_TRUE(said.empty());
+  EXPECT_TRUE(set("gpus=2,spin=7,chips=gfx90a,gfx942,listed=gfx90a,gfx942,spin=8")) << why;
+  EXPECT_EQ(said, (said_t{{"chips", 0}, {"gpus", 1}, {"listed", 0}, {"spin", 2000}}));
+  EXPECT_EQ(value("chips"), 0x54u);
+  EXPECT_EQ(value("listed"), 0x54u);
+  EXPECT_EQ(value("spin"), 8u);
+  const struct {
+    const char *list, *why;
+  } wrong[] = {
+      {"spin=9,gpus=3", "contradicts"},
+      {"chip=gfx942,spin=9", "contradicts"},
+      {"spin=9,chips=gfx90a", "contradicts"},
+      {"listed=gfx90a,gfx90a,gfx90a", "for 2 devices"},
+      {"spin=9,speed=1", "no option speed"},
+      {"spin=9,gpus=17", "gpus takes 0 to 16; using 2"},
+      {"spin=9,slowdown=2", "no room"},
+      {"spin=9,gpus", "spin takes"},
+      {"spin=9,,", "NAME=VALUE"},
+      {"spin", "NAME=VALUE"},
+  };
+  for (const auto &each : wrong) {
+    EXPECT_FALSE(set(each.list)) << each.list;
+    EXPECT_NE(std::string(why).find(each.why), std::string::npos) << each.list << ": " << why;
+    EXPECT_EQ(value("spin"), 8u) << each.list;
+    EXPECT_EQ(value("slowdown"), 1u);
+  }
+  EXPECT_FALSE(softgpu_options_set_text(nullptr, nullptr, nullptr, nullptr, 0));
+  EXPECT_TRUE(
+      softgpu_options_set_text("gpus=1,spin=2000,chips=0,listed=0", nullptr, nullptr, nullptr, 0));
 }
 
 // The library reads its environment when it is loaded, so another process has to do that.
@@ -138,9 +194,11 @@ TEST(Environment, is_read_and_checked)
   unsetenv("SOFTGPU_TIMEOUT_MS");
   setenv("SOFTGPU_CHIPS", "gfx942,gfx950", 1);
   setenv("SOFTGPU_GPUS", "3", 1);
+  setenv("SOFTGPU_LISTED", "gfx90a,gfx90a", 1); // of which there are as many, or one
   EXPECT_EQ(in_new_process("InContradiction.*"), "");
   unsetenv("SOFTGPU_CHIPS");
   unsetenv("SOFTGPU_GPUS");
+  unsetenv("SOFTGPU_LISTED");
 }
 
 TEST(InEnvironment, values_and_messages)
@@ -172,9 +230,8 @@ TEST(InContradiction, is_said)
     GTEST_SKIP() << "run by Environment.is_read_and_checked";
   char text[512];
   softgpu_option_messages(text, sizeof(text));
-  EXPECT_STREQ(
-      text,
-      "SOFTGPU_GPUS=3 is ignored: what chip, gpus and chips say of all devices must be the same\n");
+  EXPECT_STREQ(text, "SOFTGPU_GPUS=3 is ignored: it contradicts another: what chip, gpus and chips "
+                     "say of all devices must be the same\n");
   uint32_t chip, listed;
   EXPECT_TRUE(softgpu_device_chip(2, &chip, &listed));
   EXPECT_FALSE(softgpu_device_chip(3, &chip, &listed));

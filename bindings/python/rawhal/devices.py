@@ -116,7 +116,7 @@ def open_all(chips: Iterable[str], **options: Any) -> list["Device"]:
     if not names:
         raise InvalidArgument("no chips")
     settings = {**(options.pop("options", None) or {}), "chips": ",".join(names)}
-    settings["listed"] = next((_LISTED[name] for name in names if name in _LISTED), 0)
+    settings["listed"] = ",".join(_LISTED.get(name, name) for name in names)
     devices = [open(hardware=False, options=settings, **options)]
     options.pop("limits", None)  # are the first one's to set
     for index in range(1, len(names)):
