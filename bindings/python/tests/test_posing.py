@@ -9,6 +9,16 @@ from rawhal.pytest_plugin import posing
 
 class Tensor:
     device = is_cuda = is_cpu = property(lambda self: None)
+    get_device = cuda = cpu = to = None
+
+    def pin_memory(self):
+        raise RuntimeError("no driver")
+
+    def is_pinned(self):
+        raise RuntimeError("no driver")
+
+    def clone(self):
+        return Tensor()
 
 
 class TorchFunctionMode:
@@ -59,6 +69,20 @@ def test_the_version_is_hips_while_it_is_on(torch):
     assert torch.version.hip and torch.version.cuda is None
     posing.turn_off()
     assert torch.version.hip is None and torch.version.cuda == "13"
+
+
+def test_pinned_memory_is_the_hosts(torch):
+    # without a driver torch pins nothing
+    def empty(_size, device=None, pin_memory=False):
+        assert not pin_memory and device in (None, "cpu", ("cpu",))
+        return Tensor()
+
+    call = posing._on._mode.__torch_function__
+    made = [call(empty, (), (3,), {"pin_memory": True}),
+            call(empty, (), (3,), {"pin_memory": True, "device": "cpu"}),
+            call(Tensor.pin_memory, (), (Tensor(),))]
+    assert [call(Tensor.is_pinned, (), (each,)) for each in made] == [True, True, True]
+    assert not call(Tensor.is_pinned, (), (call(empty, (), (3,), {"device": "cuda"}),))
 
 
 def test_functions_that_the_engine_of_gradients_calls_see_cuda_too(torch):

@@ -7,7 +7,7 @@ computes with the CPU, and so at its precision. A move between "cuda" and "cpu" 
 torch.cuda says that there is one GPU, of this process's chip.
 
 Not imitated: torch's memory allocator, streams and graphs that overlap, torch.compile, random
-numbers as a GPU makes them."""
+numbers as a GPU makes them; nor that a kernel refuses a tensor that is on the CPU."""
 from __future__ import annotations
 
 import contextlib
@@ -40,7 +40,7 @@ def turn_off() -> None:
         _on = None
 
 
-_FLAG = "_rawhal_is_cuda"
+_FLAG, _PINNED = "_rawhal_is_cuda", "_rawhal_is_pinned"
 
 
 def _is_cuda(device: Any) -> bool:
@@ -76,6 +76,11 @@ def _mode(torch: Any) -> Any:
             setattr(each, _FLAG, True)
         return result
 
+    def pin(made: Any) -> Any:
+        for each in _tensors((made,), tensor):
+            setattr(each, _PINNED, True)
+        return made
+
     def is_flagged(value: Any) -> bool:
         return _FLAG in getattr(value, "__dict__", ())
 
@@ -95,11 +100,17 @@ def _mode(torch: Any) -> Any:
                 return _without_flag(args[0])
             if func is tensor.to:
                 return self.move(func, args, kwargs)
+            if func is tensor.pin_memory:
+                return pin(args[0].clone())
+            if func is tensor.is_pinned:
+                return _PINNED in getattr(args[0], "__dict__", ())
+            if kwargs.get("pin_memory"):  # all of the host's is a device's
+                return pin(self.__torch_function__(func, types, args,
+                                                   {**kwargs, "pin_memory": False}))
             if "device" in kwargs and kwargs["device"] is not None:
                 made_there = _is_cuda(kwargs["device"])
                 if made_there:
                     kwargs = {**kwargs, "device": cpu}
-                    kwargs.pop("pin_memory", None)
                 result = func(*args, **kwargs)
                 return flag(result) if made_there else result
             result = func(*args, **kwargs)
