@@ -221,6 +221,7 @@ static void save_recordings(const std::string &folder)
   const forge::File whole = forge::whole();
   save(folder, "whole", whole.bytes);
   save(folder, "first_version", forge::whole_of_version_1().bytes);
+  save(folder, "second_version", forge::whole_of_version_2().bytes);
   save(folder, "torn", whole.bytes.substr(0, whole.frames[5] + 30));
   save(folder, "full",
        forge::File()

@@ -91,6 +91,90 @@ void read_notes(const record_reader_t *reader, uint64_t dispatch)
     check(place.size && place.base + place.size > place.base);
 }
 
+// What of a dispatch's records is expected next.
+struct Records {
+  record_records_t records;
+  uint32_t allocations, headers, counters, waves, events;
+};
+
+rawhal_status_t take_allocation(void *records, uint32_t number,
+                                const record_allocation_t *allocation, rawhal_error_t *)
+{
+  Records *self = static_cast<Records *>(records);
+  check(number == self->allocations++ && allocation->size &&
+        allocation->address + allocation->size > allocation->address);
+  touch(allocation->name.data, allocation->name.size);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t take_header(void *records, const rawhal_probe_header_t *header, rawhal_error_t *)
+{
+  Records *self = static_cast<Records *>(records);
+  check(!self->headers++ && self->allocations == self->records.allocations &&
+        header->waves >= self->records.waves && header->events >= self->records.events);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t take_counter(void *records, uint32_t number, uint64_t, rawhal_error_t *)
+{
+  Records *self = static_cast<Records *>(records);
+  check(self->headers && number == self->counters++);
+  return RAWHAL_OK;
+}
+
+rawhal_status_t take_wave(void *records, uint32_t number, const rawhal_probe_wave_t *wave,
+                          rawhal_error_t *)
+{
+  Records *self = static_cast<Records *>(records);
+  check(self->counters == self->records.counters && number == self->waves++);
+  touch(wave, sizeof(*wave));
+  return RAWHAL_OK;
+}
+
+rawhal_status_t take_event(void *records, uint32_t number, const rawhal_probe_event_t *event,
+                           const uint64_t *lanes, rawhal_error_t *)
+{
+  Records *self = static_cast<Records *>(records);
+  check(self->waves == self->records.waves && number == self->events++);
+  touch(event, sizeof(*event));
+  if (lanes)
+    touch(lanes, RAWHAL_PROBE_LANES_BYTES);
+  return RAWHAL_OK;
+}
+
+void read_records(record_reader_t *reader, uint64_t number)
+{
+  Records all = {};
+  check(record_reader_records(reader, number, &all.records));
+  const record_take_records_t take = {take_allocation, take_header, take_counter,
+                                      take_wave,       take_event,  &all};
+  const rawhal_status_t status = record_reader_take(reader, number, &take, nullptr);
+  check(status == RAWHAL_OK || status == RAWHAL_MALFORMED ||
+        (status == RAWHAL_NOT_FOUND && !all.records.content.whole));
+  if (status == RAWHAL_OK)
+    check(all.headers == 1 && all.allocations == all.records.allocations &&
+          all.counters == all.records.counters && all.waves == all.records.waves &&
+          all.events == all.records.events);
+}
+
+void read_probes(record_reader_t *reader, size_t size)
+{
+  const record_reader_info_t *info = record_reader_info(reader);
+  check(!(info->probes + info->probed) || info->version >= 3);
+  for (uint64_t i = 1; i <= info->probes; ++i) {
+    record_probe_t probe;
+    check(record_reader_probe(reader, i, &probe, nullptr) == RAWHAL_OK);
+    touch(probe.kernel.data, probe.kernel.size);
+    if (probe.point_count * sizeof(rawhal_probe_point_t) > size)
+      continue;
+    std::vector<rawhal_probe_point_t> points(probe.point_count);
+    const rawhal_status_t status = record_reader_points(reader, i, points.data(), nullptr);
+    check(status == RAWHAL_OK || status == RAWHAL_MALFORMED || status == RAWHAL_NOT_FOUND);
+  }
+  for (uint64_t i = 1; i <= info->probed; ++i)
+    read_records(reader, i);
+}
+
 void read_all(record_reader_t *reader, size_t size)
 {
   size_t left = 2 * size;
@@ -116,6 +200,7 @@ void read_all(record_reader_t *reader, size_t size)
     read_buffers(reader, i, RECORD_AFTER, size, &left);
     read_notes(reader, i);
   }
+  read_probes(reader, size);
 }
 
 void read_file(int file, const std::string &bytes)
@@ -145,7 +230,8 @@ void seal(std::string &bytes)
   memcpy(&header, bytes.data(), sizeof(header));
   memcpy(header.magic, FORMAT_MAGIC, sizeof(header.magic));
   header.byte_order = FORMAT_BYTE_ORDER;
-  header.version = header.version == 1 ? 1 : FORMAT_VERSION;
+  header.version =
+      header.version && header.version < FORMAT_VERSION ? header.version : FORMAT_VERSION;
   header.check = sum_bytes(&header, offsetof(format_header_t, check), 0);
   memcpy(&bytes[0], &header, sizeof(header));
   format_frame_t frame;

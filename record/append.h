@@ -6,11 +6,17 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "base/list.h"
 #include "base/own_file.h"
 #include "record/format.h"
 #include "record/kept.h"
 #include "record/known.h"
 #include "record/writer.h"
+
+/* What has to be known of a probed kernel when a dispatch of it has ended. */
+typedef struct append_probe {
+  uint32_t counters, event_bytes;
+} append_probe_t;
 
 struct record_writer {
   pthread_mutex_t lock; /* of everything below */
@@ -19,6 +25,7 @@ struct record_writer {
   uint64_t bound, buffer_bound, salt;
   uint64_t bytes; /* of whole frames: where the next one goes */
   uint64_t objects, dispatches, contents, pieces;
+  list_t probes; /* append_probe_t */
   known_t *known;
   kept_t kept;
   record_end_t end;

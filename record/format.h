@@ -7,12 +7,12 @@
 
 #include <assert.h>
 
-#include "record/record.h"
+#include "record/probes.h"
 
 #define FORMAT_MAGIC "rawhalRD"
 
 enum {
-  FORMAT_VERSION = 2, /* what is written; from 1 on all are read */
+  FORMAT_VERSION = 3, /* what is written; from 1 on all are read */
   FORMAT_BYTE_ORDER = 0x01020304,
   FORMAT_OTHER_ORDER = 0x04030201,
   FORMAT_MOST_PAYLOAD = 512 << 10,
@@ -40,6 +40,8 @@ typedef enum format_type {
   FORMAT_AGAIN = 7, /* this and what follows: from version 2 on */
   FORMAT_PLACE = 8,
   FORMAT_NOTE = 9,
+  FORMAT_PROBE = 10, /* this and what follows: from version 3 on */
+  FORMAT_PROBED = 11,
   FORMAT_TYPES, /* one more than the last */
 } format_type_t;
 
@@ -95,6 +97,35 @@ typedef struct format_note {
   uint64_t count, at, value;
 } format_note_t;
 
+/* How a kernel is probed; its name follows. */
+typedef struct format_probe {
+  uint64_t probe, object; /* its number, from 1; that of its code object */
+  uint64_t content;       /* its points, each a rawhal_probe_point_t; 0: there are none */
+  uint64_t entry;
+  uint32_t code_bytes, kinds, maker;
+  uint32_t counters, event_bytes, points, name_size, zero;
+} format_probe_t;
+
+/* What a dispatch of one left. Its content is
+ *   a format_allocation_t for each allocation, and their names, to a multiple of 64 bytes;
+ *   a rawhal_probe_header_t, and a uint64_t for each counter, to a multiple of 64 bytes;
+ *   a rawhal_probe_wave_t for each wave;
+ *   the events, of format_probe_t.event_bytes each. */
+typedef struct format_probed {
+  uint64_t dispatch, probe, content, size; /* numbers, but for the size of the content */
+  uint64_t frequency;
+  uint32_t flags;         /* record_probed_flags_t */
+  uint32_t waves, events; /* records that are in the content */
+  uint32_t allocations, names_size;
+  uint32_t zero;
+} format_probed_t;
+
+typedef struct format_allocation {
+  uint64_t address, size;
+  uint32_t argument;  /* offset of the kernarg, or RECORD_NO_ARGUMENT */
+  uint32_t name_size; /* of its part of the names, which are in the same order */
+} format_allocation_t;
+
 /* All buffers of a dispatch are there. */
 typedef struct format_captured {
   uint64_t dispatch;
@@ -111,6 +142,12 @@ static_assert(sizeof(format_object_t) == 40 && sizeof(format_dispatch_t) == 64, 
 static_assert(sizeof(format_buffer_t) == 40 && sizeof(format_piece_t) == 16, "no gaps");
 static_assert(sizeof(format_again_t) == 24 && sizeof(format_place_t) == 32 &&
                   sizeof(format_note_t) == 40,
+              "no gaps");
+static_assert(sizeof(format_probe_t) == 64 && sizeof(format_probed_t) == 64 &&
+                  sizeof(format_allocation_t) == 24,
+              "no gaps");
+static_assert(sizeof(rawhal_probe_point_t) == 40 && sizeof(rawhal_probe_header_t) == 64 &&
+                  sizeof(rawhal_probe_wave_t) == 64 && sizeof(rawhal_probe_event_t) == 32,
               "no gaps");
 static_assert(sizeof(format_captured_t) == 16 && sizeof(format_end_t) == 24, "no gaps");
 static_assert(sizeof(format_dispatch_t) + 2 * RECORD_MOST_NAME + RECORD_MOST_KERNARGS <=

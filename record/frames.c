@@ -96,6 +96,13 @@ static rawhal_status_t make_room(frames_t *frames, size_t size, rawhal_error_t *
   return RAWHAL_OK;
 }
 
+/* One more than the last type that a version has. */
+static uint32_t types_of(uint32_t version)
+{
+  static const uint32_t types[FORMAT_VERSION] = {FORMAT_END + 1, FORMAT_NOTE + 1, FORMAT_TYPES};
+  return types[version - 1];
+}
+
 static rawhal_status_t check_frame(const frames_t *frames, uint64_t offset,
                                    const format_frame_t *head, rawhal_error_t *error)
 {
@@ -104,8 +111,7 @@ static rawhal_status_t check_frame(const frames_t *frames, uint64_t offset,
   if (head->size > FORMAT_MOST_PAYLOAD)
     return rawhal_fail_at(error, RAWHAL_MALFORMED, offset, "a frame of %u bytes, more than %d",
                           head->size, FORMAT_MOST_PAYLOAD);
-  const uint32_t types = frames->header.version == 1 ? FORMAT_END + 1 : FORMAT_TYPES;
-  if (!head->type || head->type >= types)
+  if (!head->type || head->type >= types_of(frames->header.version))
     return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, offset, "a frame of the unknown type %u",
                           head->type);
   return RAWHAL_OK;

@@ -38,6 +38,8 @@ void record_reader_close(record_reader_t *reader)
   list_free(&reader->buffers);
   list_free(&reader->pieces);
   list_free(&reader->notes);
+  list_free(&reader->probes);
+  list_free(&reader->probed);
   allocate_free(NULL, reader->sorted);
   allocate_free(NULL, reader->sorted_notes);
   allocate_free(NULL, reader);
@@ -55,9 +57,8 @@ const record_object_t *record_reader_object(const record_reader_t *reader, uint6
   return INDEX_AT(reader->objects, record_object_t, number);
 }
 
-/* A frame that was whole when the file was opened. */
-static rawhal_status_t read_again(record_reader_t *reader, uint64_t offset, format_type_t type,
-                                  frame_t *frame, rawhal_error_t *error)
+rawhal_status_t index_read_again(record_reader_t *reader, uint64_t offset, format_type_t type,
+                                 frame_t *frame, rawhal_error_t *error)
 {
   rawhal_status_t status = frames_read(&reader->frames, offset, frame, error);
   if (status == RAWHAL_OK && (frame->found != FRAME_WHOLE || frame->type != type))
@@ -75,7 +76,7 @@ rawhal_status_t record_reader_dispatch(record_reader_t *reader, uint64_t number,
     return rawhal_fail(error, RAWHAL_NOT_FOUND, "there is no dispatch %" PRIu64 " of %zu", number,
                        reader->dispatches.count);
   const uint64_t offset = INDEX_AT(reader->dispatches, index_dispatch_t, number)->frame;
-  rawhal_status_t status = read_again(reader, offset, FORMAT_DISPATCH, &frame, error);
+  rawhal_status_t status = index_read_again(reader, offset, FORMAT_DISPATCH, &frame, error);
   return status != RAWHAL_OK ? status : index_parse_dispatch(&frame, &head, dispatch, error);
 }
 
@@ -118,7 +119,7 @@ rawhal_status_t record_reader_content(record_reader_t *reader, const record_cont
   for (; place && status == RAWHAL_OK;
        place = INDEX_AT(reader->pieces, index_piece_t, place)->next) {
     const index_piece_t *piece = INDEX_AT(reader->pieces, index_piece_t, place);
-    status = read_again(reader, piece->frame, FORMAT_PIECE, &frame, error);
+    status = index_read_again(reader, piece->frame, FORMAT_PIECE, &frame, error);
     if (status == RAWHAL_OK && frame.size != sizeof(format_piece_t) + piece->size)
       status = rawhal_fail_at(error, RAWHAL_MALFORMED, piece->frame,
                               "the recording was changed meanwhile");

@@ -10,6 +10,7 @@
 #define RAWHAL_RECORD_READER_H
 
 #include "record/notes.h"
+#include "record/probes.h"
 #include "record/record.h"
 
 typedef struct record_reader record_reader_t;
@@ -29,7 +30,9 @@ typedef struct record_reader_info {
   record_end_t end;
   int code;         /* errno of RECORD_FAILED */
   uint64_t torn;    /* bytes of a frame that is not whole */
-  uint32_t version; /* of the format; before 2 there are no places, segments and notes */
+  uint32_t version; /* of the format; before 2 there are no places, segments and notes, before 3 no
+                       probes */
+  size_t probes, probed; /* probed kernels; what dispatches of them left */
 } record_reader_info_t;
 
 const record_reader_info_t *record_reader_info(const record_reader_t *reader);
@@ -88,6 +91,55 @@ RAWHAL_CHECKED rawhal_status_t record_reader_content(record_reader_t *reader,
                                                      const record_content_t *content,
                                                      record_take_fn *take, void *context,
                                                      rawhal_error_t *error);
+
+/* ---- Probes ---- */
+
+/* A probed kernel, by its number, from 1. Its name is the reader's until its next call. */
+RAWHAL_CHECKED rawhal_status_t record_reader_probe(record_reader_t *reader, uint64_t number,
+                                                   record_probe_t *probe, rawhal_error_t *error);
+
+/* All of its points, to as many as it has. NOT_FOUND: there is no such kernel, or they are not
+ * whole; MALFORMED: they are not sorted, lie beyond the code, or count what there is no counter
+ * for. */
+RAWHAL_CHECKED rawhal_status_t record_reader_points(record_reader_t *reader, uint64_t number,
+                                                    rawhal_probe_point_t *to,
+                                                    rawhal_error_t *error);
+
+/* What a dispatch left: one of record_reader_info_t.probed, from 1. A dispatch may have several. */
+typedef struct record_records {
+  uint64_t dispatch, probe;                      /* their numbers */
+  uint32_t flags;                                /* record_probed_flags_t */
+  uint64_t frequency;                            /* of its times, in Hz; 0: not known */
+  uint32_t allocations, counters, waves, events; /* how many there are in the file */
+  record_content_t content; /* of all of them; not whole: the writer did not come to its end */
+} record_records_t;
+/* False: there is none of that number. */
+bool record_reader_records(const record_reader_t *reader, uint64_t number,
+                           record_records_t *records);
+
+/* Takes them one after the other, in this order; what is NULL is skipped. Numbers count from 0.
+ * Another status than OK ends it, and is returned. What is passed is the reader's, until it
+ * returns. */
+typedef struct record_take_records {
+  rawhal_status_t (*allocation)(void *context, uint32_t number, const record_allocation_t *,
+                                rawhal_error_t *error);
+  rawhal_status_t (*header)(void *context, const rawhal_probe_header_t *, rawhal_error_t *error);
+  rawhal_status_t (*counter)(void *context, uint32_t number, uint64_t value, rawhal_error_t *error);
+  rawhal_status_t (*wave)(void *context, uint32_t number, const rawhal_probe_wave_t *,
+                          rawhal_error_t *error);
+  /* `lanes`: RAWHAL_PROBE_LANES of them, or NULL */
+  rawhal_status_t (*event)(void *context, uint32_t number, const rawhal_probe_event_t *,
+                           const uint64_t *lanes, rawhal_error_t *error);
+  void *context;
+} record_take_records_t;
+
+/* NOT_FOUND: there is none of that number, or they are not whole; MALFORMED: the header says that
+ * there were fewer. Memory does not depend on how many there are, but for the allocations. */
+RAWHAL_CHECKED rawhal_status_t record_reader_take(record_reader_t *reader, uint64_t number,
+                                                  const record_take_records_t *take,
+                                                  rawhal_error_t *error);
+
+/* ---- Code ---- */
 
 /* All of an object's bytes, to as many as its content has. NOT_FOUND: there is no such object, or
  * it is not whole; MALFORMED: the bytes are not those that its hash names. */

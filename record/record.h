@@ -2,6 +2,7 @@
  *
  *     format   the file's bytes, which docs/recording.md describes
  *     sum      its checksums; what names code objects is rawhal_content_hash()
+ *     probes   what probes saw of dispatches
  *     notes    what a replay of a dispatch may lack, in words
  *     words    which bytes of a kernarg segment are pointers
  *     writer   appends to one, from any number of threads: append.c has the file, known.c the

@@ -219,6 +219,7 @@ rawhal_status_t record_writer_close(record_writer_t *writer, rawhal_error_t *err
     pthread_mutex_destroy(&writer->lock);
   known_free(&writer->known);
   kept_free(&writer->kept);
+  list_free(&writer->probes);
   allocate_free(NULL, writer);
   return status;
 }

@@ -13,6 +13,7 @@
 #define RAWHAL_RECORD_WRITER_H
 
 #include "record/notes.h"
+#include "record/probes.h"
 #include "record/record.h"
 
 typedef struct record_writer record_writer_t;
@@ -83,6 +84,47 @@ RAWHAL_CHECKED rawhal_status_t record_writer_buffers(record_writer_t *writer, ui
                                                      const record_ranges_t *ranges,
                                                      record_read_fn *read, void *context,
                                                      rawhal_error_t *error);
+
+/* A kernel with probes: once, before any of its dispatches is. `*number`: from 1. OUT_OF_RANGE: its
+ * name is larger than RECORD_MOST_NAME; INVALID_ARGUMENT: no such object, or more than
+ * RECORD_MOST_*, or points that are not sorted or count what there is no counter for. */
+RAWHAL_CHECKED rawhal_status_t record_writer_probe(record_writer_t *writer,
+                                                   const record_probe_t *probe, uint64_t *number,
+                                                   rawhal_error_t *error);
+
+/* Which memory of a probed dispatch. */
+typedef enum record_probe_part {
+  RECORD_PROBE_BUFFER = 0, /* from its rawhal_probe_header_t on */
+  RECORD_PROBE_EVENTS = 1, /* from its first event on */
+} record_probe_part_t;
+
+/* Gets `size` bytes of it, at most RECORD_PIECE, for a copy: the memory may be changed meanwhile.
+ * Is called without a lock, from front to end, never beyond what the capacities say. */
+typedef rawhal_status_t record_probe_read_fn(void *context, record_probe_part_t part,
+                                             uint64_t offset, void *to, size_t size,
+                                             rawhal_error_t *error);
+
+typedef struct record_probe_memory {
+  uint32_t wave_capacity, event_capacity; /* that it was made for: the header is not believed */
+  record_probe_read_fn *read;
+  void *context;
+} record_probe_memory_t;
+
+/* How many records there are in the file, and how many there were besides. */
+typedef struct record_probe_written {
+  uint32_t waves, events, lost_waves, lost_events;
+} record_probe_written_t;
+
+/* What a dispatch of a probed kernel left, when it has ended. Records that the file has no room for
+ * are lost, the last ones first, as those that the memory had none for. `written` may be NULL. When
+ * `read` fails, its status is returned, and what there is does not count for a reader.
+ * OUT_OF_RANGE: more than RECORD_MOST_ALLOCATIONS; INVALID_ARGUMENT: no such dispatch, probe or
+ * allocation. */
+RAWHAL_CHECKED rawhal_status_t record_writer_probed(record_writer_t *writer,
+                                                    const record_probed_t *probed,
+                                                    const record_probe_memory_t *memory,
+                                                    record_probe_written_t *written,
+                                                    rawhal_error_t *error);
 
 typedef struct record_writer_info {
   uint64_t bytes, objects, dispatches;

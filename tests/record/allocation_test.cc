@@ -11,6 +11,13 @@ rawhal_status_t fill(void *, const record_range_t *, uint64_t, void *to, size_t 
   return RAWHAL_OK;
 }
 
+rawhal_status_t no_records(void *, record_probe_part_t, uint64_t, void *to, size_t size,
+                           rawhal_error_t *)
+{
+  memset(to, 0, size);
+  return RAWHAL_OK;
+}
+
 // Calls with one more allocation each time until it goes well; how often it did not.
 template <typename Call> int sweep(Call call)
 {
@@ -60,11 +67,28 @@ TEST(Allocation, FailsOnceEach)
               }));
     EXPECT_OK(record_writer_note(writer, number, &note, &error));
   }
+  const record_allocation_t allocation = {0x1000, 8, 0, {"out", 3}};
+  const record_probe_memory_t memory = {0, 0, no_records, nullptr};
+  record_probe_t probe = {};
+  record_probed_t probed = {};
+  probe.object = 1;
+  probed.dispatch = 1;
+  probed.allocations = &allocation;
+  probed.allocation_count = 1;
+  EXPECT_EQ(1, sweep([&](rawhal_error_t *e) {
+              return record_writer_probe(writer, &probe, &probed.probe, e);
+            }));
+  EXPECT_EQ(uint64_t{1}, probed.probe);
+  EXPECT_EQ(1, sweep([&](rawhal_error_t *e) {
+              return record_writer_probed(writer, &probed, &memory, nullptr, e);
+            }));
   EXPECT_OK(record_writer_close(writer, &error));
   record_reader_t *reader = nullptr;
   EXPECT_LT(10, sweep([&](rawhal_error_t *e) { return record_reader_open(name, &reader, e); }));
   EXPECT_EQ(size_t{100}, record_reader_info(reader)->objects);
   EXPECT_EQ(size_t{40}, record_reader_info(reader)->dispatches);
+  const record_take_records_t take = {};
+  EXPECT_EQ(1, sweep([&](rawhal_error_t *e) { return record_reader_take(reader, 1, &take, e); }));
   for (uint64_t i = 1; i <= 40; ++i)
     EXPECT_TRUE(record_reader_buffers(reader, i, RECORD_BEFORE).all);
   record_reader_close(reader);

@@ -52,6 +52,87 @@ inline std::string line_of(const record_note_t &note)
          std::to_string(note.at) + " " + std::to_string(note.value);
 }
 
+inline rawhal_status_t take_allocation(void *lines, uint32_t number,
+                                       const record_allocation_t *allocation, rawhal_error_t *)
+{
+  static_cast<std::vector<std::string> *>(lines)->push_back(
+      "allocation " + std::to_string(number) + " " + std::to_string(allocation->address) + "+" +
+      std::to_string(allocation->size) + " " + std::to_string(allocation->argument) + " " +
+      text(allocation->name.data, allocation->name.size));
+  return RAWHAL_OK;
+}
+
+inline rawhal_status_t take_header(void *lines, const rawhal_probe_header_t *header,
+                                   rawhal_error_t *)
+{
+  static_cast<std::vector<std::string> *>(lines)->push_back(
+      "header " + std::to_string(header->waves) + "/" + std::to_string(header->wave_capacity) +
+      " " + std::to_string(header->events) + "/" + std::to_string(header->event_capacity));
+  return RAWHAL_OK;
+}
+
+inline rawhal_status_t take_counter(void *lines, uint32_t number, uint64_t value, rawhal_error_t *)
+{
+  static_cast<std::vector<std::string> *>(lines)->push_back("counter " + std::to_string(number) +
+                                                            " " + std::to_string(value));
+  return RAWHAL_OK;
+}
+
+inline rawhal_status_t take_wave(void *lines, uint32_t number, const rawhal_probe_wave_t *wave,
+                                 rawhal_error_t *)
+{
+  static_cast<std::vector<std::string> *>(lines)->push_back("wave " + std::to_string(number) + " " +
+                                                            forge::bytes_of(*wave));
+  return RAWHAL_OK;
+}
+
+inline rawhal_status_t take_event(void *lines, uint32_t number, const rawhal_probe_event_t *event,
+                                  const uint64_t *lanes, rawhal_error_t *)
+{
+  static_cast<std::vector<std::string> *>(lines)->push_back(
+      "event " + std::to_string(number) + " " + forge::bytes_of(*event) +
+      (lanes ? text(lanes, RAWHAL_PROBE_LANES_BYTES) : ""));
+  return RAWHAL_OK;
+}
+
+// All that the records of a number have, in order.
+inline rawhal_status_t take_lines(record_reader_t *reader, uint64_t number,
+                                  std::vector<std::string> *lines, rawhal_error_t *error)
+{
+  const record_take_records_t take = {take_allocation, take_header, take_counter,
+                                      take_wave,       take_event,  lines};
+  return record_reader_take(reader, number, &take, error);
+}
+
+inline void probe_lines_of(record_reader_t *reader, std::vector<std::string> *lines)
+{
+  rawhal_error_t error;
+  for (uint64_t i = 1; i <= record_reader_info(reader)->probes; ++i) {
+    record_probe_t probe;
+    EXPECT_OK(record_reader_probe(reader, i, &probe, &error));
+    lines->push_back("probe of " + std::to_string(probe.object) + " " +
+                     text(probe.kernel.data, probe.kernel.size) + " by " +
+                     std::to_string(probe.maker) + " " + std::to_string(probe.kinds) + " at " +
+                     std::to_string(probe.entry) + "+" + std::to_string(probe.code_bytes) + " " +
+                     std::to_string(probe.counters) + " " + std::to_string(probe.event_bytes));
+    std::vector<rawhal_probe_point_t> points(probe.point_count);
+    const rawhal_status_t status = record_reader_points(reader, i, points.data(), &error);
+    EXPECT_TRUE(status == RAWHAL_OK || status == RAWHAL_NOT_FOUND) << error.message;
+    for (const rawhal_probe_point_t &point : points)
+      if (status == RAWHAL_OK)
+        lines->push_back("point " + forge::bytes_of(point));
+  }
+  for (uint64_t i = 1; i <= record_reader_info(reader)->probed; ++i) {
+    record_records_t records;
+    EXPECT_TRUE(record_reader_records(reader, i, &records));
+    lines->push_back("probed " + std::to_string(records.dispatch) + " by " +
+                     std::to_string(records.probe) + " " + std::to_string(records.flags) + " " +
+                     std::to_string(records.frequency));
+    if (records.content.whole)
+      EXPECT_OK(take_lines(reader, i, lines, &error));
+  }
+}
+
 // All of a file as lines of text, each of one thing: two files say the same if their lines are equal.
 inline std::vector<std::string> lines_of(record_reader_t *reader)
 {
@@ -97,6 +178,7 @@ inline std::vector<std::string> lines_of(record_reader_t *reader)
         lines.push_back("all");
     }
   }
+  probe_lines_of(reader, &lines);
   return lines;
 }
 

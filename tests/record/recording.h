@@ -106,6 +106,25 @@ public:
     return frame(FORMAT_NOTE, bytes_of(format_note_t{of_dispatch, kind, zero, 1, 2, 3}));
   }
 
+  // A probed kernel with those points.
+  File &probe(format_probe_t head, const std::string &kernel,
+              const std::vector<rawhal_probe_point_t> &points)
+  {
+    head.points = static_cast<uint32_t>(points.size());
+    head.name_size = static_cast<uint32_t>(kernel.size());
+    frame(FORMAT_PROBE, bytes_of(head) + kernel);
+    std::string all;
+    for (const rawhal_probe_point_t &point : points)
+      all += bytes_of(point);
+    return all.empty() ? *this : piece(head.content, 0, all);
+  }
+
+  File &probed(format_probed_t head, const std::string &content)
+  {
+    head.size = content.size();
+    return frame(FORMAT_PROBED, bytes_of(head)).piece(head.content, 0, content);
+  }
+
   File &captured(uint64_t of_dispatch, uint32_t when, uint32_t buffers)
   {
     return frame(FORMAT_CAPTURED, bytes_of(format_captured_t{of_dispatch, when, buffers}));
@@ -139,10 +158,10 @@ inline File whole_of_version_1()
       .end(1, 2);
 }
 
-// One of everything.
-inline File whole()
+// One of everything that the second version has, but for the end.
+inline File most(uint32_t version)
 {
-  File file;
+  File file(version);
   return file.object(1, 1, "code of an object")
       .dispatch(1, 1, "kernel", std::string(24, 'k'))
       .place(1, 0x7f0000100000, 0x3000, 0x7f0000100000)
@@ -159,7 +178,73 @@ inline File whole()
       .again(5, 0, 2)
       .piece(5, 6, "made")
       .captured(1, RECORD_AFTER, 1)
-      .note(2, 77)
+      .note(2, 77);
+}
+
+inline File whole_of_version_2()
+{
+  return most(2).end(1, 2);
+}
+
+// A kernel with a counter and events without lanes, which two points make.
+inline format_probe_t one_probe(uint64_t content)
+{
+  format_probe_t head = {};
+  head.probe = head.object = 1;
+  head.content = content;
+  head.entry = 0x1000;
+  head.code_bytes = 64;
+  head.kinds = RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_BARRIERS | RAWHAL_PROBE_WAVES;
+  head.counters = 1;
+  head.event_bytes = RECORD_EVENT_BYTES;
+  return head;
+}
+
+inline std::vector<rawhal_probe_point_t> two_points()
+{
+  rawhal_probe_point_t block = {}, barrier = {};
+  block.action = RAWHAL_PROBE_COUNT;
+  block.block_bytes = 64;
+  block.instructions = 16;
+  barrier.offset = 32;
+  barrier.action = RAWHAL_PROBE_ARRIVE;
+  return {block, barrier};
+}
+
+// What a dispatch of it left: an allocation, the counter, a wave of two and an event of three.
+inline format_probed_t one_probed(uint64_t content)
+{
+  format_probed_t head = {};
+  head.dispatch = head.probe = 1;
+  head.content = content;
+  head.frequency = 100000000;
+  head.waves = head.events = head.allocations = 1;
+  head.names_size = 3;
+  return head;
+}
+
+inline std::string one_content(rawhal_probe_header_t header = {2, 3, 1, 1, {}},
+                               format_allocation_t allocation = {0x1000, 8, 16, 3})
+{
+  rawhal_probe_wave_t wave = {};
+  rawhal_probe_event_t event = {};
+  wave.start = 5;
+  wave.end = 7;
+  event.exec = 1;
+  event.offset = 32;
+  std::string all = bytes_of(allocation) + "out";
+  all.resize(64);
+  all += bytes_of(header) + bytes_of(uint64_t{9});
+  all.resize(192);
+  return all + bytes_of(wave) + bytes_of(event);
+}
+
+// One of everything.
+inline File whole()
+{
+  return most(FORMAT_VERSION)
+      .probe(one_probe(6), "kernel", two_points())
+      .probed(one_probed(7), one_content())
       .end(1, 2);
 }
 
