@@ -8,6 +8,7 @@ it; a count is that of a "function" with all that it calls, for each call, and w
 what is called as often as time passes, which is slow here. A row with "test" names a test that counts by itself, and "says"
 where the number is in what it prints; where it counts nothing it prints none. Exits with 1 when a row is above its "at_most"."""
 import argparse
+import functools
 import json
 import os
 import re
@@ -49,22 +50,28 @@ def said(folder, spec):
     return float(found.group(1))
 
 
+@functools.lru_cache(maxsize=None)  # several rows hold theirs against the same benchmark's
+def counted(folder, program, benchmark, function, without):
+    with tempfile.TemporaryDirectory() as scratch:
+        out = os.path.join(scratch, "out")
+        result = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", os.path.join(folder, program),
+                                 f"--benchmark_filter=^{benchmark}$", "--benchmark_min_time=0.0000001"],
+                                env=dict(os.environ, BENCH_ROUNDS="4"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if result.returncode:
+            sys.exit(f"{benchmark} of {program} ended with {result.returncode}:\n{result.stdout[-2000:]}")
+        calls, spent = calls_of(out, function)
+        if not calls:
+            sys.exit(f"{benchmark} of {program} never called {function}")
+        if without:
+            spent -= calls_of(out, without)[1]
+        return spent / calls
+
+
 def count(folder, spec):
     if "test" in spec:
         return said(folder, spec)
-    with tempfile.TemporaryDirectory() as scratch:
-        out = os.path.join(scratch, "out")
-        result = subprocess.run(["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", os.path.join(folder, spec["program"]),
-                                 f"--benchmark_filter=^{spec['benchmark']}$", "--benchmark_min_time=0.0000001"],
-                                env=dict(os.environ, BENCH_ROUNDS="4"), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if result.returncode:
-            sys.exit(f"{spec['benchmark']} of {spec['program']} ended with {result.returncode}:\n{result.stdout[-2000:]}")
-        calls, spent = calls_of(out, spec["function"])
-        if not calls:
-            sys.exit(f"{spec['benchmark']} of {spec['program']} never called {spec['function']}")
-        if "without" in spec:
-            spent -= calls_of(out, spec["without"])[1]
-        return spent / calls * spec.get("times", 1)
+    each = counted(folder, *(spec.get(key) for key in ("program", "benchmark", "function", "without")))
+    return each * spec.get("times", 1)
 
 
 def main():
