@@ -190,7 +190,7 @@ TEST_F(Limited, EverythingThatRunsIsCounted)
 // As a dispatch does: whoever waits looks again and again whether its turn has come.
 TEST_F(Limited, ACopyThatIsHeldBackCountsOnce)
 {
-  Start({{RAWHAL_LIMIT_GPU_SHARE, 100000}, {RAWHAL_LIMIT_BURST, 1 * millisecond}});
+  Start({{RAWHAL_LIMIT_GPU_SHARE, 10000}, {RAWHAL_LIMIT_BURST, 1 * millisecond}});
   rawhal_buffer_t *on = buffer(1 << 18);
   for (uint64_t copies = 1; Row(2).waits < 2; ++copies) {
     ASSERT_OK(rawhal_buffer_fill(on, 0, 7, 1 << 18, &error));
