@@ -8,7 +8,7 @@ from rawhal.pytest_plugin import posing
 
 
 class Tensor:
-    device = is_cuda = is_cpu = property(lambda self: None)
+    device, is_cuda, is_cpu = (property(lambda self: None) for _ in range(3))
     get_device = cuda = cpu = to = None
 
     def pin_memory(self):
@@ -32,6 +32,13 @@ class TorchFunctionMode:
         self.depth -= 1
 
 
+class Generator:
+    def __new__(cls, device="cpu"):
+        if device != "cpu":
+            raise RuntimeError("no driver")
+        return object.__new__(cls)
+
+
 class Engine:
     """Calls a function of the program's, as torch's does with those of backward()."""
     kept = "kept"
@@ -40,15 +47,37 @@ class Engine:
         return function() * (1 + twice)
 
 
+class DeviceContext:
+    """torch's mode for its default device."""
+    device = SimpleNamespace(type="cuda")
+
+    def __torch_function__(self, func, _types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if func is ones:
+            kwargs.setdefault("device", self.device)
+        return func(*args, **kwargs)
+
+
+def ones(_size, device=None):
+    if getattr(device, "type", None) == "cuda":
+        raise RuntimeError("no driver")
+    return Tensor()
+
+
 @pytest.fixture
 def torch(monkeypatch):
     """A module that is called torch, while its "cuda" is host memory."""
     torch = ModuleType("torch")
     torch.Tensor, torch.device = Tensor, lambda *of: of
     torch.cuda, torch.version = SimpleNamespace(), SimpleNamespace(hip=None, cuda="13")
+    torch.Generator = Generator
     torch.autograd = SimpleNamespace(Variable=SimpleNamespace(_execution_engine=Engine()))
     overrides = ModuleType("torch.overrides")
     overrides.TorchFunctionMode = TorchFunctionMode
+    utils, places = ModuleType("torch.utils"), ModuleType("torch.utils._device")
+    utils._device, places.DeviceContext = places, DeviceContext
+    places._device_constructors = lambda: {ones}
+    monkeypatch.setitem(sys.modules, "torch.utils", utils)
     monkeypatch.setitem(sys.modules, "torch", torch)
     monkeypatch.setitem(sys.modules, "torch.overrides", overrides)
     posing.turn_on("gfx942")
@@ -83,6 +112,27 @@ def test_pinned_memory_is_the_hosts(torch):
             call(Tensor.pin_memory, (), (Tensor(),))]
     assert [call(Tensor.is_pinned, (), (each,)) for each in made] == [True, True, True]
     assert not call(Tensor.is_pinned, (), (call(empty, (), (3,), {"device": "cuda"}),))
+
+
+def test_the_default_device_may_be_cuda(torch):
+    # torch's mode for that is below the others: none of them sees what it adds
+    mode, context = posing._on._mode, DeviceContext()
+    asks = mode.__torch_function__
+    made = context.__torch_function__(ones, (), (3,))
+    assert asks(Tensor.is_cuda.__get__, (), (made,))
+    assert not asks(Tensor.is_cpu.__get__, (), (made,))
+    plain = context.__torch_function__(lambda: Tensor(), (), ())  # makes nothing by itself
+    assert not asks(Tensor.is_cuda.__get__, (), (plain,))
+    with pytest.raises(RuntimeError):
+        posing.turn_off()
+        context.__torch_function__(ones, (), (3,))
+
+
+def test_cuda_has_a_generator_of_random_numbers(torch):
+    made = [torch.Generator(device="cuda"), torch.Generator("cuda:0"), torch.Generator()]
+    assert all(isinstance(each, Generator) for each in made)
+    posing.turn_off()
+    assert torch.Generator is Generator
 
 
 def test_functions_that_the_engine_of_gradients_calls_see_cuda_too(torch):

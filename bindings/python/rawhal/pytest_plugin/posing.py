@@ -108,15 +108,17 @@ def _mode(torch: Any) -> Any:
                 return pin(self.__torch_function__(func, types, args,
                                                    {**kwargs, "pin_memory": False}))
             if "device" in kwargs and kwargs["device"] is not None:
-                made_there = _is_cuda(kwargs["device"])
-                if made_there:
-                    kwargs = {**kwargs, "device": cpu}
-                result = func(*args, **kwargs)
-                return flag(result) if made_there else result
+                if _is_cuda(kwargs["device"]):
+                    return self.make(func, args, kwargs)
+                return func(*args, **kwargs)
             result = func(*args, **kwargs)
             if any(is_flagged(each) for each in _tensors((args, tuple(kwargs.values())), tensor)):
                 flag(result)
             return result
+
+        def make(self, func: Any, args: Any, kwargs: Any) -> Any:
+            """What a function makes on "cuda"."""
+            return flag(func(*args, **{**kwargs, "device": cpu}))
 
         def move(self, func: Any, args: Any, kwargs: Any) -> Any:
             """Tensor.to(): with a device, a dtype, both, or another tensor."""
@@ -193,6 +195,32 @@ def _nothing() -> Any:
     return lambda *arguments, **named: None
 
 
+def _default_device(mode: Any, places: Any) -> Any:
+    """In the place of the method of torch's mode for torch.set_default_device(), and `with
+    torch.device(...)`: it is always below the other modes, so they do not see what it adds."""
+    before = places.DeviceContext.__torch_function__
+
+    def add_device(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if (_is_cuda(self.device) and kwargs.get("device") is None
+            and func in places._device_constructors()):
+            return mode.make(func, args, kwargs)
+        return before(self, func, types, args, kwargs)
+
+    return add_device
+
+
+def _generator(torch: Any) -> Any:
+    """torch.Generator, of which "cuda" has one, too: not of the same numbers."""
+    base = torch.Generator
+
+    class Generator(base):  # type: ignore[misc, valid-type]
+        def __new__(cls, device: Any = "cpu") -> Any:
+            return base.__new__(cls, "cpu" if _is_cuda(device) else device)
+
+    return Generator
+
+
 class _Engine:
     """torch's engine of gradients. It calls functions of the program's, from inside of one of
     torch's, where the mode is off: it is on for them here."""
@@ -249,6 +277,10 @@ class _Posing:
             self._put(self._torch.cuda, name, value)
         self._put(self._torch.version, "hip", "6.4.0")
         self._put(self._torch.version, "cuda", None)
+        from torch.utils import _device
+        self._put(_device.DeviceContext, "__torch_function__",
+                  _default_device(self._mode, _device))
+        self._put(self._torch, "Generator", _generator(self._torch))
         variable = self._torch.autograd.Variable
         self._put(variable, "_execution_engine",
                   _Engine(variable._execution_engine, self._mode))
