@@ -125,21 +125,15 @@ static rawhal_status_t allow_peers(const allocation_t *allocation, rawhal_error_
   return status;
 }
 
-/* LLVM loads 12 bytes that are aligned to 16 as 16, where it knows that (a page has both or
- * neither): what allocations have beyond their size, up to here, is no overrun. */
-enum { LOAD_BYTES = 16 };
-
 hipError_t memory_allocate(allocation_t *allocation)
 {
   const bool host = allocation->kind != ALLOCATION_DEVICE;
   const size_t size = allocation->size;
   device_t *device = allocation->device;
   rawhal_error_t error;
-  if (size > SIZE_MAX - (LOAD_BYTES - 1))
-    return fail(hipErrorOutOfMemory, "%zu bytes", size);
-  rawhal_status_t status = rawhal_buffer_allocate(
-      device->device, host ? RAWHAL_MEMORY_HOST : RAWHAL_MEMORY_DEVICE,
-      (size + LOAD_BYTES - 1) / LOAD_BYTES * LOAD_BYTES, &allocation->buffer, &error);
+  rawhal_status_t status =
+      rawhal_buffer_allocate(device->device, host ? RAWHAL_MEMORY_HOST : RAWHAL_MEMORY_DEVICE, size,
+                             &allocation->buffer, &error);
   if (status == RAWHAL_OK && host)
     status = allow_all(allocation->buffer, &error);
   if (status != RAWHAL_OK) {

@@ -98,6 +98,18 @@ bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_
          isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY_UNWRITTEN, lane, address, bytes);
 }
 
+uint32_t isa_scalar_bytes(uint64_t address, uint32_t bytes)
+{
+  const uint64_t block = address & -address;
+  softgpu_allocation_t found, behind;
+  if (!softgpu_memory_find(address, &found))
+    return bytes;
+  const uint64_t left = (found.size - (address - found.base) + 3) & ~3ull;
+  const bool is_padded = left < bytes && left > bytes / 2 && bytes - left < block;
+  return is_padded && !softgpu_memory_find(found.base + found.size, &behind) ? (uint32_t)left
+                                                                             : bytes;
+}
+
 uint8_t *isa_scratch_at(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
                         uint32_t bytes)
 {

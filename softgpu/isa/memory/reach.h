@@ -18,6 +18,15 @@
 bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
                     uint32_t bytes, unsigned kind);
 
+/* How many bytes of a scalar load count, and are in an allocation if the program is right; of the
+ * rest the registers get 0. LLVM loads 3 dwords as 4, and 5 or more as 8 or 16, where the address is
+ * known to be aligned so that what is behind them is in the same aligned block as their last, of
+ * which the scalar cache, whose lines have 64 bytes, fetches all or nothing. So an end within the
+ * second half is padding, unless the address is aligned too little; where less is there, a shorter
+ * load would have done. Vector loads, of which there are those of 3 dwords, are as long as the
+ * program's. */
+uint32_t isa_scalar_bytes(uint64_t address, uint32_t bytes);
+
 /* Whether an access of this kind writes to memory. */
 static inline bool isa_kind_writes(unsigned kind)
 {

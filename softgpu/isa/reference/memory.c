@@ -453,11 +453,13 @@ static bool find_scalar(isa_wave_t *wave, const isa_inst_t *inst, uint64_t more,
   base += offset + more;
   if (base % 4)
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, base, t->bytes);
-  uint8_t *at = isa_reference_reach(wave, 0, base, t->bytes, t->kind);
+  const bool is_load = t->kind == 'L' && inst->row->sdst != 4;
+  const unsigned bytes = is_load ? isa_scalar_bytes(base, t->bytes) : t->bytes;
+  uint8_t *at = isa_reference_reach(wave, 0, base, bytes, t->kind);
   if (!at)
     return false;
   place->is_shared = true;
-  for (unsigned i = 0; i < 64 && i < t->bytes; ++i)
+  for (unsigned i = 0; i < 64 && i < bytes; ++i)
     place->at[i] = at + i;
   return true;
 }

@@ -333,21 +333,21 @@ static void pools(hipStream_t stream)
   EXPECT(hipMemPoolDestroy(standard) == hipErrorInvalidValue);
 }
 
-/* ---- Where memory ends: LLVM loads up to 16 bytes that are aligned to as many ---- */
+/* ---- Where memory ends: at the byte that was asked for ---- */
 
 static void bounds(void)
 {
   hipStream_t stream = NULL;
   float *out = NULL, *in = memory, by = 1;
   unsigned char add = 0;
-  unsigned n = 4;
+  unsigned n = 3;
   void *arguments[] = {&out, &in, &by, &add, &n};
   EXPECT(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking) == hipSuccess);
   EXPECT(hipMalloc((void **)&out, 12) == hipSuccess &&
          hipMemcpyHtoD(out, memory, 16) == hipErrorInvalidValue);
   EXPECT(hipModuleLaunchKernel(scale, 1, 1, 1, 64, 1, 1, 0, stream, arguments, NULL) == hipSuccess);
   EXPECT(hipStreamSynchronize(stream) == hipSuccess);
-  n = 5;
+  n = 4;
   EXPECT(hipModuleLaunchKernel(scale, 1, 1, 1, 64, 1, 1, 0, stream, arguments, NULL) == hipSuccess);
   EXPECT(hipStreamSynchronize(stream) == hipErrorLaunchFailure);
   EXPECT(hipFree(out) == hipSuccess);

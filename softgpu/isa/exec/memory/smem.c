@@ -70,13 +70,15 @@ static bool load_buffer_tail(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  unsigned dwords = inst->row->dst;
-  uint32_t values[16];
+  const unsigned dwords = inst->row->dst;
+  const uint32_t bytes =
+      is_buffer(inst) ? dwords * 4 : isa_scalar_bytes(isa_smem_address(wave, inst), dwords * 4);
+  uint32_t values[16] = {0};
   bool absent;
-  uint8_t *at = reach(wave, inst, 0, dwords * 4, ISA_LOAD, &absent);
+  uint8_t *at = reach(wave, inst, 0, bytes, ISA_LOAD, &absent);
   if (!at)
     return absent && load_buffer_tail(wave, inst);
-  for (unsigned i = 0; i < dwords; ++i)
+  for (unsigned i = 0; i < bytes / 4; ++i)
     values[i] = isa_load32(at + 4 * i);
   memcpy(&wave->s[inst->dst.index], values, dwords * sizeof *values);
   return true;
