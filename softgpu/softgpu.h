@@ -20,9 +20,10 @@
  * same_address. Locking needs writable pages. Memory of the runtime's pools ends where its last
  * page does, unless whoever allocates says where: softgpu_memory_bound(). Beyond bounds that are
  * exact, kernels may still load the rest of a dword of which they have a byte, or exchange it
- * atomically, for compilers do so. Any other access is a fault whose text says what is there. Not
- * detected: a kernel that writes to code or constants, which lie among a code object's variables.
- * Unmapping memory while an instruction uses it ends the process.
+ * atomically, and scalar loads of 4 dwords or more may end in padding, less than half of them, in
+ * the same aligned block as what is theirs: compilers do so. Any other access is a fault whose text
+ * says what is there. Not detected: a kernel that writes to code or constants, which lie among a
+ * code object's variables. Unmapping memory while an instruction uses it ends the process.
  *
  * Loading the library sets HSA_DISABLE_FRAGMENT_ALLOCATOR=1 in the environment unless it is set
  * already: without it the runtime packs device allocations into 2 MiB blocks, and an access beyond
@@ -111,8 +112,10 @@ extern "C" {
  * there for each queue that stops, with what softgpu_queue_fault() says.
  *
  * check_memory is about memory of devices that is allocated while it is set, but for code and its
- * variables. A kernel writes what it stores or exchanges, a copy or a fill all that it goes to,
- * whatever was copied; kernels by which the runtime and HIP copy may read anything. What the host,
+ * variables. A kernel writes what it stores or exchanges, a fill all that it goes to. What a copy
+ * engine copies from there is written as far as it was, if it stays the same byte of a dword: so
+ * are copies between devices, and of rectangles. Within a device the runtime and HIP copy by
+ * kernels, which may read anything, and all that they copy counts as written. What the host,
  * or another process, writes by itself is seen by what it has changed: each dword of such memory is
  * 0xbad0d00d at first, for which its pages are touched when it is allocated, and where one of 16
  * aligned bytes has changed and nobody here wrote it, all of them count as written. Of aligned

@@ -84,11 +84,13 @@ static void move(void *to, const void *from, uint64_t bytes)
 static outcome_t copy_linear(packet_t *packet)
 {
   uint64_t bytes = (packet->dw[1] & COPY_BYTES) + 1ull;
-  const void *from = reach(packet, address_at(packet, 3), bytes, false);
-  void *to = from ? reach(packet, address_at(packet, 5), bytes, true) : NULL;
+  const uint64_t source = address_at(packet, 3), target = address_at(packet, 5);
+  const void *from = reach(packet, source, bytes, false);
+  void *to = from ? reach(packet, target, bytes, true) : NULL;
   if (!to)
     return FAULT;
   move(to, from, bytes);
+  softgpu_memory_copied(target, source, bytes);
   copied(bytes);
   return DONE;
 }
@@ -127,12 +129,14 @@ static outcome_t copy_rect(packet_t *packet)
   uint64_t layers = (packet->dw[12] & 0x7ff) + 1;
   for (uint64_t layer = 0; layer < layers; ++layer) {
     for (uint64_t row = 0; row < rows; ++row) {
-      const void *source = reach(packet, surface_row(&from, row, layer, shift), width, false);
-      void *target =
-          source ? reach(packet, surface_row(&to, row, layer, shift), width, true) : NULL;
+      const uint64_t first = surface_row(&from, row, layer, shift),
+                     there = surface_row(&to, row, layer, shift);
+      const void *source = reach(packet, first, width, false);
+      void *target = source ? reach(packet, there, width, true) : NULL;
       if (!target)
         return FAULT;
       move(target, source, width);
+      softgpu_memory_copied(there, first, width);
       if (__atomic_load_n(packet->stop, __ATOMIC_RELAXED)) /* of 64 TiB there may be more to come */
         return WAIT;
     }

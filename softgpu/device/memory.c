@@ -285,6 +285,24 @@ void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool 
   return reach(node, address, size, write, 0);
 }
 
+void softgpu_memory_copied(uint64_t to, uint64_t from, uint64_t size)
+{
+  softgpu_allocation_t source, target;
+  bool lost = false;
+  for (uint64_t at = 0, bytes; at < size; at += bytes) {
+    if (!softgpu_memory_find(from + at, &source) || !softgpu_memory_find(to + at, &target))
+      return; /* was freed meanwhile */
+    const uint64_t offset = from + at - source.base, there = to + at - target.base;
+    bytes = size - at;
+    bytes = bytes < source.size - offset ? bytes : source.size - offset;
+    bytes = bytes < target.size - there ? bytes : target.size - there;
+    if (source.written && target.written && !softgpu_written_is_all(source.written))
+      lost |= softgpu_written_copy(target.written, there, source.written, offset, bytes);
+  }
+  if (lost) /* ranges of what had been written are looked at anew */
+    __atomic_fetch_add(&softgpu_memory_removals, 1, __ATOMIC_SEQ_CST);
+}
+
 bool softgpu_memory_keeps(uint32_t node, uint64_t address, uint64_t size)
 {
   return reach(node, address, size, true, SOFTGPU_MEMORY_USER);

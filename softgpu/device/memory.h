@@ -75,6 +75,9 @@ uint32_t softgpu_memory_code(uint32_t node, uint64_t base, uint64_t pc, uint32_t
 /* Where the host has the `size` > 0 bytes at `address`, when all of them are live, `node` may use
  * them and, with `write`, store to them, as it then does; else NULL. Adjacent allocations join. */
 void *softgpu_memory_reach(uint32_t node, uint64_t address, uint64_t size, bool write);
+/* A copy engine has moved them, which softgpu_memory_reach() has found. What nothing had written is
+ * not written where it is now. */
+void softgpu_memory_copied(uint64_t to, uint64_t from, uint64_t size);
 /* Whether `node` may store to all of them, and they are of the thunk's allocations: at the host's
  * address, and there until it says otherwise, unlike what the program may unmap. */
 bool softgpu_memory_keeps(uint32_t node, uint64_t address, uint64_t size);

@@ -69,18 +69,23 @@ void softgpu_written_add(softgpu_written_t *written, uint64_t offset, uint64_t b
   }
 }
 
-void softgpu_written_bound(softgpu_written_t *written, uint64_t before, uint64_t now)
+static void remove_bytes(softgpu_written_t *written, uint64_t offset, uint64_t bytes)
 {
-  if (now < before)
-    softgpu_written_add(written, now, before - now);
-  uint64_t bytes = now > before ? now - before : 0;
-  for (uint64_t at = before; bytes; at = (at / WORD + 1) * WORD) {
+  for (uint64_t at = offset; bytes; at = (at / WORD + 1) * WORD) {
     const uint64_t bits = take_bits(at, &bytes);
     const uint64_t had =
         atomic_fetch_and_explicit(&written->bits[at / WORD], ~bits, memory_order_relaxed);
     const uint64_t lost = (uint64_t)__builtin_popcountll(had & bits);
     atomic_fetch_add_explicit(&written->left, lost, memory_order_relaxed);
   }
+}
+
+void softgpu_written_bound(softgpu_written_t *written, uint64_t before, uint64_t now)
+{
+  if (now < before)
+    softgpu_written_add(written, now, before - now);
+  else
+    remove_bytes(written, before, now - before);
 }
 
 static bool has_bit(const softgpu_written_t *written, uint64_t at)
@@ -100,6 +105,24 @@ __attribute__((no_sanitize("thread"))) static bool has_changed(const softgpu_wri
       return true;
   }
   return false;
+}
+
+bool softgpu_written_copy(softgpu_written_t *to, uint64_t at, const softgpu_written_t *from,
+                          uint64_t offset, uint64_t bytes)
+{
+  uint64_t part = UINT64_MAX;
+  bool changed = false, any = false;
+  for (uint64_t i = 0; i < bytes; ++i) {
+    if (has_bit(from, offset + i))
+      continue;
+    if ((offset + i) / PART != part)
+      changed = has_changed(from, offset + i);
+    part = (offset + i) / PART;
+    if (!changed)
+      remove_bytes(to, at + i, 1);
+    any |= !changed;
+  }
+  return any;
 }
 
 bool softgpu_written_has(const softgpu_written_t *written, uint64_t offset, uint64_t bytes)

@@ -27,6 +27,11 @@ bool softgpu_written_is_all(const softgpu_written_t *written);
 /* Something writes so many bytes from `offset` on, all within the allocation. */
 void softgpu_written_add(softgpu_written_t *written, uint64_t offset, uint64_t bytes);
 
+/* So many bytes were copied from `offset` of one to `at` of the other: what nothing had written is
+ * not written there, either, where that is the same byte of a dword. Whether there was any. */
+bool softgpu_written_copy(softgpu_written_t *to, uint64_t at, const softgpu_written_t *from,
+                          uint64_t offset, uint64_t bytes);
+
 /* Whether they have been written. Of aligned dwords it is enough that a byte of each has: compilers
  * access these where the program has a smaller element. */
 bool softgpu_written_has(const softgpu_written_t *written, uint64_t offset, uint64_t bytes);

@@ -203,6 +203,30 @@ TEST_F(Unwritten, memory_is_told_where_it_is_read)
   EXPECT_EQ(add(b, d, 128), "");
 }
 
+// Within a device the runtime copies by a kernel, but for rectangles.
+TEST_F(Unwritten, memory_stays_so_where_a_copy_engine_takes_it)
+{
+  option("check_memory", 1);
+  auto *a = (float *)device_memory(4096), *b = (float *)device_memory(4096);
+  void *out = device_memory(4096);
+  ASSERT_EQ(hsa->hsa_amd_memory_fill(a, 0, 32), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa->hsa_amd_memory_fill(b, 0, 1024), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(add(out, b, 1024), "");
+  a[40] = 1; // by the host, and so are the others of its 16 bytes
+  const hsa_pitched_ptr_t from{a, 256, 256}, to{b, 256, 256};
+  const hsa_dim3_t start{0, 0, 0}, range{256, 1, 1};
+  hsa_signal_t done = signal(1);
+  ASSERT_EQ(hsa->hsa_amd_memory_async_copy_rect(&to, &start, &from, &start, &range, gpu,
+                                                hsaDeviceToDevice, 0, nullptr, done),
+            HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(reaches(done, 0));
+  EXPECT_EQ(add(out, b, 32), "");
+  EXPECT_FALSE(add(out, b, 64).empty());
+  EXPECT_EQ(info.address, (uint64_t)&b[32]);
+  EXPECT_EQ(info.lanes, ~0ull << 32 & ~(15ull << 40));
+  EXPECT_EQ(add(out, b + 64, 1024 - 64), "") << "what is behind";
+}
+
 TEST_F(Unwritten, memory_is_so_again_when_it_is_allocated_again)
 {
   option("check_memory", 1);

@@ -19,7 +19,7 @@ bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_
                     uint32_t bytes, unsigned kind);
 
 /* How many bytes of a scalar load count, and are in an allocation if the program is right; of the
- * rest the registers get 0. LLVM loads 3 dwords as 4, and 5 or more as 8 or 16, where the address is
+ * rest the registers get 0. LLVM loads 3 dwords as 4, 5 or more as 8 or 16, where the address is
  * known to be aligned so that what is behind them is in the same aligned block as their last, of
  * which the scalar cache, whose lines have 64 bytes, fetches all or nothing. So an end within the
  * second half is padding, unless the address is aligned too little; where less is there, a shorter
