@@ -36,6 +36,7 @@ FLOORS = {
     "softgpu/isa": ["softgpu/isa/" + name for name in (
         "describe", "base", "decode", "memory", "reference", "exec/scalar", "exec/memory", "exec/vector", "exec/matrix",
         "exec/build", "run")],
+    "hiplaunch": ["hiplaunch/" + name for name in ("hip", "device", "memory", "module", "launch", "door")],
     "engines": ["softgpu/isa/exec", "softgpu/isa/reference"],  # neither knows the other
 }
 # Folders within one: what they may include, who may include them, and what of them.

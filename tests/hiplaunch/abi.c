@@ -1,8 +1,8 @@
-/* Every fact of hiplaunch/hip_types.h is HIP's. */
+/* Every fact of hiplaunch/hip/hip_types.h is HIP's. */
 #include <stdio.h>
 #include <string.h>
 
-#include "hiplaunch/hip_types.h"
+#include "hiplaunch/hip/hip_types.h"
 #include "tests/hiplaunch/abi_list.h"
 
 enum { FLAGS = 17 };

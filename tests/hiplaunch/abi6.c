@@ -1,9 +1,9 @@
 /* hipDeviceProp_tR0600 is HIP 6's and 7's: where each field is and how large, by HIP 6.3's header. */
 #include <assert.h>
 
-#include "hiplaunch/hip_types.h"
+#include "hiplaunch/hip/hip_types.h"
 
-#include "hiplaunch/hip6_types.h"
+#include "hiplaunch/hip/hip6_types.h"
 
 #define PLACE(field, offset, size)                                                                 \
   static_assert(offsetof(hipDeviceProp_tR0600, field) == offset, #field " is elsewhere");          \

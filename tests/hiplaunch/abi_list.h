@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hiplaunch/hip_attributes.h"
+#include "hiplaunch/hip/hip_attributes.h"
 
 typedef struct abi_fact {
   const char *text;

@@ -1,4 +1,4 @@
-#include "hiplaunch/hip_calls.h"
+#include "hiplaunch/hip/hip_calls.h"
 #include "tests/hiplaunch/abi_list.h"
 
 const abi_fact_t ours[] = {ABI_FACTS};

@@ -2,7 +2,7 @@
 #include <hip/hip_runtime_api.h>
 
 #define RAWHAL_HIPLAUNCH_OTHER_TYPES
-#include "hiplaunch/hip_calls.h"
+#include "hiplaunch/hip/hip_calls.h"
 #include "tests/hiplaunch/abi_list.h"
 
 const abi_fact_t theirs[] = {ABI_FACTS};

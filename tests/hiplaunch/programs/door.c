@@ -8,7 +8,7 @@
 
 #include <rawhal/hiplaunch.h>
 
-#include "hiplaunch/hip_calls.h"
+#include "hiplaunch/hip/hip_calls.h"
 
 typedef hipError_t get_address_t(const char *, void **, int, uint64_t,
                                  hipDriverProcAddressQueryResult *);

@@ -2,7 +2,7 @@
 #ifndef RAWHAL_HIPLAUNCH_LANE_H
 #define RAWHAL_HIPLAUNCH_LANE_H
 
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
 
 /* An idle lane of these properties, or a new one; busy from now on. The device is locked, or not
  * in use yet. */

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "hiplaunch/memory.h"
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
+#include "hiplaunch/memory/memory.h"
 
 /* ---- Host memory that kernels use ---- */
 

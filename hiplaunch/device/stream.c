@@ -1,8 +1,8 @@
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
 
 #include <stdlib.h>
 
-#include "hiplaunch/lane.h"
+#include "hiplaunch/device/lane.h"
 
 enum { PRIORITY_LOW = 1, PRIORITY_HIGH = -1 };
 

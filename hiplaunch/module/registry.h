@@ -6,7 +6,7 @@
 #ifndef RAWHAL_HIPLAUNCH_REGISTRY_H
 #define RAWHAL_HIPLAUNCH_REGISTRY_H
 
-#include "hiplaunch/memory.h"
+#include "hiplaunch/memory/memory.h"
 
 /* A code object on a device. Equal ones are one executable (hal.h), and so one image. */
 typedef struct image {

@@ -1,7 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "hiplaunch/lane.h"
+#include "hiplaunch/device/lane.h"
 
 /* ---- What kernels print ---- */
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hiplaunch/registry.h"
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
+#include "hiplaunch/module/registry.h"
 
 /* ---- kernel<<<...>>>: kept from the program's code to the stub that it calls next ---- */
 

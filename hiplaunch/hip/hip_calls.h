@@ -4,9 +4,9 @@
 #define RAWHAL_HIPLAUNCH_HIP_CALLS_H
 
 #ifndef RAWHAL_HIPLAUNCH_OTHER_TYPES
-#include "hiplaunch/hip_types.h"
+#include "hiplaunch/hip/hip_types.h"
 #endif
-#include "hiplaunch/hip6_types.h"
+#include "hiplaunch/hip/hip6_types.h"
 
 #pragma GCC visibility push(default)
 

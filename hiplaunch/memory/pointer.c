@@ -1,5 +1,5 @@
-#include "hiplaunch/generation.h"
-#include "hiplaunch/memory.h"
+#include "hiplaunch/hip/generation.h"
+#include "hiplaunch/memory/memory.h"
 
 #include <string.h>
 

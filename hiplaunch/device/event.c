@@ -1,7 +1,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
 
 /* An event is a ticket of a lane, and the time at which that was passed. A queue keeps times only
  * so long, so they are taken before their place is needed. */

@@ -2,7 +2,7 @@
 #ifndef RAWHAL_HIPLAUNCH_MEMORY_H
 #define RAWHAL_HIPLAUNCH_MEMORY_H
 
-#include "hiplaunch/runtime.h"
+#include "hiplaunch/device/runtime.h"
 
 typedef enum allocation_kind {
   ALLOCATION_DEVICE,     /* hipMalloc() */

@@ -1,4 +1,4 @@
-#include "hiplaunch/generation.h"
+#include "hiplaunch/hip/generation.h"
 
 /* Of the headers that hip_types.h is from. Managed memory is the device's there. */
 const generation_t generation = {

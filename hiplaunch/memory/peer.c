@@ -1,4 +1,4 @@
-#include "hiplaunch/memory.h"
+#include "hiplaunch/memory/memory.h"
 
 /* Which devices reach another's memory: what a device has allocated, and what it will. */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "hiplaunch/runtime.h"
+#include "hiplaunch/device/runtime.h"
 
 static int clamp(uint64_t value)
 {

@@ -1,4 +1,4 @@
-#include "hiplaunch/registry.h"
+#include "hiplaunch/module/registry.h"
 
 /* What programs ask of their kernels. */
 

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hiplaunch/registry.h"
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
+#include "hiplaunch/module/registry.h"
 
 typedef struct image_variable {
   struct image_variable *next;

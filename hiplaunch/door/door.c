@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hiplaunch/generation.h"
-#include "hiplaunch/report.h"
+#include "hiplaunch/hip/generation.h"
+#include "hiplaunch/hip/report.h"
 
 /* Of the HIP whose names these are. */
 const generation_t generation = {

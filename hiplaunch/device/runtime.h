@@ -9,7 +9,7 @@
 
 #include <pthread.h>
 
-#include "hiplaunch/report.h"
+#include "hiplaunch/hip/report.h"
 
 typedef struct lane lane_t;
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "hiplaunch/memory.h"
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
+#include "hiplaunch/memory/memory.h"
 
 /* Memory in a stream's order. It is allocated at once, which is no later than the stream asks for,
  * and given back when the stream has done all that it was given before. Pools count; they hold

@@ -1,4 +1,4 @@
-#include "hiplaunch/report.h"
+#include "hiplaunch/hip/report.h"
 
 #include <stdarg.h>
 #include <stdio.h>

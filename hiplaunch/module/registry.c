@@ -1,5 +1,5 @@
-#include "hiplaunch/registry.h"
-#include "hiplaunch/stream.h"
+#include "hiplaunch/module/registry.h"
+#include "hiplaunch/device/stream.h"
 
 #include <search.h>
 #include <stdlib.h>

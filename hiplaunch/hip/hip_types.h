@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hiplaunch/hip_attributes.h"
+#include "hiplaunch/hip/hip_attributes.h"
 
 typedef enum hipError_t {
   hipSuccess = 0,

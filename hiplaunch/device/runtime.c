@@ -1,11 +1,11 @@
-#include "hiplaunch/runtime.h"
+#include "hiplaunch/device/runtime.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "hiplaunch/generation.h"
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
+#include "hiplaunch/hip/generation.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {

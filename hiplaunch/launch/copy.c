@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "hiplaunch/registry.h"
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
+#include "hiplaunch/module/registry.h"
 
 /* Copies and fills. Where bytes are is known by their addresses; what the program says of that is
  * only checked. Memory that is not of our allocations is the program's own. */

@@ -4,7 +4,7 @@
 
 #include <rawhal/hal.h>
 
-#include "hiplaunch/hip_calls.h"
+#include "hiplaunch/hip/hip_calls.h"
 
 /* Remembers both for the calling thread, writes the sentence to stderr as far as RAWHAL_LOG says,
  * and returns the number. */

@@ -1,9 +1,9 @@
-#include "hiplaunch/memory.h"
+#include "hiplaunch/memory/memory.h"
 
 #include <search.h>
 #include <stdlib.h>
 
-#include "hiplaunch/stream.h"
+#include "hiplaunch/device/stream.h"
 
 /* Allocations do not overlap: those that share a byte are equal here, and a search for one byte
  * finds whose it is. */

@@ -1,4 +1,4 @@
-#include "hiplaunch/runtime.h"
+#include "hiplaunch/device/runtime.h"
 
 /* Contexts are an older way to say which device is meant. Each device has one, which is always
  * there: a handle is the device itself, and making one counts nothing. */

@@ -12,7 +12,7 @@
 
 #include <rawhal/services.h>
 
-#include "hiplaunch/runtime.h"
+#include "hiplaunch/device/runtime.h"
 
 enum {
   LANE_SUBMISSIONS = 64
