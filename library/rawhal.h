@@ -11,6 +11,8 @@
 #include <rawhal/kernarg.h>
 #include <rawhal/library.h>
 #include <rawhal/limit.h>
+#include <rawhal/probe.h>
+#include <rawhal/probe_records.h>
 #include <rawhal/process.h>
 #include <rawhal/queue.h>
 #include <rawhal/services.h>

@@ -15,7 +15,7 @@ MAY_INCLUDE = {
     "debug": {"base", "hsaco", "kernarg", "debug"},
     "queue": {"base", "hsaco", "kernarg", "debug", "queue"},
     "hal": {"base", "hsaco", "kernarg", "debug", "queue", "hal"},
-    "library": {"base", "hsaco", "kernarg", "debug", "queue", "hal", "library"},
+    "library": {"base", "hsaco", "kernarg", "debug", "queue", "hal", "probe", "library"},
     "record": {"base", "hsaco", "record"},
     "probe": {"base", "hsaco", "probe"},
     "front": {"base", "hsaco", "kernarg", "debug", "queue", "record", "probe", "front"},

@@ -1,0 +1,109 @@
+/* What a probe has to know of a GFX9 instruction: its length, where it goes on, which registers it
+ * names, and what memory it accesses. Internal to this folder.
+ *
+ * Facts: MI200 and MI300 ISA documents, chapters "Instruction formats"; LLVM's tables for gfx950.
+ * Lengths were compared with llvm-objdump's: tests/probe/. */
+#ifndef RAWHAL_PROBE_CODE_H
+#define RAWHAL_PROBE_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+  CODE_MOST_DWORDS = 4,
+  CODE_SGPRS = 102, /* with a number of their own: s0 to s101 */
+  CODE_VCC = 106,
+  CODE_M0 = 124,
+  CODE_EXEC = 126,
+  CODE_NONE = 0xff,
+
+  CODE_LITERAL = 255, /* operands that say what the next dword is */
+  CODE_SDWA = 249,
+  CODE_DPP = 250,
+
+  CODE_VOP3P_SCALE = 0x2c,   /* opcodes: the first half of an instruction of 16 bytes, */
+  CODE_SOPC_SETVSKIP = 0x10, /* and what changes code_mode() */
+  CODE_SOPC_SET_GPR_IDX_ON = 0x11,
+};
+
+/* Bits of a dword. */
+static inline uint32_t code_field(uint32_t dword, unsigned low, unsigned bits)
+{
+  return dword >> low & ((1u << bits) - 1);
+}
+
+typedef enum code_format {
+  CODE_SOP1,
+  CODE_SOP2,
+  CODE_SOPK,
+  CODE_SOPC,
+  CODE_SOPP,
+  CODE_SMEM,
+  CODE_VOP1,
+  CODE_VOP2,
+  CODE_VOPC,
+  CODE_VOP3,
+  CODE_VOP3P,
+  CODE_DS,
+  CODE_FLAT, /* and global and scratch */
+  CODE_MUBUF,
+  CODE_MTBUF,
+  CODE_MIMG,
+  CODE_UNKNOWN,
+  CODE_FORMATS,
+} code_format_t;
+
+/* What is special about an instruction for whoever moves it. */
+typedef enum code_flow {
+  CODE_STRAIGHT,
+  CODE_ENDS,  /* s_endpgm */
+  CODE_JUMPS, /* s_branch */
+  CODE_BRANCHES /* s_cbranch_* with a target of its own */,
+  CODE_READS_PC /* s_getpc_b64 */,
+  CODE_CALLS /* s_swappc, s_setpc, s_call, s_rfe, s_cbranch_g_fork and their like: refused */,
+} code_flow_t;
+
+typedef struct code {
+  uint32_t dword[CODE_MOST_DWORDS]; /* what is beyond the end of the code is 0 */
+  uint8_t format;                   /* code_format_t */
+  uint8_t dwords;
+  uint8_t flow; /* code_flow_t */
+  uint16_t op;
+} code_t;
+
+/* Registers that code names: one more than the highest of each kind. */
+typedef struct code_registers {
+  uint32_t sgprs, vgprs, agprs;
+  bool any_sgpr, any_vgpr; /* relative to M0: any that the wave has */
+  bool has_modes;          /* s_set_gpr_idx_on, s_setvskip: see code_mode() */
+} code_registers_t;
+
+/* `available`: dwords to the end of the code, at least 1. False: it is cut off, or not an
+ * instruction of GFX9 by its first bits. */
+bool code_decode(const void *bytes, uint64_t available, code_t *code);
+
+/* From the instruction after it, in dwords, of JUMPS and BRANCHES. */
+int32_t code_distance(const code_t *code);
+
+/* Adds what it names. Of tuples whose width is not known here, as many as there may be: that an
+ * instruction cannot name more than its wave has bounds that. */
+void code_add_registers(const code_t *code, code_registers_t *registers);
+
+/* How an instruction accesses memory; `bytes` 0: it does not, or only scratch. */
+typedef struct code_access {
+  uint8_t source, flags, bytes; /* as in rawhal_probe_point_t */
+  uint8_t scalar, soffset, vector, lane_bytes;
+  int32_t immediate[2];
+} code_access_t;
+void code_access(const code_t *code, code_access_t *access);
+/* Registers of its data; where that is not known, of the widest. */
+uint32_t code_data_width(const code_t *code);
+
+/* Whether vector instructions may be skipped, or name other registers than they say, after an
+ * instruction: from what was before it. */
+enum { CODE_SKIPPING = 1u << 0, CODE_INDEXING = 1u << 1 };
+uint8_t code_mode(const code_t *code, uint8_t before);
+
+bool code_is_barrier(const code_t *code);
+
+#endif

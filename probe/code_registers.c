@@ -1,0 +1,308 @@
+#include "probe/code.h"
+
+#include <stddef.h>
+
+enum {
+  VGPRS = 256,         /* from here on in operands of 9 bits */
+  SOP1_MOVRELS = 0x2a, /* to s_movreld_b64 */
+  SOP1_MOVRELD_B64 = 0x2d,
+  VOP1_READFIRSTLANE = 2,
+  VOP1_ACCVGPR_MOV = 0x52,
+  VOP1_MOVREL = 0x42, /* v_movreld, v_movrels, v_movrelsd */
+  VOP3_READFIRSTLANE = 0x142,
+  VOP3_READLANE = 0x289,
+  VOP3P_PK_FMA_F32 = 0x30,
+  VOP3P_PK_MOV = 0x33,
+  VOP3P_ACCVGPR_READ = 0x58,
+  VOP3P_ACCVGPR_WRITE = 0x59,
+};
+
+/* ---- Registers ---- */
+
+static void raise_to(uint32_t *count, uint32_t end)
+{
+  if (end > *count)
+    *count = end;
+}
+
+/* An operand of the scalar kind. Pairs are aligned, so an odd number names one register. */
+static void add_sgpr(code_registers_t *registers, uint32_t number, uint32_t width)
+{
+  if (number >= CODE_SGPRS)
+    return;
+  const uint32_t end = number + (number & 1 ? 1 : width);
+  raise_to(&registers->sgprs, end < CODE_SGPRS ? end : CODE_SGPRS);
+}
+
+static void add_vgpr(code_registers_t *registers, uint32_t number, uint32_t width)
+{
+  raise_to(&registers->vgprs, number + width);
+}
+
+/* Tuples are aligned to pairs from gfx90a on. */
+static void add_vector(code_registers_t *registers, uint32_t number, uint32_t width)
+{
+  add_vgpr(registers, number, number & 1 ? 1 : width);
+}
+
+/* Of 9 bits. */
+static void add_source(code_registers_t *registers, uint32_t operand)
+{
+  if (operand >= VGPRS)
+    add_vector(registers, operand - VGPRS, 2);
+  else
+    add_sgpr(registers, operand, 2);
+}
+
+static void add_scalar_memory(const code_t *code, code_registers_t *registers)
+{
+  static const uint8_t widths[16] = {1, 2, 4, 8, 16, 1, 2, 4, 1, 2, 4, 8, 16, 4, 4, 4};
+  const uint32_t d = code->dword[0], d1 = code->dword[1], op = code->op;
+  const bool is_buffer =
+      (op >= 8 && op <= 12) || (op >= 0x18 && op <= 0x1a) || (op >= 0x40 && op < 0x80);
+  const uint32_t base = code_field(d, 0, 6) * 2, data = code_field(d, 6, 7);
+  raise_to(&registers->sgprs, base < CODE_SGPRS ? base + (is_buffer ? 4 : 2) : 0);
+  add_sgpr(registers, data, op < 16 ? widths[op] : 4);
+  if (code_field(d, 14, 1)) /* an offset in a register, beside the other or in its place */
+    add_sgpr(registers, code_field(d1, 25, 7), 1);
+  if (!code_field(d, 17, 1))
+    add_sgpr(registers, code_field(d1, 0, 7), 1);
+}
+
+/* What CODE_SDWA and CODE_DPP have instead of a literal. */
+static void add_second_dword(const code_t *code, code_registers_t *registers)
+{
+  const uint32_t source = code_field(code->dword[0], 0, 9), d1 = code->dword[1];
+  if (source == CODE_DPP) {
+    add_vector(registers, code_field(d1, 0, 8), 2);
+  } else if (source == CODE_SDWA) {
+    if (code_field(d1, 23, 1))
+      add_sgpr(registers, code_field(d1, 0, 8), 2);
+    else
+      add_vector(registers, code_field(d1, 0, 8), 2);
+    if (code_field(d1, 31, 1))
+      add_sgpr(registers,
+               code_field(code->dword[0],
+                          code->format == CODE_VOP2 || code->format == CODE_VOPC ? 9 : 0, 8),
+               2);
+    if (code->format == CODE_VOPC && code_field(d1, 15, 1))
+      add_sgpr(registers, code_field(d1, 8, 7), 2);
+  }
+}
+
+static void add_vop(const code_t *code, code_registers_t *registers)
+{
+  const uint32_t d = code->dword[0], source = code_field(d, 0, 9),
+                 destination = code_field(d, 17, 8);
+  if (source != CODE_LITERAL && source != CODE_SDWA && source != CODE_DPP)
+    add_source(registers, source);
+  else if (code->dwords == 2)
+    add_second_dword(code, registers);
+  if (code->format != CODE_VOP1)
+    add_vector(registers, code_field(d, 9, 8), 2);
+  if (code->format == CODE_VOP1 && code->op == VOP1_READFIRSTLANE)
+    add_sgpr(registers, destination, 1);
+  else if (code->format != CODE_VOPC)
+    add_vector(registers, destination, 2);
+  if (code->format == CODE_VOP1 && code->op == VOP1_ACCVGPR_MOV) {
+    raise_to(&registers->agprs, destination + 1);
+    raise_to(&registers->agprs, source >= VGPRS ? source - VGPRS + 1 : 0);
+  }
+  if (code->format == CODE_VOP1 && code->op >= VOP1_MOVREL && code->op < VOP1_MOVREL + 3)
+    registers->any_vgpr = true;
+}
+
+/* v_add_co and its like, v_div_scale, v_mad_u64_u32: a mask in bits that others use otherwise. */
+static bool has_second_destination(uint32_t op)
+{
+  return (op >= 0x119 && op <= 0x11e) || op == 0x1e0 || op == 0x1e1 || op == 0x1e8 || op == 0x1e9;
+}
+
+static void add_vop3(const code_t *code, code_registers_t *registers)
+{
+  const uint32_t d = code->dword[0], d1 = code->dword[1], op = code->op;
+  for (unsigned i = 0; i < 3; ++i)
+    add_source(registers, code_field(d1, 9 * i, 9));
+  if (op < 0x100 || op == VOP3_READLANE || op == VOP3_READFIRSTLANE) /* comparisons: a mask */
+    add_sgpr(registers, code_field(d, 0, 8), 2);
+  else
+    add_vector(registers, code_field(d, 0, 8), 4); /* v_mqsad_u32_u8 */
+  if (has_second_destination(op))
+    add_sgpr(registers, code_field(d, 8, 7), 2);
+}
+
+/* Registers of matrix instructions: of the destination and the three sources; where chips differ,
+ * the most. */
+static const struct matrix {
+  uint8_t first, last, widths[4];
+} matrices[] = {
+    {0x2d, 0x2d, {4, 8, 8, 4}},   {0x2e, 0x2e, {16, 8, 8, 16}}, {0x35, 0x36, {4, 4, 4, 4}},
+    {0x37, 0x38, {16, 4, 4, 16}}, {0x39, 0x3d, {4, 4, 8, 1}},   {0x3e, 0x3e, {4, 2, 2, 4}},
+    {0x3f, 0x3f, {16, 2, 2, 16}}, {0x40, 0x40, {32, 1, 1, 32}}, {0x41, 0x41, {16, 1, 1, 16}},
+    {0x42, 0x42, {4, 1, 1, 4}},   {0x43, 0x43, {4, 4, 8, 1}},   {0x44, 0x44, {16, 1, 1, 16}},
+    {0x45, 0x45, {4, 1, 1, 4}},   {0x46, 0x47, {16, 4, 8, 1}},  {0x48, 0x48, {32, 2, 2, 32}},
+    {0x49, 0x49, {16, 2, 2, 16}}, {0x4a, 0x4a, {4, 2, 2, 4}},   {0x4b, 0x4b, {16, 4, 8, 1}},
+    {0x4c, 0x4c, {16, 2, 2, 16}}, {0x4d, 0x4d, {4, 2, 2, 4}},   {0x4e, 0x4f, {16, 4, 8, 1}},
+    {0x50, 0x50, {32, 1, 1, 32}}, {0x51, 0x51, {16, 1, 1, 16}}, {0x52, 0x52, {4, 1, 1, 4}},
+    {0x53, 0x53, {16, 4, 8, 1}},  {0x54, 0x55, {16, 4, 4, 16}}, {0x56, 0x56, {16, 2, 2, 16}},
+    {0x57, 0x57, {4, 2, 2, 4}},   {0x58, 0x59, {1, 1, 0, 0}},   {0x5a, 0x5a, {4, 4, 8, 1}},
+    {0x5b, 0x5b, {16, 4, 8, 1}},  {0x5d, 0x5d, {32, 2, 2, 32}}, {0x5e, 0x5e, {16, 2, 2, 16}},
+    {0x5f, 0x5f, {4, 2, 2, 4}},   {0x60, 0x60, {16, 2, 2, 16}}, {0x61, 0x61, {4, 2, 2, 4}},
+    {0x62, 0x62, {4, 2, 4, 1}},   {0x63, 0x63, {32, 2, 2, 32}}, {0x64, 0x64, {16, 2, 4, 16}},
+    {0x65, 0x65, {4, 2, 2, 4}},   {0x66, 0x66, {16, 2, 4, 16}}, {0x67, 0x67, {4, 2, 2, 4}},
+    {0x68, 0x68, {32, 2, 4, 32}}, {0x69, 0x69, {16, 1, 1, 16}}, {0x6a, 0x6a, {4, 2, 4, 1}},
+    {0x6b, 0x6b, {4, 1, 1, 4}},   {0x6c, 0x6c, {16, 2, 4, 16}}, {0x6d, 0x6d, {4, 1, 1, 4}},
+    {0x6e, 0x6e, {8, 2, 2, 8}},   {0x6f, 0x6f, {2, 2, 2, 2}},   {0x70, 0x73, {4, 2, 2, 4}},
+    {0x74, 0x77, {16, 2, 2, 16}}, {0x78, 0x7b, {4, 2, 4, 1}},   {0x7c, 0x7f, {16, 2, 4, 1}},
+};
+static const uint8_t widest_matrix[4] = {32, 8, 8, 32}; /* of what is not listed */
+
+static void add_matrix(const uint32_t *dwords, uint32_t op, code_registers_t *registers)
+{
+  const uint8_t *widths = widest_matrix;
+  for (size_t i = 0; i < sizeof(matrices) / sizeof(matrices[0]); ++i)
+    if (op >= matrices[i].first && op <= matrices[i].last)
+      widths = matrices[i].widths;
+  /* A bit says that the destination and the last source are AGPRs, one each that the others are. */
+  const bool acc_cd = code_field(dwords[0], 15, 1);
+  const bool acc[4] = {acc_cd || op == VOP3P_ACCVGPR_WRITE, code_field(dwords[1], 27, 1),
+                       code_field(dwords[1], 28, 1), acc_cd};
+  raise_to(acc[0] ? &registers->agprs : &registers->vgprs, code_field(dwords[0], 0, 8) + widths[0]);
+  for (unsigned i = 0; i < 3; ++i) {
+    const uint32_t source = code_field(dwords[1], 9 * i, 9);
+    if (!widths[i + 1])
+      continue;
+    if (source < VGPRS)
+      add_sgpr(registers, source, 2);
+    else
+      raise_to(acc[i + 1] || op == VOP3P_ACCVGPR_READ ? &registers->agprs : &registers->vgprs,
+               source - VGPRS + widths[i + 1]);
+  }
+}
+
+static void add_packed(const uint32_t *dwords, code_registers_t *registers)
+{
+  for (unsigned i = 0; i < 3; ++i)
+    add_source(registers, code_field(dwords[1], 9 * i, 9));
+  add_vector(registers, code_field(dwords[0], 0, 8), 2);
+}
+
+static void add_vop3p(const code_t *code, code_registers_t *registers)
+{
+  const bool is_plain =
+      code->op < CODE_VOP3P_SCALE || (code->op >= VOP3P_PK_FMA_F32 && code->op <= VOP3P_PK_MOV);
+  if (is_plain) {
+    add_packed(code->dword, registers);
+    return;
+  }
+  if (code->op != CODE_VOP3P_SCALE) {
+    add_matrix(code->dword, code->op, registers);
+    return;
+  }
+  for (unsigned i = 0; i < 2; ++i) /* scales, and the matrix instruction itself */
+    add_source(registers, code_field(code->dword[1], 9 * i, 9));
+  add_matrix(code->dword + 2, code_field(code->dword[2], 16, 7), registers);
+}
+
+/* ---- Registers of memory instructions ---- */
+
+/* Data in vector memory: of the kind that a bit says. */
+static void add_data(code_registers_t *registers, uint32_t number, uint32_t width, bool is_agpr)
+{
+  raise_to(is_agpr ? &registers->agprs : &registers->vgprs, number + width);
+}
+
+static void add_lds(const code_t *code, code_registers_t *registers)
+{
+  const uint32_t d1 = code->dword[1], width = code_data_width(code);
+  const bool acc = code_field(code->dword[0], 25, 1);
+  add_vgpr(registers, code_field(d1, 0, 8), 1);
+  for (unsigned low = 8; low <= 24; low += 8)
+    add_data(registers, code_field(d1, low, 8), code_field(d1, low, 8) ? width : 1, acc);
+}
+
+static void add_flat(const code_t *code, code_registers_t *registers)
+{
+  const uint32_t d1 = code->dword[1], saddr = code_field(d1, 16, 7), width = code_data_width(code);
+  const bool acc = code_field(d1, 23, 1);
+  add_vgpr(registers, code_field(d1, 0, 8), code_field(d1, 0, 8) & 1 ? 1 : 2);
+  for (unsigned low = 8; low <= 24; low += 16)
+    add_data(registers, code_field(d1, low, 8), width, acc);
+  if (saddr != 0x7f)
+    add_sgpr(registers, saddr, 2);
+}
+
+static void add_buffer(const code_t *code, code_registers_t *registers)
+{
+  const uint32_t d1 = code->dword[1];
+  const uint32_t width = code_data_width(code);
+  add_vgpr(registers, code_field(d1, 0, 8), 2);
+  add_data(registers, code_field(d1, 8, 8), width, code_field(d1, 23, 1));
+  add_sgpr(registers, code_field(d1, 16, 5) * 4, 4);
+  add_sgpr(registers, code_field(d1, 24, 8), 1);
+}
+
+static void add_image(const code_t *code, code_registers_t *registers)
+{
+  const uint32_t d1 = code->dword[1];
+  add_vgpr(registers, code_field(d1, 0, 8), 12);
+  add_data(registers, code_field(d1, 8, 8), 5, code_field(code->dword[0], 16, 1));
+  add_sgpr(registers, code_field(d1, 16, 5) * 4, 8);
+  add_sgpr(registers, code_field(d1, 21, 5) * 4, 4);
+}
+
+void code_add_registers(const code_t *code, code_registers_t *registers)
+{
+  const uint32_t d = code->dword[0];
+  switch (code->format) {
+  case CODE_SOP2:
+    add_sgpr(registers, code_field(d, 16, 7), 2);
+    add_sgpr(registers, code_field(d, 8, 8), 2);
+    add_sgpr(registers, code_field(d, 0, 8), 2);
+    break;
+  case CODE_SOP1:
+    add_sgpr(registers, code_field(d, 16, 7), 2);
+    add_sgpr(registers, code_field(d, 0, 8), 2);
+    registers->any_sgpr |= code->op >= SOP1_MOVRELS && code->op <= SOP1_MOVRELD_B64;
+    break;
+  case CODE_SOPC:
+    add_sgpr(registers, code_field(d, 8, 8), 2);
+    add_sgpr(registers, code_field(d, 0, 8), 2);
+    registers->any_vgpr |= code->op == CODE_SOPC_SET_GPR_IDX_ON;
+    registers->has_modes |= code->op == CODE_SOPC_SET_GPR_IDX_ON || code->op == CODE_SOPC_SETVSKIP;
+    break;
+  case CODE_SOPK:
+    add_sgpr(registers, code_field(d, 16, 7), 2);
+    registers->has_modes |= code_mode(code, 0) != 0;
+    break;
+  case CODE_SOPP:
+    break;
+  case CODE_SMEM:
+    add_scalar_memory(code, registers);
+    break;
+  case CODE_VOP1:
+  case CODE_VOP2:
+  case CODE_VOPC:
+    add_vop(code, registers);
+    break;
+  case CODE_VOP3:
+    add_vop3(code, registers);
+    break;
+  case CODE_VOP3P:
+    add_vop3p(code, registers);
+    break;
+  case CODE_DS:
+    add_lds(code, registers);
+    break;
+  case CODE_FLAT:
+    add_flat(code, registers);
+    break;
+  case CODE_MUBUF:
+  case CODE_MTBUF:
+    add_buffer(code, registers);
+    break;
+  default:
+    add_image(code, registers);
+    break;
+  }
+}

@@ -1,0 +1,40 @@
+/* What a plan is made of. Internal to this folder. */
+#ifndef RAWHAL_PROBE_PLAN_H
+#define RAWHAL_PROBE_PLAN_H
+
+#include "hsaco/object.h"
+#include "probe/probe.h"
+#include "probe/stub.h"
+#include "probe/walk.h"
+
+enum { PLAN_DESCRIPTOR_BYTES = 64 };
+
+struct rawhal_probe_plan {
+  rawhal_probe_plan_info_t info;
+  const allocator_t *allocator; /* the object's */
+  walk_t walk;
+  stubs_t stubs;
+  rawhal_probe_point_t *points;
+  size_t point_room;
+  uint32_t
+      preamble; /* bytes before the first instruction, for older firmware: preloaded arguments */
+  unsigned char descriptor[PLAN_DESCRIPTOR_BYTES]; /* the probed kernel's, but for its entry */
+};
+
+/* A kernel's code, as hardware enters it; and what stands before. UNSUPPORTED, MALFORMED. */
+RAWHAL_CHECKED rawhal_status_t plan_code(const rawhal_kernel_t *kernel, walk_t *walk,
+                                         uint32_t *preamble, rawhal_error_t *error);
+
+/* What its waves begin with. UNSUPPORTED: no kernargs. */
+RAWHAL_CHECKED rawhal_status_t plan_entry(const rawhal_kernel_t *kernel, stubs_t *stubs,
+                                          rawhal_error_t *error);
+
+/* Registers for the probes, and the descriptor that has them. UNSUPPORTED: there are not enough. */
+RAWHAL_CHECKED rawhal_status_t plan_registers(rawhal_probe_plan_t *plan, uint32_t flags,
+                                              rawhal_error_t *error);
+
+/* The points, and how many counters they have. */
+RAWHAL_CHECKED rawhal_status_t plan_points(rawhal_probe_plan_t *plan,
+                                           const rawhal_probe_spec_t *spec, rawhal_error_t *error);
+
+#endif

@@ -1,0 +1,112 @@
+/* rawhal/probe.h: kernels with probes in them, made from their code alone.
+ *
+ * A plan says where a kernel's code is to be probed, and what that takes; or why it cannot be. It
+ * is applied to give a code object of one kernel, of the same name, whose code is the original's
+ * with probes between its instructions. The kernel takes one argument more, behind all of the
+ * original's (rawhal_probe_argument_t), and needs none of the original's object but its variables:
+ * it uses those of the original, where that is loaded. Original and probed kernel can be loaded
+ * side by side, and each dispatch chooses.
+ *
+ * Nothing of the original's source, compiler or assembler is needed, and nothing is disassembled:
+ * what is free follows from the instructions that the kernel can reach. Code for gfx90a, gfx942 and
+ * gfx950. This has not met hardware: results were compared on softgpu, bit for bit.
+ *
+ * What a probe leaves alone: each register that the kernel's code names, SCC, VCC and EXEC, and all
+ * memory but that of its argument. What it changes: times, how many registers a wave takes, and
+ * with that how many waves run at a time; and PC, which differs from the original's in traps and
+ * for s_getpc_b64, which gives what it gives in the original.
+ *
+ * Thread-safety: a plan is immutable, and any number of threads may apply and read it. */
+#ifndef RAWHAL_PROBE_H
+#define RAWHAL_PROBE_H
+
+#include <rawhal/hsaco.h>
+#include <rawhal/probe_records.h>
+
+RAWHAL_BEGIN
+
+/* A planned kernel. */
+typedef struct rawhal_probe_plan rawhal_probe_plan_t;
+
+/* A register that is to be recorded (RAWHAL_PROBE_VALUES). */
+typedef struct rawhal_probe_value {
+  uint32_t offset; /* of the instruction before which, bytes from the kernel's first */
+  uint32_t number; /* of the register */
+  bool is_vector;  /* a VGPR; else an SGPR */
+} rawhal_probe_value_t;
+
+/* Flags of rawhal_probe_spec_t. */
+typedef enum rawhal_probe_flags {
+  RAWHAL_PROBE_KEEP_IN_LANES = 1u << 0, /* what is kept goes to lanes of a VGPR, also where there
+                                           are SGPRs for it: for tests */
+} rawhal_probe_flags_t;
+
+/* What is wanted. Zero-initialise, then set what should differ. */
+typedef struct rawhal_probe_spec {
+  size_t size;                        /* sizeof(rawhal_probe_spec_t): see types.h */
+  uint32_t kinds;                     /* rawhal_probe_kind_t, at least one */
+  uint32_t flags;                     /* rawhal_probe_flags_t */
+  const rawhal_probe_value_t *values; /* for RAWHAL_PROBE_VALUES, at most 64 */
+  size_t value_count;
+} rawhal_probe_spec_t;
+
+/* Plans a kernel, which must stay open as long as the plan, and has its object's allocator.
+ * UNSUPPORTED: it cannot be probed, with the reason, and as the error's offset where in the object;
+ * MALFORMED: its code leaves the object, or is none; INVALID_ARGUMENT: no kinds, or a value's place
+ * is not an instruction; CAP_EXCEEDED: there is more of it than a probe can name. Time and memory
+ * are proportional to the code. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_plan(const rawhal_kernel_t *kernel,
+                                                            const rawhal_probe_spec_t *spec,
+                                                            rawhal_probe_plan_t **plan,
+                                                            rawhal_error_t *error);
+/* NULL is allowed. */
+RAWHAL_API void rawhal_probe_plan_destroy(rawhal_probe_plan_t *plan);
+
+/* What a plan found, and what it takes. Owned by the plan. */
+typedef struct rawhal_probe_plan_info {
+  const rawhal_kernel_t *kernel;
+  uint32_t kinds;                /* with those that others include */
+  uint32_t instructions, blocks; /* that the kernel can reach */
+  uint32_t code_bytes;           /* from its first byte to the end of the last of them */
+  uint32_t named_sgprs, named_vgprs, named_agprs; /* one more than the highest; 0: none */
+  uint32_t kept_sgprs, first_kept_sgpr; /* registers of the probe's own, through the kernel */
+  uint32_t kept_vgprs, first_kept_vgpr;
+  uint32_t argument_offset; /* of rawhal_probe_argument_t in the kernargs */
+  uint32_t kernarg_size;    /* bytes, with that */
+  uint32_t counters;
+  uint32_t event_bytes; /* of one, with lanes where there are any; 0: no events */
+  bool reads_pc;        /* rawhal_probe_apply() has to know where the original is loaded */
+  const rawhal_probe_point_t *points;
+  size_t point_count;
+} rawhal_probe_plan_info_t;
+RAWHAL_API const rawhal_probe_plan_info_t *rawhal_probe_plan_info(const rawhal_probe_plan_t *plan);
+
+/* Bytes of the memory for a dispatch's header, counters and waves: a multiple of 64. Events take
+ * event_bytes each, elsewhere or behind it. UINT64_MAX: it is more than can be said. */
+RAWHAL_API uint64_t rawhal_probe_buffer_bytes(const rawhal_probe_plan_t *plan,
+                                              uint32_t wave_capacity);
+
+/* The original's address on the device is not known, or does not matter: see reads_pc. */
+#define RAWHAL_PROBE_NOWHERE UINT64_MAX
+
+/* Makes the code object with the probed kernel. `load_delta`: what is to be added to the original
+ * object's own addresses to get those where it is loaded. The bytes are freed by
+ * rawhal_probe_free(). INVALID_ARGUMENT: the delta is needed; OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_apply(const rawhal_probe_plan_t *plan,
+                                                             uint64_t load_delta,
+                                                             rawhal_bytes_t *bytes,
+                                                             rawhal_error_t *error);
+RAWHAL_API void rawhal_probe_free(const rawhal_probe_plan_t *plan, rawhal_bytes_t *bytes);
+
+/* Holds a code object against the original, by what is in both alone and by other code than that
+ * which made it: each instruction of the original is there once and in its order, branches lead to
+ * the same ones, and what is between is of few opcodes, writes no register that the original names
+ * and keeps SCC. MALFORMED, with the offset in `bytes`, and what is wrong there. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_verify(const rawhal_kernel_t *original,
+                                                              const void *bytes, size_t size,
+                                                              uint64_t load_delta,
+                                                              rawhal_error_t *error);
+
+RAWHAL_END
+
+#endif

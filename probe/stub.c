@@ -1,0 +1,381 @@
+#include "probe/stub.h"
+
+#include <assert.h>
+
+enum {
+  EVENTS = RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_VALUES | RAWHAL_PROBE_BARRIERS,
+  COUNTERS = RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES | RAWHAL_PROBE_EXEC,
+  COUNTERS_AT = sizeof(rawhal_probe_header_t),
+  STUB_BORROWED = 0, /* lanes: what SGPRs of the kernel's held, and what is kept */
+  STUB_KEPT = 32,
+  NOP_SGPR = 4, /* s_nop 4: five wait states, from a VALU's write of an SGPR to its use by memory */
+};
+
+#define HEADER(member)   (uint32_t) offsetof(rawhal_probe_header_t, member)
+#define ARGUMENT(member) (uint32_t) offsetof(rawhal_probe_argument_t, member)
+#define WAVE(member)     (uint32_t) offsetof(rawhal_probe_wave_t, member)
+#define EVENT(member)    (uint32_t) offsetof(rawhal_probe_event_t, member)
+
+/* ---- Registers ---- */
+
+static uint8_t take(uint32_t *next, uint32_t width)
+{
+  *next = (*next + width - 1) & ~(width - 1);
+  const uint8_t taken = (uint8_t)*next;
+  *next += width;
+  return taken;
+}
+
+stub_registers_t stub_registers(uint32_t kinds, uint32_t first)
+{
+  const bool events = kinds & EVENTS;
+  uint32_t next = first;
+  stub_registers_t r = {(uint8_t)first, 0,         CODE_NONE, CODE_NONE, CODE_NONE,
+                        CODE_NONE,      CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE,
+                        CODE_NONE,      CODE_NONE, CODE_NONE};
+  if (events) {
+    r.record = take(&next, 4);
+    r.scalars = take(&next, 4);
+    r.wave = (uint8_t)(r.record + 3);
+    r.events = take(&next, 2);
+    r.address = take(&next, 2);
+  }
+  r.buffer = take(&next, 2);
+  if (kinds & COUNTERS)
+    r.one = take(&next, 2);
+  if (kinds & RAWHAL_PROBE_EXEC)
+    r.active = take(&next, 2);
+  if (events) {
+    r.capacity = take(&next, 1);
+    r.number = take(&next, 1);
+  } else if (kinds & RAWHAL_PROBE_WAVES) {
+    r.wave = take(&next, 1);
+  }
+  if (events || kinds & RAWHAL_PROBE_EXEC)
+    r.scc = take(&next, 1);
+  r.count = (uint8_t)(next - first);
+  return r;
+}
+
+/* Where the entry works: behind the initial SGPRs, and not where it leaves what is kept. */
+static uint32_t entry_first(const stubs_t *stubs)
+{
+  const uint32_t first = (stubs->initial_sgprs + 3) & ~3u;
+  return stubs->in_lanes || first + STUB_ENTRY_REGISTERS <= stubs->kept.first
+             ? first
+             : (stubs->kept.first + stubs->kept.count + 3u) & ~3u;
+}
+
+/* Where the exit does. */
+static uint32_t exit_first(const stubs_t *stubs)
+{
+  return stubs->in_lanes || stubs->kept.first >= STUB_ENTRY_REGISTERS
+             ? 0
+             : (stubs->kept.first + stubs->kept.count + 3u) & ~3u;
+}
+
+uint32_t stub_sgprs(const stubs_t *stubs)
+{
+  const bool waves = stubs->kinds & RAWHAL_PROBE_WAVES;
+  /* In lanes: borrow_from() moves twice at most, each time by less than the count and 8. */
+  const uint32_t kept = stubs->in_lanes ? 3 * (stubs->kept.count + 8u)
+                                        : stubs->kept.first + stubs->kept.count + 0u,
+                 entry = waves || stubs->in_lanes ? entry_first(stubs) + STUB_ENTRY_REGISTERS : 0,
+                 exit = waves ? exit_first(stubs) + STUB_ENTRY_REGISTERS : 0;
+  uint32_t most = kept > entry ? kept : entry;
+  return most > exit ? most : exit;
+}
+
+static void wait_scalar(emit_t *emit)
+{
+  emit_sopp(emit, EMIT_s_waitcnt, EMIT_WAIT_SCALAR);
+}
+
+/* What is kept, of a register of stubs->kept, in its lane. */
+static uint32_t lane_of(const stubs_t *stubs, uint32_t kept)
+{
+  return emit_integer(STUB_KEPT + kept - stubs->kept.first);
+}
+
+/* Keeps what is in an SGPR, or a constant, from the entry on. */
+static void keep(const stubs_t *stubs, emit_t *emit, uint32_t kept, uint32_t from)
+{
+  if (stubs->in_lanes)
+    emit_vop3(emit, EMIT_v_writelane_b32, stubs->lanes_vgpr, from, lane_of(stubs, kept));
+  else
+    emit_sop1(emit, EMIT_s_mov_b32, kept, from, 0);
+}
+
+/* The other way. */
+static void fetch(const stubs_t *stubs, emit_t *emit, uint32_t to, uint32_t kept)
+{
+  if (stubs->in_lanes)
+    emit_vop3(emit, EMIT_v_readlane_b32, to, EMIT_VGPR | stubs->lanes_vgpr, lane_of(stubs, kept));
+  else
+    emit_sop1(emit, EMIT_s_mov_b32, to, kept, 0);
+}
+
+/* ---- The first instruction ---- */
+
+/* The entry's registers, from entry_first() on. */
+enum {
+  ENTRY_BUFFER = 0, /* pairs */
+  ENTRY_EVENTS = 2,
+  ENTRY_WAVES = 4, /* capacities */
+  ENTRY_CAPACITY = 5,
+  ENTRY_WAVE = 6,
+  ENTRY_PLACE = 7,
+  ENTRY_FIRST = 8, /* the record's first four dwords, and the second four */
+  ENTRY_SECOND = 12,
+  ENTRY_ADDRESS = 16, /* pairs */
+  ENTRY_EXEC = 18,
+};
+static_assert(sizeof(rawhal_probe_wave_t) == 64, "a record's place is its number, shifted by 6");
+
+/* A record of the wave, with all but its end; and its number. */
+static void enter_wave(const stubs_t *stubs, emit_t *emit, uint32_t t)
+{
+  emit_smem(emit, EMIT_s_memrealtime, t + ENTRY_FIRST, 0, 0, false);
+  emit_sopk(emit, EMIT_s_getreg_b32, t + ENTRY_FIRST + 2, EMIT_HW_ID);
+  if (stubs->has_xcc)
+    emit_sopk(emit, EMIT_s_getreg_b32, t + ENTRY_FIRST + 3, EMIT_XCC_ID);
+  else
+    emit_sop1(emit, EMIT_s_mov_b32, t + ENTRY_FIRST + 3, EMIT_ZERO, 0);
+  emit_sop1(emit, EMIT_s_mov_b32, t + ENTRY_WAVE, emit_integer(1), 0);
+  wait_scalar(emit); /* the argument is there */
+  emit_smem(emit, EMIT_s_atomic_add, t + ENTRY_WAVE, t + ENTRY_BUFFER, HEADER(waves), true);
+  for (uint32_t i = 0; i < 3; ++i)
+    emit_sop1(
+        emit, EMIT_s_mov_b32, t + ENTRY_SECOND + i,
+        stubs->workgroup_sgpr[i] < 0 ? (uint32_t)EMIT_ZERO : (uint32_t)stubs->workgroup_sgpr[i], 0);
+  emit_readfirstlane(emit, t + ENTRY_SECOND + 3, 0);
+  wait_scalar(emit);
+  emit_sopc(emit, EMIT_s_cmp_ge_u32, t + ENTRY_WAVE, t + ENTRY_WAVES);
+  const size_t lost = emit_skip(emit);
+  emit_sop2(emit, EMIT_s_lshl_b32, t + ENTRY_PLACE, t + ENTRY_WAVE, emit_integer(6), 0);
+  emit_sop2(emit, EMIT_s_add_u32, t + ENTRY_ADDRESS, t + ENTRY_BUFFER, t + ENTRY_PLACE, 0);
+  emit_sop2(emit, EMIT_s_addc_u32, t + ENTRY_ADDRESS + 1, t + ENTRY_BUFFER + 1, EMIT_ZERO, 0);
+  emit_smem(emit, EMIT_s_store_dwordx4, t + ENTRY_FIRST, t + ENTRY_ADDRESS,
+            stubs->waves_offset + WAVE(start), false);
+  emit_smem(emit, EMIT_s_store_dwordx4, t + ENTRY_SECOND, t + ENTRY_ADDRESS,
+            stubs->waves_offset + WAVE(workgroup), false);
+  emit_land(emit, lost);
+}
+
+/* 8 times the number of each lane, also of those that EXEC does not name yet. */
+static void enter_lanes(const stubs_t *stubs, emit_t *emit, uint32_t t)
+{
+  const uint32_t v = stubs->offsets_vgpr;
+  emit_sop1(emit, EMIT_s_mov_b64, t + ENTRY_EXEC, CODE_EXEC, 0);
+  emit_sop1(emit, EMIT_s_mov_b64, CODE_EXEC, EMIT_MINUS_ONE, 0);
+  emit_vop3(emit, EMIT_v_mbcnt_lo_u32_b32, v, EMIT_MINUS_ONE, EMIT_ZERO);
+  emit_vop3(emit, EMIT_v_mbcnt_hi_u32_b32, v, EMIT_MINUS_ONE, EMIT_VGPR | v);
+  emit_shift_left(emit, v, 3);
+  emit_sop1(emit, EMIT_s_mov_b64, CODE_EXEC, t + ENTRY_EXEC, 0);
+}
+
+/* What is only counted needs the buffer's address. */
+static void enter_counting(const stubs_t *stubs, emit_t *emit)
+{
+  const stub_registers_t *kept = &stubs->kept;
+  emit_smem(emit, EMIT_s_load_dwordx2, kept->buffer, stubs->kernarg_sgpr,
+            stubs->argument_offset + ARGUMENT(buffer), false);
+  emit_sop1(emit, EMIT_s_mov_b64, kept->one, emit_integer(1), 0);
+  if (stubs->kinds & RAWHAL_PROBE_EXEC)
+    emit_sop1(emit, EMIT_s_mov_b32, kept->active + 1u, EMIT_ZERO, 0);
+  wait_scalar(emit);
+}
+
+void stub_entry(const stubs_t *stubs, emit_t *emit)
+{
+  const stub_registers_t *kept = &stubs->kept;
+  const bool waves = stubs->kinds & RAWHAL_PROBE_WAVES, events = stubs->kinds & EVENTS;
+  const uint32_t t = entry_first(stubs);
+  if (!waves && !stubs->in_lanes) {
+    enter_counting(stubs, emit);
+    return;
+  }
+  emit_smem(emit, EMIT_s_load_dwordx4, t + ENTRY_BUFFER, stubs->kernarg_sgpr,
+            stubs->argument_offset + ARGUMENT(buffer), false);
+  emit_smem(emit, EMIT_s_load_dwordx2, t + ENTRY_WAVES, stubs->kernarg_sgpr,
+            stubs->argument_offset + ARGUMENT(wave_capacity), false);
+  if (waves)
+    enter_wave(stubs, emit, t);
+  else
+    wait_scalar(emit);
+  if (stubs->has_lanes)
+    enter_lanes(stubs, emit, t);
+  for (uint32_t i = 0; i < 2; ++i) {
+    keep(stubs, emit, kept->buffer + i, t + ENTRY_BUFFER + i);
+    if (events)
+      keep(stubs, emit, kept->events + i, t + ENTRY_EVENTS + i);
+    if (stubs->kinds & COUNTERS)
+      keep(stubs, emit, kept->one + i, emit_integer(1 - i));
+  }
+  if (stubs->kinds & RAWHAL_PROBE_EXEC)
+    keep(stubs, emit, kept->active + 1u, EMIT_ZERO);
+  if (waves)
+    keep(stubs, emit, kept->wave, t + ENTRY_WAVE);
+  if (events)
+    keep(stubs, emit, kept->capacity, t + ENTRY_CAPACITY);
+  wait_scalar(emit); /* what was stored has been read */
+}
+
+/* ---- s_endpgm ---- */
+
+void stub_exit(const stubs_t *stubs, emit_t *emit)
+{
+  const stub_registers_t *kept = &stubs->kept;
+  const uint32_t t = exit_first(stubs);
+  if (!(stubs->kinds & RAWHAL_PROBE_WAVES))
+    return;
+  wait_scalar(emit); /* what the kernel still loads would come later */
+  if (stubs->has_modes && stubs->in_lanes) {
+    emit_sopc(emit, EMIT_s_setvskip, EMIT_ZERO, EMIT_ZERO);
+    emit_sopp(emit, EMIT_s_set_gpr_idx_off, 0);
+  }
+  fetch(stubs, emit, t + ENTRY_BUFFER, kept->buffer);
+  fetch(stubs, emit, t + ENTRY_BUFFER + 1, kept->buffer + 1u);
+  fetch(stubs, emit, t + ENTRY_WAVE, kept->wave);
+  if (stubs->in_lanes)
+    emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
+  emit_smem(emit, EMIT_s_memrealtime, t + ENTRY_FIRST, 0, 0, false);
+  emit_smem(emit, EMIT_s_load_dword, t + ENTRY_WAVES, t + ENTRY_BUFFER, HEADER(wave_capacity),
+            false);
+  emit_sop2(emit, EMIT_s_lshl_b32, t + ENTRY_PLACE, t + ENTRY_WAVE, emit_integer(6), 0);
+  emit_sop2(emit, EMIT_s_add_u32, t + ENTRY_ADDRESS, t + ENTRY_BUFFER, t + ENTRY_PLACE, 0);
+  emit_sop2(emit, EMIT_s_addc_u32, t + ENTRY_ADDRESS + 1, t + ENTRY_BUFFER + 1, EMIT_ZERO, 0);
+  wait_scalar(emit);
+  emit_sopc(emit, EMIT_s_cmp_ge_u32, t + ENTRY_WAVE, t + ENTRY_WAVES);
+  const size_t lost = emit_skip(emit);
+  emit_smem(emit, EMIT_s_store_dwordx2, t + ENTRY_FIRST, t + ENTRY_ADDRESS,
+            stubs->waves_offset + WAVE(end), false);
+  emit_land(emit, lost);
+  emit_smem(emit, EMIT_s_dcache_wb, 0, 0, 0, false);
+}
+
+/* ---- In between ---- */
+
+static bool is_scc_kept(const rawhal_probe_point_t *point)
+{
+  return point->action != RAWHAL_PROBE_COUNT && point->action != RAWHAL_PROBE_PASSED;
+}
+
+static void count(const stub_registers_t *r, const rawhal_probe_point_t *point, emit_t *emit,
+                  uint32_t by)
+{
+  emit_smem(emit, EMIT_s_atomic_add_x2, by, r->buffer,
+            COUNTERS_AT + point->counter * (uint32_t)sizeof(uint64_t), false);
+}
+
+static void count_active(const stub_registers_t *r, const rawhal_probe_point_t *point, emit_t *emit)
+{
+  wait_scalar(emit); /* the one before has read its operand */
+  emit_sop1(emit, EMIT_s_bcnt1_i32_b64, r->active, CODE_EXEC, 0);
+  count(r, point, emit, r->active);
+}
+
+/* Four dwords of a kind that the source says. */
+static void store_scalars(const stub_registers_t *r, const rawhal_probe_point_t *point,
+                          emit_t *emit)
+{
+  const uint32_t q = r->scalars, s = point->scalar;
+  switch (point->source) {
+  case RAWHAL_PROBE_NONE: /* a barrier */
+    emit_smem(emit, EMIT_s_memrealtime, q, 0, 0, false);
+    wait_scalar(emit);
+    break;
+  case RAWHAL_PROBE_GLOBAL:
+    emit_sop1(emit, EMIT_s_mov_b64, q, s, 0);
+    break;
+  case RAWHAL_PROBE_SGPR:
+    emit_sop1(emit, EMIT_s_mov_b32, q, s, 0);
+    break;
+  case RAWHAL_PROBE_BUFFER:
+    emit_sop1(emit, EMIT_s_mov_b64, q, s, 0);
+    emit_sop1(emit, EMIT_s_mov_b32, q + 2, s + 2, 0);
+    emit_sop1(emit, EMIT_s_mov_b32, q + 3, point->soffset, 0);
+    emit_smem(emit, EMIT_s_store_dwordx4, q, r->address, EVENT(scalar), false);
+    return;
+  default:
+    return;
+  }
+  if (point->source == RAWHAL_PROBE_SGPR)
+    emit_sop1(emit, EMIT_s_mov_b32, q + 1, EMIT_ZERO, 0);
+  emit_smem(emit, EMIT_s_store_dwordx2, q, r->address, EVENT(scalar), false);
+}
+
+static void append(const stubs_t *stubs, const stub_registers_t *r,
+                   const rawhal_probe_point_t *point, emit_t *emit)
+{
+  emit_sop1(emit, EMIT_s_mov_b32, r->number, emit_integer(1), 0);
+  emit_smem(emit, EMIT_s_atomic_add, r->number, r->buffer, HEADER(events), true);
+  wait_scalar(emit); /* and the stores before have read their operands */
+  emit_sopc(emit, EMIT_s_cmp_ge_u32, r->number, r->capacity);
+  const size_t lost = emit_skip(emit);
+  emit_sop2(emit, EMIT_s_mul_hi_u32, r->address + 1u, r->number, EMIT_LITERAL, stubs->event_bytes);
+  emit_sop2(emit, EMIT_s_mul_i32, r->address, r->number, EMIT_LITERAL, stubs->event_bytes);
+  emit_sop2(emit, EMIT_s_add_u32, r->address, r->address, r->events, 0);
+  emit_sop2(emit, EMIT_s_addc_u32, r->address + 1u, r->address + 1u, r->events + 1u, 0);
+  emit_sop1(emit, EMIT_s_mov_b64, r->record, CODE_EXEC, 0);
+  emit_sop1(emit, EMIT_s_mov_b32, r->record + 2u, EMIT_LITERAL, point->offset);
+  emit_smem(emit, EMIT_s_store_dwordx4, r->record, r->address, EVENT(exec), false);
+  store_scalars(r, point, emit);
+  if (point->lane_bytes)
+    emit_global_store(
+        emit, point->lane_bytes == 8 ? EMIT_global_store_dwordx2 : EMIT_global_store_dword,
+        stubs->offsets_vgpr, point->vector, r->address, (uint32_t)sizeof(rawhal_probe_event_t));
+  emit_land(emit, lost);
+}
+
+static void body(const stubs_t *stubs, const stub_registers_t *r, const rawhal_probe_point_t *point,
+                 emit_t *emit)
+{
+  if (!is_scc_kept(point)) {
+    count(r, point, emit, r->one);
+    return;
+  }
+  emit_sop2(emit, EMIT_s_cselect_b32, r->scc, emit_integer(1), EMIT_ZERO, 0);
+  if (point->action == RAWHAL_PROBE_ACTIVE)
+    count_active(r, point, emit);
+  else
+    append(stubs, r, point, emit);
+  emit_sopc(emit, EMIT_s_cmp_lg_u32, r->scc, EMIT_ZERO);
+}
+
+/* Registers of the kernel's that the point's instruction does not give to the record. */
+static uint32_t borrow_from(const stubs_t *stubs, const rawhal_probe_point_t *point)
+{
+  const uint32_t width = point->scalar == CODE_NONE ? 0 : 4;
+  uint32_t first = 0;
+  for (int again = 0; again < 3; ++again) { /* two things are avoided: each moves it once at most */
+    const uint32_t end = first + stubs->kept.count;
+    if (width && point->scalar < end && point->scalar + width > first)
+      first = (point->scalar + width + 3) & ~3u;
+    else if (point->soffset < CODE_SGPRS && point->soffset >= first && point->soffset < end)
+      first = (point->soffset + 4u) & ~3u;
+  }
+  return first;
+}
+
+void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, emit_t *emit)
+{
+  if (!stubs->in_lanes) {
+    body(stubs, &stubs->kept, point, emit);
+    return;
+  }
+  const uint32_t first = borrow_from(stubs, point), count = stubs->kept.count,
+                 v = stubs->lanes_vgpr;
+  const stub_registers_t r = stub_registers(stubs->kinds, first);
+  wait_scalar(emit); /* nothing that the kernel loads comes into what is borrowed */
+  for (uint32_t i = 0; i < count; ++i)
+    emit_vop3(emit, EMIT_v_writelane_b32, v, first + i, emit_integer(STUB_BORROWED + i));
+  for (uint32_t i = 0; i < count; ++i)
+    emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_KEPT + i));
+  emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
+  body(stubs, &r, point, emit);
+  wait_scalar(emit);
+  for (uint32_t i = 0; i < count; ++i)
+    emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_BORROWED + i));
+  emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
+}

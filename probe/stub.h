@@ -1,0 +1,58 @@
+/* What is put between a kernel's instructions. Internal to this folder.
+ *
+ * What probes keep through a kernel is in SGPRs that the kernel's code does not name; where there
+ * are not enough of them, in lanes of a VGPR of its own. v_writelane_b32 and v_readlane_b32 move
+ * between both whatever EXEC is. Then a probe in the middle borrows SGPRs of the kernel's, whose
+ * values it puts into other lanes meanwhile.
+ *
+ * At a kernel's first instruction all SGPRs behind the initial ones are free, and at s_endpgm all
+ * are. In between SCC, VCC and EXEC stay as they are. */
+#ifndef RAWHAL_PROBE_STUB_H
+#define RAWHAL_PROBE_STUB_H
+
+#include "probe/emit.h"
+#include "probe/probe_records.h"
+
+/* Numbers of SGPRs, all within one range of `count` from `first` on. Without events or waves their
+ * registers are CODE_NONE. */
+typedef struct stub_registers {
+  uint8_t first, count;
+  uint8_t buffer, events;  /* pairs: rawhal_probe_argument_t */
+  uint8_t record, scalars; /* four each: the halves of an event, whose number of the wave is
+                                  kept in the first's last */
+  uint8_t wave;            /* that is this, or one of its own where there are no events */
+  uint8_t capacity;        /* of events */
+  uint8_t one;             /* a pair: 1, what counters are increased by */
+  uint8_t active;          /* a pair whose second is 0 */
+  uint8_t number, scc;     /* of an event; SCC meanwhile */
+  uint8_t address;         /* a pair */
+} stub_registers_t;
+
+enum { STUB_MOST_REGISTERS = 24, STUB_ENTRY_REGISTERS = 20 };
+
+typedef struct stubs {
+  uint32_t kinds;
+  stub_registers_t kept;             /* `first`: where they are, if they are in SGPRs */
+  bool in_lanes;                     /* they are in `lanes_vgpr`, a lane each, from STUB_KEPT on */
+  uint32_t lanes_vgpr, offsets_vgpr; /* the latter: 8 times the lane's number, of events */
+  bool has_lanes;                    /* some events have */
+  uint32_t event_bytes, waves_offset;
+  uint32_t argument_offset;
+  uint32_t kernarg_sgpr; /* of the pair, at the first instruction */
+  uint32_t initial_sgprs;
+  int8_t workgroup_sgpr[3]; /* -1: none */
+  bool has_xcc;
+  bool has_modes; /* vector instructions may be skipped, or indexed, where the kernel ends */
+} stubs_t;
+
+/* Lays out what the kinds need from an SGPR on, which is a multiple of 4. */
+stub_registers_t stub_registers(uint32_t kinds, uint32_t first);
+
+/* SGPRs that the stubs use, one more than the highest. */
+uint32_t stub_sgprs(const stubs_t *stubs);
+
+void stub_entry(const stubs_t *stubs, emit_t *emit);
+void stub_exit(const stubs_t *stubs, emit_t *emit); /* s_endpgm comes after it */
+void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, emit_t *emit);
+
+#endif

@@ -1,0 +1,334 @@
+#include "probe/verify.h"
+
+#include "probe/plan.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+typedef struct verification {
+  const rawhal_kernel_t *kernel, *probed;
+  walk_t original, walk; /* of the probed kernel */
+  uint32_t preamble, probed_preamble;
+  uint64_t pc;       /* of the original's first instruction */
+  uint32_t *matches; /* of each of the original's instructions: the probed one */
+  uint32_t *before;  /* of each that is not neutral: the one before that is not */
+  uint32_t previous; /* the last that has its place; the count of the original's: none */
+  owned_t owned;
+  uint64_t budget; /* instructions that may still be looked at */
+} verification_t;
+
+enum { LOOKED_AT = 4096 }; /* times that each instruction may be, on average */
+
+static rawhal_status_t fail(const verification_t *v, uint32_t number, rawhal_error_t *error,
+                            const char *what)
+{
+  const walk_t *walk = &v->walk;
+  const uint32_t at = number < walk->count ? walk->instructions[number].at : walk->end;
+  return rawhal_fail_at(error, RAWHAL_MALFORMED, walk->offset + at * UINT64_C(4),
+                        "the probed kernel's instruction at +0x%x %s", at * 4, what);
+}
+
+/* ---- Which instruction is which ---- */
+
+/* s_mov_b32 of half of the original's PC. */
+static bool is_half_pc(const verification_t *v, uint32_t number, uint32_t to, uint32_t value)
+{
+  if (number >= v->walk.count)
+    return false;
+  const code_t code = walk_code(&v->walk, &v->walk.instructions[number]);
+  return code.dwords == 2 && code.dword[1] == value &&
+         code.dword[0] == (0xbe800000 | to << 16 | EMIT_LITERAL);
+}
+
+static bool between(verification_t *v, uint32_t first, uint32_t end, between_t where,
+                    uint32_t *wrong, const char **text)
+{
+  const uint64_t cost = end - first + UINT64_C(1);
+  *wrong = first;
+  *text = "is looked at too often: too much is between the original's";
+  if (cost > v->budget) {
+    v->budget = 0;
+    return false;
+  }
+  v->budget -= cost;
+  return verify_between(&v->walk, first, end, where, &v->owned, wrong, text);
+}
+
+/* An s_branch past others, which lead elsewhere. */
+static bool leads_round_hops(const walk_t *walk, uint32_t number)
+{
+  const uint32_t target = walk->instructions[number].target;
+  if (walk->instructions[number].flow != CODE_JUMPS || target <= number + 1)
+    return false;
+  for (uint32_t i = number + 1; i < target; ++i)
+    if (walk->instructions[i].flow != CODE_JUMPS)
+      return false;
+  return true;
+}
+
+/* How many of the probed kernel's are the original's; 0: it is another. */
+static uint32_t same(const verification_t *v, uint32_t number, uint32_t probed)
+{
+  const walk_instruction_t *a = &v->original.instructions[number],
+                           *b = &v->walk.instructions[probed];
+  const code_t code = walk_code(&v->original, a), other = walk_code(&v->walk, b);
+  if (a->flow == CODE_READS_PC) {
+    const uint64_t pc = v->pc + (a->at + 1) * UINT64_C(4);
+    const uint32_t to = code.dword[0] >> 16 & 0x7f;
+    return is_half_pc(v, probed, to, (uint32_t)pc) &&
+                   is_half_pc(v, probed + 1, to + 1, (uint32_t)(pc >> 32))
+               ? 2
+               : 0;
+  }
+  if (a->flow == CODE_JUMPS || a->flow == CODE_BRANCHES)
+    return code.dword[0] >> 16 == other.dword[0] >> 16 &&
+           (!leads_round_hops(&v->walk, probed) || a->target == number + 1);
+  return code.dwords == other.dwords &&
+         !memcmp(code.dword, other.dword, code.dwords * sizeof(code.dword[0]));
+}
+
+/* An s_branch may be a hop or a way round hops: the original's leads to the original's target. */
+static uint32_t landing(const verification_t *v, uint32_t number)
+{
+  uint32_t target = v->walk.instructions[number].target;
+  const uint32_t last = v->matches[v->original.count];
+  for (uint32_t left = last; left && target < v->walk.count; --left) {
+    const walk_instruction_t *one = &v->walk.instructions[target];
+    uint32_t low = 0, high = v->original.count; /* is it an instruction of the original's? */
+    while (low < high) {
+      const uint32_t middle = low + (high - low) / 2;
+      if (v->matches[middle] < target)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    if (one->flow != CODE_JUMPS || (low < v->original.count && v->matches[low] == target))
+      return target;
+    target = one->target;
+  }
+  return target;
+}
+
+/* What changes nothing that is tracked, and may be the probe's as well as the original's. */
+static bool is_neutral(const walk_t *walk, uint32_t number)
+{
+  const code_t code = walk_code(walk, &walk->instructions[number]);
+  const uint32_t op = (uint32_t)code.format << 12 | code.op;
+  return op == EMIT_s_waitcnt || op == EMIT_s_nop;
+}
+
+/* The next that is not, or `count`. */
+static uint32_t anchor(const verification_t *v, uint32_t number)
+{
+  while (number < v->original.count && is_neutral(&v->original, number))
+    ++number;
+  return number;
+}
+
+/* Neutral ones from `first` to `end` - 1 are the last that are the same before the instruction that
+ * `end` is. */
+static bool match_neutral(verification_t *v, uint32_t first, uint32_t end, uint32_t from,
+                          uint32_t *wrong)
+{
+  uint32_t probed = v->matches[end];
+  for (uint32_t i = end; i-- > first;) {
+    do {
+      *wrong = probed;
+      if (probed == from)
+        return false;
+      --probed;
+    } while (!same(v, i, probed));
+    v->matches[i] = probed;
+  }
+  return true;
+}
+
+/* The next place at which instruction number `i` may be, from `probed` on; the walk's count: there
+ * is none. */
+static uint32_t candidate(verification_t *v, uint32_t i, uint32_t first, uint32_t probed,
+                          uint32_t *wrong, const char **text)
+{
+  const between_t where = v->previous == v->original.count                ? BETWEEN_ENTRY
+                          : v->original.instructions[i].flow == CODE_ENDS ? BETWEEN_END
+                                                                          : BETWEEN_TWO;
+  const uint32_t neutral = v->previous == v->original.count ? 0 : v->previous + 1;
+  for (; probed < v->walk.count && v->budget; ++probed) {
+    if (!same(v, i, probed))
+      continue;
+    v->matches[i] = probed;
+    if (!between(v, first, probed, where, wrong, text))
+      continue;
+    *text = "is not followed by all waits of the original's";
+    if (match_neutral(v, neutral, i, first, wrong))
+      return probed;
+  }
+  return v->walk.count;
+}
+
+static uint32_t width(const verification_t *v, uint32_t i)
+{
+  return v->original.instructions[i].flow == CODE_READS_PC ? 2 : 1;
+}
+
+/* Each of the original's that is not neutral has its place, and between them all is as it should
+ * be. What looks the same may be the probe's: then the next is tried, and the one before. */
+static rawhal_status_t match(verification_t *v, rawhal_error_t *error)
+{
+  const uint32_t none = v->original.count;
+  uint32_t wrong = 0, at = 0, i = anchor(v, 0);
+  const char *text = "is not followed by all of the original's";
+  v->previous = none;
+  while (i < none) {
+    const uint32_t first =
+        v->previous == none ? 0 : v->matches[v->previous] + width(v, v->previous);
+    const uint32_t found = candidate(v, i, first, at > first ? at : first, &wrong, &text);
+    if (found < v->walk.count) {
+      v->before[i] = v->previous;
+      v->previous = i;
+      at = 0;
+      i = anchor(v, i + 1);
+    } else if (v->previous == none || !v->budget) {
+      return fail(v, wrong, error, text);
+    } else { /* the one before, from the next place on */
+      i = v->previous;
+      v->previous = v->before[i];
+      at = v->matches[i] + 1;
+    }
+  }
+  v->matches[none] = v->previous == none ? 0 : v->matches[v->previous] + width(v, v->previous);
+  return v->previous == none
+             ? rawhal_fail(error, RAWHAL_MALFORMED, "the original's code does not end")
+             : RAWHAL_OK;
+}
+
+/* Branches of the original's lead to the same, or to what is between it and the one before. */
+static rawhal_status_t check_branches(verification_t *v, rawhal_error_t *error)
+{
+  for (uint32_t i = 0; i < v->original.count; ++i) {
+    const walk_instruction_t *one = &v->original.instructions[i];
+    if (one->flow != CODE_JUMPS && one->flow != CODE_BRANCHES)
+      continue;
+    const uint32_t lands = landing(v, v->matches[i]), wanted = one->target,
+                   next = anchor(v, wanted);
+    uint32_t last = wanted; /* waits before it may have their places among the probe's */
+    while (last && is_neutral(&v->original, last - 1))
+      --last;
+    uint32_t wrong;
+    const char *text;
+    if (next == v->original.count || lands > v->matches[wanted] ||
+        (last && lands < v->matches[last - 1] + width(v, last - 1)))
+      return fail(v, v->matches[i], error, "leads elsewhere than the original's");
+    const between_t where =
+        v->original.instructions[next].flow == CODE_ENDS ? BETWEEN_END : BETWEEN_TWO;
+    if (!between(v, lands, v->matches[next], where, &wrong, &text))
+      return fail(v, wrong, error, text);
+  }
+  return RAWHAL_OK;
+}
+
+/* ---- The descriptor ---- */
+
+static rawhal_status_t check_descriptor(const verification_t *v, rawhal_error_t *error)
+{
+  const rawhal_descriptor_t *a = v->kernel->descriptor, *b = v->probed->descriptor;
+  const uint32_t registers1 = 0x3ff, registers3 = 0x3f;
+  const bool same_else =
+      a->group_segment_size == b->group_segment_size &&
+      a->private_segment_size == b->private_segment_size && a->kernarg_size <= b->kernarg_size &&
+      a->pgm_rsrc2 == b->pgm_rsrc2 && a->code_properties == b->code_properties &&
+      a->preload_length == b->preload_length && a->preload_offset == b->preload_offset &&
+      (a->pgm_rsrc1 | registers1) == (b->pgm_rsrc1 | registers1) &&
+      (a->pgm_rsrc3 | registers3) == (b->pgm_rsrc3 | registers3);
+  /* AGPRs begin behind the others: so many are left. */
+  const bool enough = a->sgpr_count <= b->sgpr_count && a->accum_offset <= b->accum_offset &&
+                      b->accum_offset <= b->vgpr_count && a->vgpr_count <= b->vgpr_count &&
+                      (!v->original.registers.agprs || a->vgpr_count <= a->accum_offset ||
+                       a->vgpr_count - a->accum_offset <= b->vgpr_count - b->accum_offset);
+  if (same_else && enough)
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_MALFORMED, "the probed kernel's descriptor %s",
+                     same_else ? "has fewer registers than the original's"
+                               : "differs from the original's in more than registers and kernargs");
+}
+
+/* ---- The whole ---- */
+
+static rawhal_status_t hold(verification_t *v, rawhal_error_t *error)
+{
+  stubs_t entry = {0};
+  rawhal_status_t status = plan_entry(v->kernel, &entry, error);
+  if (status == RAWHAL_OK)
+    status = check_descriptor(v, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (v->preamble != v->probed_preamble ||
+      memcmp(v->original.code - v->preamble, v->walk.code - v->preamble, v->preamble) != 0)
+    return rawhal_fail(error, RAWHAL_MALFORMED,
+                       "what stands before the probed kernel's first instruction differs");
+  const code_registers_t *named = &v->original.registers;
+  const rawhal_descriptor_t *d = v->kernel->descriptor;
+  v->owned = (owned_t){.sgprs = named->any_sgpr ? d->sgpr_count : named->sgprs,
+                       .vgprs = named->any_vgpr ? d->accum_offset : named->vgprs,
+                       .initial_sgprs = entry.initial_sgprs};
+  if (v->owned.sgprs > d->sgpr_count)
+    v->owned.sgprs = d->sgpr_count;
+  if (v->owned.sgprs > CODE_SGPRS)
+    v->owned.sgprs = CODE_SGPRS;
+  if (v->owned.sgprs < entry.initial_sgprs)
+    v->owned.sgprs = entry.initial_sgprs;
+  if (v->owned.vgprs > d->accum_offset)
+    v->owned.vgprs = d->accum_offset;
+  if (!v->owned.vgprs)
+    v->owned.vgprs = 1;
+  const size_t entries = (size_t)v->original.count + 1;
+  v->matches = allocate(v->original.allocator, entries * sizeof(*v->matches));
+  v->before = allocate(v->original.allocator, entries * sizeof(*v->before));
+  if (!v->matches || !v->before)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to compare a kernel's code");
+  v->budget = ((uint64_t)v->original.count + v->walk.count) * LOOKED_AT;
+  status = match(v, error);
+  return status == RAWHAL_OK ? check_branches(v, error) : status;
+}
+
+rawhal_status_t rawhal_probe_verify(const rawhal_kernel_t *original, const void *bytes, size_t size,
+                                    uint64_t load_delta, rawhal_error_t *error)
+{
+  rawhal_hsaco_t *hsaco = NULL;
+  if (!original || !original->object || !original->usable || !original->descriptor)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no kernel that can be used");
+  const allocator_t *allocator = hsaco_allocator(original->object);
+  const rawhal_hsaco_options_t options = {.allocator = allocator_option(allocator)};
+  rawhal_status_t status = rawhal_hsaco_open(bytes, size, &options, &hsaco, error);
+  if (status != RAWHAL_OK)
+    return status;
+  verification_t v = {.kernel = original,
+                      .probed = rawhal_hsaco_find_kernel(hsaco, original->symbol)};
+  if (!hsaco->info.loadable)
+    status = rawhal_fail(error, RAWHAL_MALFORMED, "the probed object cannot be loaded: %.*s",
+                         RAWHAL_STRING_ARGS(hsaco->info.not_loadable_reason));
+  else if (hsaco->info.kernel_count != 1 || !v.probed || !v.probed->usable)
+    status = rawhal_fail(error, RAWHAL_MALFORMED, "the probed object has %zu kernels, or another",
+                         hsaco->info.kernel_count);
+  if (status == RAWHAL_OK)
+    status = plan_code(original, &v.original, &v.preamble, error);
+  if (status == RAWHAL_OK)
+    status = plan_code(v.probed, &v.walk, &v.probed_preamble, error);
+  if (status == RAWHAL_OK)
+    status = walk_open(&v.original, error);
+  if (status == RAWHAL_OK)
+    status = walk_open(&v.walk, error);
+  if (status == RAWHAL_OK && v.original.reads_pc && load_delta == RAWHAL_PROBE_NOWHERE)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "the kernel reads its PC: where the original is loaded has to be known");
+  if (status == RAWHAL_OK) {
+    v.pc = load_delta + original->descriptor->entry + v.preamble;
+    status = hold(&v, error);
+  }
+  allocate_free(v.original.allocator, v.matches);
+  allocate_free(v.original.allocator, v.before);
+  walk_close(&v.original);
+  walk_close(&v.walk);
+  rawhal_hsaco_close(hsaco);
+  return status;
+}
