@@ -22,6 +22,8 @@ static const struct value {
     {"attach", "core", COMPLETION_FILE, NULL},
     {NULL, "of", COMPLETION_WORDS, "library front"},
     {NULL, "output", COMPLETION_FILE, NULL},
+    {"probe", "html", COMPLETION_FILE, NULL},
+    {"probe", "disassembler", COMPLETION_FILE, NULL},
     {NULL, "policy", COMPLETION_FILE, NULL},
     {"events", "read", COMPLETION_FILE, NULL},
     {NULL, "record", COMPLETION_FILE, NULL},

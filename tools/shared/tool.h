@@ -33,6 +33,7 @@ extern const size_t tool_command_count;
 extern const tool_command_t attach_command;
 extern const tool_command_t completion_command;
 extern const tool_command_t inspect_command;
+extern const tool_command_t probe_command;
 extern const tool_command_t run_command;
 extern const tool_command_t check_command;
 extern const tool_command_t header_command;

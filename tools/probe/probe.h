@@ -1,0 +1,64 @@
+/* rawhal probe: what its sub-verbs share. Each has a row in the table of probe.c. */
+#ifndef TOOLS_PROBE_PROBE_H
+#define TOOLS_PROBE_PROBE_H
+
+#include "tools/shared/demangle.h"
+#include "tools/shared/tool.h"
+
+/* What the command line asks for; a sub-verb's table has the options that it takes. */
+typedef struct probe_request {
+  const char *kernel; /* a pattern for names; NULL: all */
+  const char *html, *disassembler;
+  uint32_t dispatch; /* 0: all */
+  uint32_t top;
+  bool json;
+  demangle_when_t demangle;
+} probe_request_t;
+
+enum { PROBE_TOP = 16 }; /* rows of a table, unless --top says otherwise */
+
+/* Rows of options, each once, for the table of every sub-verb that takes it, and for that of
+ * probe.c, from which shells complete. */
+#define PROBE_OPTION_KERNEL                                                                        \
+  {                                                                                                \
+    TOOL_OPTION("kernel", TEXT, probe_request_t, kernel), .letter = 'k'                            \
+  }
+#define PROBE_OPTION_JSON                                                                          \
+  {                                                                                                \
+    TOOL_OPTION("json", FLAG, probe_request_t, json)                                               \
+  }
+#define PROBE_OPTION_HTML                                                                          \
+  {                                                                                                \
+    TOOL_OPTION("html", TEXT, probe_request_t, html)                                               \
+  }
+#define PROBE_OPTION_DISASSEMBLER                                                                  \
+  {                                                                                                \
+    TOOL_OPTION("disassembler", TEXT, probe_request_t, disassembler)                               \
+  }
+#define PROBE_OPTION_DISPATCH                                                                      \
+  {                                                                                                \
+    TOOL_OPTION("dispatch", NUMBER, probe_request_t, dispatch),                                    \
+        .least = 1, .most = UINT32_MAX,                                                            \
+        .wrong = "--dispatch: '%s' is not the number of a dispatch"                                \
+  }
+#define PROBE_OPTION_TOP                                                                           \
+  {                                                                                                \
+    TOOL_OPTION("top", NUMBER, probe_request_t, top),                                              \
+        .least = 1, .most = 1000000, .wrong = "--top: '%s' is not a number from 1 to 1000000"      \
+  }
+
+typedef struct probe_verb {
+  const char *word, *usage; /* "show", "show FILE" */
+  int files;                /* how many it takes */
+  const tool_option_t *options;
+  int (*run)(char **files, probe_request_t *request); /* returns the exit status */
+} probe_verb_t;
+
+extern const probe_verb_t probe_show;
+
+/* What is to be kept in mind of all that is shown: of --help, texts, documents and pages. */
+#define PROBE_CAVEAT                                                                               \
+  "Probes have not met hardware: all results are those of softgpu. It models no time: its times "  \
+  "are the host's, and rank nothing."
+
+#endif
