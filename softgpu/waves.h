@@ -1,4 +1,5 @@
-/* What softgpu tells of a queue that failed or hangs: the fault, the waves and their registers.
+/* What softgpu tells of a queue that failed or hangs: the fault, the waves and their registers; and
+ * what it records of dispatches.
  *
  * A plain header, which includes nothing of softgpu's: who stands above the HSA runtime uses it
  * without linking softgpu, by the names of functions (dlsym()) as softgpu.h says. */
@@ -137,6 +138,28 @@ bool softgpu_signal_instructions(uint64_t signal, uint64_t *start, uint64_t *end
  * memory, and where they are locked already. 0 bytes take the wish back. */
 void softgpu_memory_in_place(uint64_t address, uint64_t bytes);
 
+struct rawhal_probe_argument; /* of probe/probe_records.h */
+struct rawhal_probe_point;
+
+/* Asks that the next dispatch whose packet has this kernarg address, which is not 0, makes the
+ * records of probe/probe_records.h in the memory that `argument` names, though its code has no
+ * probes and its arguments not that one. There is room for so many counters, and for an event in
+ * so many bytes; points' offsets count from the kernel's first byte. What is given is copied.
+ * Said again before that dispatch, it is for the one after it; with `argument` NULL, all that waits
+ * for the address is taken back.
+ *
+ * The addresses are the device's, and only what it may write to is written: where that is not all
+ * there when the dispatch begins, or not any more, nothing is recorded, and the dispatch is as
+ * without. False, and nothing changed: it makes no sense (points out of their order, counters or
+ * events that there is no room for, a kind that is not known), or there is no room, as too much
+ * waits. */
+bool softgpu_probe(uint64_t kernarg, const struct rawhal_probe_argument *argument, uint32_t kinds,
+                   uint32_t event_bytes, uint32_t counters, const struct rawhal_probe_point *points,
+                   size_t count);
+
+typedef bool softgpu_probe_fn(uint64_t kernarg, const struct rawhal_probe_argument *argument,
+                              uint32_t kinds, uint32_t event_bytes, uint32_t counters,
+                              const struct rawhal_probe_point *points, size_t count);
 typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,
                                          size_t size);
 typedef size_t softgpu_waves_fn(const void *hsa_queue, softgpu_wave_fn *function, void *context);

@@ -4,6 +4,7 @@
 
 #include "softgpu/cp/processor.h"
 #include "softgpu/device/clock.h"
+#include "softgpu/isa/run/probe.h"
 #include "softgpu/thunk/event.h"
 #include "softgpu/thunk/svm.h"
 #include "softgpu/thunk/thunk.h"
@@ -33,6 +34,7 @@ HSAKMT_STATUS hsaKmtCloseKFD(void)
   if (softgpu_open_count() == 1) {
     /* Queues first: their threads use all the rest. */
     softgpu_queues_close();
+    isa_probe_withdraw(0); /* arguments of other dispatches come to where these are */
     softgpu_events_close();
     softgpu_svm_close();
     softgpu_registrations_close();

@@ -81,6 +81,7 @@ static Functions *load()
   found.waves = (softgpu_waves_fn *)dlsym(thunk, "softgpu_waves");
   found.waves_take = (softgpu_waves_take_fn *)dlsym(thunk, "softgpu_waves_take");
   found.memory_bound = (softgpu_memory_bound_fn *)dlsym(thunk, "softgpu_memory_bound");
+  found.probe = (softgpu_probe_fn *)dlsym(thunk, "softgpu_probe");
   return &found;
 }
 

@@ -81,6 +81,7 @@ struct Functions {
   softgpu_waves_fn *waves = nullptr;
   softgpu_waves_take_fn *waves_take = nullptr;
   softgpu_memory_bound_fn *memory_bound = nullptr;
+  softgpu_probe_fn *probe = nullptr;
 };
 
 // Opens both libraries once; NULL when the machine has no HSA runtime.

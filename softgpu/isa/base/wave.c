@@ -43,3 +43,11 @@ void isa_runs_alone(isa_inst_t *inst, isa_run_t run)
   inst->run = run;
   inst->run_on = run_and_go_on;
 }
+
+void isa_runs_before(isa_inst_t *inst, isa_run_t run, isa_run_t run_on)
+{
+  if (inst->run != run_alone)
+    inst->run = run;
+  if (inst->run_on != run_and_go_on)
+    inst->run_on = run_on;
+}

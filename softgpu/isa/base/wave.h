@@ -101,6 +101,7 @@ typedef struct isa_wave {
   uint64_t entry; /* of the kernel */
   uint8_t *lds;
   uint32_t lds_bytes;
+  uint32_t recorded;      /* the number of its record and 1, of a probed dispatch's; 0: none yet */
   isa_shadow_t *shadow;   /* of LDS, for checks.h; NULL without */
   uint64_t scratch;       /* this wave's slice of the scratch memory: dwords interleaved by lane */
   uint32_t private_bytes; /* of the slice, per lane */
@@ -212,6 +213,10 @@ bool isa_run_nothing_on(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_runs_on(isa_inst_t *inst, isa_run_t run_on);
 /* What runs one alone is made to go on. */
 void isa_runs_alone(isa_inst_t *inst, isa_run_t run);
+
+/* Puts functions, each of which calls the one that was there, before what runs an instruction.
+ * Where one of the two comes by the other, that one stays. */
+void isa_runs_before(isa_inst_t *inst, isa_run_t run, isa_run_t run_on);
 
 /* Describes a fault in wave->fault; returns false, which is what `run` then returns. */
 bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, uint64_t address,

@@ -117,6 +117,7 @@ enum { ISA_MOST_DWORDS = 4 }; /* of an instruction */
 typedef struct isa_wave isa_wave_t;
 typedef struct isa_opcode isa_opcode_t;
 typedef struct isa_inst isa_inst_t;
+typedef struct isa_probed isa_probed_t;
 
 typedef bool (*isa_run_t)(isa_wave_t *wave, const isa_inst_t *inst);
 
@@ -188,7 +189,8 @@ struct isa_inst {
   bool glc, slc, scc, nv, lds, gds, offen, idxen, tfe;
   uint8_t moves; /* program.c: which of a wave's isa_moves_t it uses */
 
-  isa_run_t unchecked; /* what checks.c runs then */
+  isa_run_t unchecked;        /* what checks.c runs then */
+  const isa_probed_t *probed; /* what run/probe.c does before; NULL: nothing */
 } __attribute__((aligned(64)));
 
 typedef enum isa_decode_status {

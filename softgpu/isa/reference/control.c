@@ -83,6 +83,12 @@ static bool is_taken(const isa_wave_t *w, const isa_inst_t *inst, bool *found)
   }
 }
 
+bool isa_reference_takes(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  bool found;
+  return is_taken(wave, inst, &found);
+}
+
 /* The turn is over, and the wave may not be ready for another one. */
 static bool give_way(isa_wave_t *w, unsigned state)
 {

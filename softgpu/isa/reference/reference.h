@@ -12,6 +12,9 @@
 /* Executes an instruction as isa_decode() left it. False for a fault, described in wave->fault. */
 bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst);
 
+/* Whether it is a branch that will be taken, as the wave is. */
+bool isa_reference_takes(const isa_wave_t *wave, const isa_inst_t *inst);
+
 /* Whether its operands are ones that it may have, and that the wave has. */
 bool isa_reference_allows(const isa_wave_t *wave, const isa_inst_t *inst);
 

@@ -17,6 +17,7 @@
 #include "softgpu/isa/run/keep.h"
 #include "softgpu/isa/run/notes.h"
 #include "softgpu/isa/run/pool.h"
+#include "softgpu/isa/run/probe.h"
 
 enum {
   RESIDENT_FIRST = 8,           /* groups a thread interleaves before it looks at progress */
@@ -332,6 +333,13 @@ static void plan_sync(run_t *run)
   isa_gws_begin(launch->dispatch.gws, launch->group_count, most, launch->group_waves);
 }
 
+/* Most processes never probe. */
+static isa_program_t *open_program(const isa_launch_t *launch)
+{
+  return __builtin_expect(isa_probe_is_asked(), 0) ? isa_probe_open(launch)
+                                                   : isa_program_open(&launch->limits);
+}
+
 bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t *limits,
                      softgpu_fault_t *fault)
 {
@@ -344,7 +352,9 @@ bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t 
   memset(run, 0, sizeof *run);
   bool ok = isa_launch_prepare(dispatch, &run->launch, fault);
   run->launch.limits.reference = atomic_load(&wants_reference);
-  if (ok && !(run->program = isa_program_open(&run->launch.limits))) {
+  if (!ok) {
+    free(isa_probe_take(dispatch->kernarg));
+  } else if (!(run->program = open_program(&run->launch))) {
     *fault = (softgpu_fault_t){.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
     ok = false;
   }

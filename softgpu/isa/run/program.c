@@ -27,8 +27,13 @@
 #include "softgpu/isa/exec/vector/valu.h"
 #include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/reference/reference.h"
+#include "softgpu/isa/run/probe.h"
 
-enum { BUCKETS = 1024, CODE = sizeof((isa_chunk_t){0}.code) / sizeof(uint32_t) };
+enum {
+  BUCKETS = 1024,
+  CODE = sizeof((isa_chunk_t){0}.code) / sizeof(uint32_t),
+  IDLE_MOST = 16 /* probed programs that are kept */
+};
 
 struct isa_program {
   isa_limits_t limits;
@@ -36,16 +41,21 @@ struct isa_program {
   struct isa_program *next;
   pthread_mutex_t lock; /* chunks are added and decoded under it, and read without */
   uint32_t ranges;      /* instructions decoded, which get one of a thread's ranges each in turn */
+  isa_probe_t *probe;   /* NULL: it is not probed, and any number of dispatches shares it */
+  uint64_t epoch;       /* `epoch` when it was opened, of a probed one */
   isa_chunk_t *buckets[BUCKETS];
 };
 
 static pthread_mutex_t programs_lock = PTHREAD_MUTEX_INITIALIZER;
 static isa_program_t *programs; /* each holds one reference */
+static isa_program_t *idle;     /* probed ones of dispatches that have ended, the last first */
+static uint64_t epoch;          /* how often code was dropped */
 
 static bool same_limits(const isa_limits_t *a, const isa_limits_t *b)
 {
-  return a->chip == b->chip && a->node == b->node && a->sgprs == b->sgprs && a->vgprs == b->vgprs &&
-         a->agprs == b->agprs && a->reference == b->reference;
+  return a->checks == b->checks && a->chip == b->chip && a->node == b->node &&
+         a->sgprs == b->sgprs && a->vgprs == b->vgprs && a->agprs == b->agprs &&
+         a->reference == b->reference;
 }
 
 static void chunk_free(isa_chunk_t *chunk)
@@ -65,20 +75,28 @@ static void program_free(isa_program_t *program)
       chunk_free(chunk);
     }
   pthread_mutex_destroy(&program->lock);
+  free(program->probe);
   free(program);
+}
+
+static isa_program_t *program_make(const isa_limits_t *limits)
+{
+  isa_program_t *program = calloc(1, sizeof *program);
+  if (program) {
+    program->limits = *limits;
+    pthread_mutex_init(&program->lock, NULL);
+    program->references = 1;
+  }
+  return program;
 }
 
 isa_program_t *isa_program_open(const isa_limits_t *limits)
 {
   pthread_mutex_lock(&programs_lock);
   isa_program_t *program = programs;
-  while (program &&
-         !(program->limits.checks == limits->checks && same_limits(&program->limits, limits)))
+  while (program && !same_limits(&program->limits, limits))
     program = program->next;
-  if (!program && (program = calloc(1, sizeof *program))) {
-    program->limits = *limits;
-    pthread_mutex_init(&program->lock, NULL);
-    program->references = 1;
+  if (!program && (program = program_make(limits))) {
     program->next = programs;
     programs = program;
   }
@@ -88,25 +106,81 @@ isa_program_t *isa_program_open(const isa_limits_t *limits)
   return program;
 }
 
-void isa_program_close(isa_program_t *program)
+/* --- probed programs: a dispatch has one alone, with what it records in it --- */
+
+/* Takes one that was used before out of the idle ones. With `programs_lock`. */
+static isa_program_t *idle_take(const isa_limits_t *limits, const isa_probe_t *probe)
+{
+  isa_program_t **at = &idle;
+  while (*at && !(same_limits(&(*at)->limits, limits) && isa_probe_is_same((*at)->probe, probe)))
+    at = &(*at)->next;
+  isa_program_t *program = *at;
+  if (program) {
+    *at = program->next;
+    program->references = 1;
+  }
+  return program;
+}
+
+/* Keeps one whose dispatch has ended; the one to be freed instead, or NULL. Likewise. */
+static isa_program_t *idle_give(isa_program_t *program)
+{
+  if (program->epoch != epoch)
+    return program;
+  program->next = idle;
+  idle = program;
+  isa_program_t **last = &idle;
+  for (uint32_t n = 0; n < IDLE_MOST && *last; ++n)
+    last = &(*last)->next;
+  isa_program_t *dropped = *last; /* there is no other behind it */
+  *last = NULL;
+  return dropped;
+}
+
+isa_program_t *isa_program_open_probed(const isa_limits_t *limits, isa_probe_t *probe)
 {
   pthread_mutex_lock(&programs_lock);
-  bool is_last = --program->references == 0;
+  isa_program_t *program = idle_take(limits, probe);
+  const uint64_t now = epoch;
   pthread_mutex_unlock(&programs_lock);
-  if (is_last)
-    program_free(program);
+  if (program) {
+    memcpy(program->probe, probe, offsetof(isa_probe_t, points)); /* which others point to */
+    free(probe);
+  } else if ((program = program_make(limits)) != NULL) {
+    program->probe = probe;
+  } else {
+    free(probe);
+    return NULL;
+  }
+  program->epoch = now;
+  return program;
+}
+
+void isa_program_close(isa_program_t *program)
+{
+  isa_program_t *dropped = NULL;
+  pthread_mutex_lock(&programs_lock);
+  if (--program->references == 0)
+    dropped = program->probe ? idle_give(program) : program;
+  pthread_mutex_unlock(&programs_lock);
+  if (dropped)
+    program_free(dropped);
 }
 
 void softgpu_invalidate_code(void)
 {
   pthread_mutex_lock(&programs_lock);
-  isa_program_t *dropped = programs;
-  programs = NULL;
+  isa_program_t *dropped = programs, *unused = idle;
+  programs = idle = NULL;
+  ++epoch;
   pthread_mutex_unlock(&programs_lock);
-  while (dropped) {
-    isa_program_t *next = dropped->next;
+  for (isa_program_t *next; dropped; dropped = next) {
+    next = dropped->next;
     isa_program_close(dropped);
-    dropped = next;
+  }
+  for (isa_program_t *next; unused; unused = next) {
+    next = unused->next;
+    program_free(unused);
   }
 }
 
@@ -237,6 +311,12 @@ static void link_stretch(isa_inst_t *inst, uint32_t count)
   }
 }
 
+/* To what aligned_alloc() takes. */
+static size_t rounded(size_t size)
+{
+  return (size + _Alignof(isa_stretch_t) - 1) / _Alignof(isa_stretch_t) * _Alignof(isa_stretch_t);
+}
+
 const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot)
 {
   const isa_limits_t *limits = &program->limits;
@@ -267,11 +347,16 @@ const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk,
     goes_on = status == ISA_DECODED && inst->op != ISA_s_endpgm && inst->op != ISA_s_branch &&
               inst->op != ISA_s_setpc_b64;
   }
-  const size_t size = sizeof *stretch + count * sizeof *stretch->inst;
+  const size_t probed = program->probe ? sizeof(isa_probed_t) : 0;
+  const size_t bytes = sizeof *stretch + count * sizeof *stretch->inst;
+  const size_t size = rounded(bytes + count * probed);
   if (count > 0 && (stretch = aligned_alloc(_Alignof(isa_stretch_t), size))) {
     link_stretch(wide->inst, count);
     wide->next = chunk->stretches;
-    chunk->stretches = memcpy(stretch, wide, size);
+    chunk->stretches = memcpy(stretch, wide, bytes);
+    if (probed)
+      isa_probe_attach(program->probe, chunk->base, stretch->inst, count,
+                       (isa_probed_t *)(void *)&stretch->inst[count]);
     for (uint32_t i = 0; i < count; ++i)
       __atomic_store_n(&chunk->at[stretch->inst[i].slot], &stretch->inst[i], __ATOMIC_RELEASE);
   }
@@ -292,6 +377,8 @@ static bool run_one(const isa_inst_t *inst, isa_wave_t *wave, uint64_t *executed
   --wave->budget;
   wave->pc = base + 4ull * (inst->slot + inst->dwords);
   wave->vmem_issued += inst->encoding >= ISA_FLAT && !is_skipped;
+  if (is_skipped && inst->probed)
+    isa_probe_skipped(wave, inst);
   if (is_skipped || inst->run(wave, inst))
     return true;
   wave->pc = base + 4ull * inst->slot;

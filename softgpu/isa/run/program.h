@@ -9,11 +9,12 @@
 #include "softgpu/isa/base/wave.h"
 
 typedef struct isa_program isa_program_t;
+typedef struct isa_probe isa_probe_t;
 
 /* Instructions that follow each other, decoded together. */
 typedef struct isa_stretch {
   struct isa_stretch *next;
-  isa_inst_t inst[];
+  isa_inst_t inst[]; /* behind them, in a probed program, an isa_probed_t for each */
 } isa_stretch_t;
 
 typedef struct isa_chunk {
@@ -31,6 +32,10 @@ typedef struct isa_chunk {
 /* Holds a program until isa_program_close(); NULL when out of memory. */
 isa_program_t *isa_program_open(const isa_limits_t *limits);
 void isa_program_close(isa_program_t *program);
+
+/* A program for one dispatch, in which instructions are probed; it takes `probe` over. What it
+ * decodes is kept for the next dispatch that is probed alike. */
+isa_program_t *isa_program_open_probed(const isa_limits_t *limits, isa_probe_t *probe);
 
 /* The chunk that holds `pc`; NULL when it is not in live executable memory (or out of memory). */
 isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc);
