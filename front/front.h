@@ -39,8 +39,7 @@
  *       check    is a dispatch what its kernel takes?
  *       trace    when dispatches ran, as a file
  *       recorder what was dispatched, as a file that can be replayed
- *         recorder_find, recorder_notes  the memory that it reaches, and what may be missing
- *         variables  of code objects, which are a part of that
+ *         recorder_find  the memory that it reaches (record/capture.h has the rest)
  *       told     what was said of a kernel already
  *       kernargs what of a dispatch's may be read
  *       policy   what an operator's file says of programs and kernels

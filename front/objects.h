@@ -10,7 +10,7 @@
 
 #include "front/front.h"
 #include "front/policy.h"
-#include "front/variables.h"
+#include "record/variables.h"
 
 #include <rawhal/kernarg.h>
 
@@ -22,7 +22,7 @@ typedef struct front_kernel {
   rawhal_kernarg_layout_t *layout; /* NULL: what it takes is not known */
   policy_kernel_t *policy;         /* NULL: nothing is said of it */
   bool learnt;                     /* both of these are as they will be */
-  _Atomic uint32_t code;           /* recorder_notes.c: what its instructions do */
+  _Atomic uint32_t code;           /* recorder_find.c: what its instructions do */
   uint64_t address;                /* of its descriptor, as in the object */
 } front_kernel_t;
 

@@ -6,6 +6,7 @@
 #include "front/output.h"
 #include "front/ranges.h"
 #include "front/recording.h"
+#include "front/reported.h"
 
 #include "base/error.h"
 #include "queue/limit/parse.h"
@@ -113,26 +114,26 @@ static void dispose(recorder_capture_t *recording)
   if (!recording)
     return;
   atomic_fetch_sub(&running, 1);
-  if (recording->note_count)
+  if (recording->capture.note_count)
     atomic_fetch_add(&lacking, 1);
-  free(recording->list.ranges);
-  free(recording->facts);
+  record_capture_free(&recording->capture);
   free(recording);
 }
 
-static bool write_before(recorder_capture_t *recording, rawhal_error_t *error)
+/* Tells of each kind of each kernel once. */
+static void tell_note(void *context, const record_note_t *note)
 {
-  const record_place_t *place = &recording->place;
-  const record_ranges_t *list = &recording->list;
-  if ((place->size &&
-       record_writer_place(writer, recording->dispatch, place, error) != RAWHAL_OK) ||
-      record_writer_buffers(writer, recording->dispatch, RECORD_BEFORE, list, recording_read_before,
-                            recording, error) != RAWHAL_OK)
-    return false;
-  for (size_t i = 0; i < list->count; ++i)
-    if (list->ranges[i].left_out)
-      recording_note(recording, RECORD_NOTE_LARGE, list->ranges[i].address, list->ranges[i].size);
-  return recording_write_notes(recording, writer, error) == RAWHAL_OK;
+  char text[240];
+  const recorder_capture_t *recording = context;
+  const front_kernel_t *kernel = recording->kernel;
+  const rawhal_string_t name = kernel->facts->name;
+  if (reported_before((reported_key_t){object_hash(kernel->object), kernel->address,
+                                       REPORTED_RECORD | note->kind}))
+    return;
+  record_note_text(note, text, sizeof(text));
+  front_report("record: %.*s: %s (%s, first in dispatch %llu)",
+               (int)(name.size < 200 ? name.size : 200), name.data, text,
+               record_note_name(note->kind), (unsigned long long)recording->capture.dispatch);
 }
 
 /* NULL: there is no memory for it, or the recording has ended. */
@@ -144,29 +145,20 @@ static recorder_capture_t *begin(uint64_t dispatch, const front_kernel_t *kernel
   recorder_capture_t *recording = calloc(1, sizeof(*recording));
   if (!recording)
     return NULL;
-  recording->dispatch = dispatch;
+  recording->capture.dispatch = dispatch;
   recording->kernel = kernel;
   recording->beside = atomic_fetch_add(&running, 1) != 0;
   recording->others = atomic_fetch_add(&begun, 1) + 1;
   ranges_hold(); /* what is found is not freed before it has been read */
   recording_find(recording, packet, kernargs);
-  const bool written = write_before(recording, &error);
+  rawhal_status_t status =
+      record_capture_before(&recording->capture, writer, tell_note, recording, &error);
   ranges_let();
-  if (written)
+  if (status == RAWHAL_OK)
     return recording;
   tell(&error);
   dispose(recording);
   return NULL;
-}
-
-static bool write_after(recorder_capture_t *recording, rawhal_error_t *error)
-{
-  recording_keep_results(recording);
-  if (recording->beside || atomic_load(&begun) != recording->others)
-    recording_note(recording, RECORD_NOTE_CONCURRENT, 0, 0);
-  return record_writer_buffers(writer, recording->dispatch, RECORD_AFTER, &recording->list,
-                               recording_read_after, recording, error) == RAWHAL_OK &&
-         recording_write_notes(recording, writer, error) == RAWHAL_OK;
 }
 
 static rawhal_status_t write_dispatch(const record_dispatch_t *without,
@@ -233,9 +225,11 @@ void recorder_ended(recorder_capture_t *capture, bool ran)
   pthread_rwlock_rdlock(&writer_lock);
   if (ran && writer && !atomic_load(&ended)) {
     ranges_hold();
-    const bool written = write_after(capture, &error);
+    const bool concurrent = capture->beside || atomic_load(&begun) != capture->others;
+    rawhal_status_t status =
+        record_capture_after(&capture->capture, writer, concurrent, tell_note, capture, &error);
     ranges_let();
-    if (!written)
+    if (status != RAWHAL_OK)
       tell(&error);
   }
   pthread_rwlock_unlock(&writer_lock);

@@ -14,9 +14,9 @@ MAY_INCLUDE = {
     "kernarg": {"base", "hsaco", "kernarg"},
     "debug": {"base", "hsaco", "kernarg", "debug"},
     "queue": {"base", "hsaco", "kernarg", "debug", "queue"},
-    "hal": {"base", "hsaco", "kernarg", "debug", "queue", "hal"},
+    "hal": {"base", "hsaco", "kernarg", "debug", "queue", "record", "hal"},
     "library": {"base", "hsaco", "kernarg", "debug", "queue", "hal", "probe", "library"},
-    "record": {"base", "hsaco", "record"},
+    "record": {"base", "hsaco", "kernarg", "record"},
     "probe": {"base", "hsaco", "probe"},
     "front": {"base", "hsaco", "kernarg", "debug", "queue", "record", "probe", "front"},
     "hiplaunch": {"hiplaunch"},  # and the public headers

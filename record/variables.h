@@ -4,10 +4,10 @@
  * and is left out, unless it has addresses of other objects' variables. Of segments that are only
  * read it is the exported variables, which the host may set: __constant__ of HIP, where a compiler
  * puts it there. */
-#ifndef RAWHAL_FRONT_VARIABLES_H
-#define RAWHAL_FRONT_VARIABLES_H
+#ifndef RAWHAL_RECORD_VARIABLES_H
+#define RAWHAL_RECORD_VARIABLES_H
 
-#include <rawhal/hsaco.h>
+#include "hsaco/hsaco.h"
 
 enum { VARIABLES_RANGES = 8 };
 

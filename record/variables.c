@@ -1,4 +1,4 @@
-#include "front/variables.h"
+#include "record/variables.h"
 
 #include <elf.h>
 
