@@ -290,6 +290,11 @@ static bool has_kernel(rawhal_executable_t *executable, void *kernel)
   return found;
 }
 
+void executables_hold(void)
+{
+  lock_table();
+}
+
 bool executables_try_hold(void)
 {
   return pthread_mutex_trylock(&table_lock) == 0;

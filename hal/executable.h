@@ -94,7 +94,9 @@ bool externals_equal(const external_set_t *left, const external_set_t *right);
 RAWHAL_CHECKED rawhal_status_t externals_define(const rawhal_executable_t *executable,
                                                 rawhal_error_t *error);
 
-/* Keeps all that is loaded, for what must not wait for it; false: it is busy. */
+/* Keeps all that is loaded, until executables_let(); comes before all other locks. */
+void executables_hold(void);
+/* The same for what must not wait for it; false: it is busy. */
 bool executables_try_hold(void);
 void executables_let(void);
 /* Whether the kernel is one of theirs. While they are held. */

@@ -15,6 +15,7 @@
 #include <rawhal/probe_records.h>
 #include <rawhal/process.h>
 #include <rawhal/queue.h>
+#include <rawhal/recorder.h>
 #include <rawhal/services.h>
 #include <rawhal/status.h>
 #include <rawhal/target.h>

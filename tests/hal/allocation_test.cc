@@ -92,6 +92,30 @@ TEST_F(Allocation, OfQueues)
             3); // the queue, its slots, its kernels
 }
 
+TEST_F(Allocation, OfFilesOfLaunches)
+{
+  const std::string path = "/tmp/rawhal-allocation-" + std::to_string(getpid()) + ".rec";
+  rawhal_queue_t *on = queue();
+  const rawhal_dispatch_t dispatch = empty();
+  EXPECT_GE(sweep([&](rawhal_error_t *error) {
+              rawhal_recorder_t *recorder = nullptr;
+              rawhal_capture_t *capture = nullptr;
+              rawhal_status_t status =
+                  rawhal_recorder_create(device, path.c_str(), nullptr, &recorder, error);
+              EXPECT_EQ(recorder != nullptr, status == RAWHAL_OK);
+              if (status == RAWHAL_OK)
+                status = rawhal_recorder_begin(recorder, on, &dispatch, &capture, error);
+              EXPECT_EQ(capture != nullptr, status == RAWHAL_OK);
+              if (status == RAWHAL_OK)
+                status = rawhal_recorder_end(capture, true, error);
+              Spared spared;
+              EXPECT_EQ(rawhal_recorder_close(recorder, &this->error), RAWHAL_OK);
+              unlink(path.c_str());
+              return status;
+            }),
+            8);
+}
+
 class AllocationOfTwo : public Allocation {
 protected:
   const char *softgpu_options() override { return "gpus=2,vram_mib=64,timeout_ms=8000"; }
