@@ -136,16 +136,21 @@ static void find_loader(void)
         table.hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size;
 }
 
+/* By us, or by the program. */
+static bool is_open(const hsa_table_t *hsa)
+{
+  uint64_t hz;
+  return hsa->hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &hz) == HSA_STATUS_SUCCESS;
+}
+
 /* The runtime goes on, with what it keeps, if the program has opened it, too. */
 static void shut_down(void)
 {
-  uint64_t hz;
   door_close();
   hal_watchdog_stop();
   devices_free(&runtime);
   (void)runtime.hsa.hsa_shut_down();
-  if (runtime.hsa.hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &hz) !=
-      HSA_STATUS_SUCCESS)
+  if (!is_open(&runtime.hsa))
     scratch_forget();
 }
 
@@ -159,6 +164,10 @@ static rawhal_status_t start(const rawhal_instance_options_t *options, const all
   runtime.is_software = libraries.backend == RAWHAL_BACKEND_SOFTGPU;
   runtime.softgpu = &libraries.softgpu;
   rawhal_status_t status = hsa_table_load(libraries.runtime, &runtime.hsa, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (runtime.is_software && !is_open(&runtime.hsa))
+    status = softgpu_check_room(&libraries.softgpu, error);
   if (status != RAWHAL_OK)
     return status;
   hsa_status_t result = runtime.hsa.hsa_init();

@@ -6,11 +6,14 @@
 #include "base/error.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
 {
@@ -235,4 +238,37 @@ rawhal_status_t softgpu_configure(const softgpu_thunk_t *thunk, const char *opti
       !thunk->options_set_text(options, before_note, &mark, why, sizeof(why)))
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "softgpu options '%s': %s", options, why);
   return status == RAWHAL_OK ? check_chips(thunk, error) : status;
+}
+
+/* Of all GPUs, and of what else the runtime begins with; 0: not known. */
+static uint64_t room_wanted(const softgpu_thunk_t *thunk, uint64_t *gpus)
+{
+  const uint64_t of_gpu = UINT64_C(4) << 30, of_runtime = UINT64_C(64) << 20;
+  const char *smaller = getenv("HSA_SCRATCH_MEM"); /* the runtime then takes less */
+  if ((smaller && *smaller) || !thunk->option_get("gpus", gpus) || *gpus > UINT16_MAX)
+    return 0;
+  return *gpus * of_gpu + of_runtime;
+}
+
+rawhal_status_t softgpu_check_room(const softgpu_thunk_t *thunk, rawhal_error_t *error)
+{
+  uint64_t gpus;
+  struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+  const uint64_t wanted = room_wanted(thunk, &gpus);
+  char whose[64] = "";
+  if (!wanted)
+    return RAWHAL_OK;
+  void *room = mmap(NULL, wanted, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (room != MAP_FAILED) {
+    munmap(room, wanted);
+    return RAWHAL_OK;
+  }
+  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    snprintf(whose, sizeof(whose), " (RLIMIT_AS is %" PRIu64 " MiB: ulimit -v)",
+             (uint64_t)limit.rlim_cur >> 20);
+  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
+                     "the HSA runtime takes %" PRIu64 " MiB of address space for %" PRIu64
+                     " GPU%s of softgpu's, of which next to nothing is ever used, and this process "
+                     "cannot have it%s: %s",
+                     wanted >> 20, gpus, gpus == 1 ? "" : "s", whose, strerror(ENOMEM));
 }
