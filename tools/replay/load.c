@@ -8,16 +8,26 @@
 #include "tools/shared/device.h"
 #include "tools/shared/tool.h"
 
-/* What makes softgpu the device on which it failed. What the environment says of it stands. */
-static void add_chip(const replay_expected_t *expected, char *options, size_t size)
+/* What makes softgpu the device on which it ran. What the environment says of it stands. */
+static void add_chip(const char *chip, char *options, size_t size)
 {
   static const char listed[] = "gfx90a"; /* every runtime knows it, and librawhal relabels code */
   size_t used = strlen(options);
-  if (!getenv("SOFTGPU_CHIP"))
-    used += (size_t)snprintf(options + used, size - used, ",chip=%s", expected->chip);
-  if (!getenv("SOFTGPU_CHIP") && !getenv("SOFTGPU_LISTED"))
-    (void)snprintf(options + used, size - used, ",listed=%s",
-                   strcmp(expected->chip, listed) ? listed : "0");
+  if (getenv("SOFTGPU_CHIP"))
+    return;
+  used += (size_t)snprintf(options + used, size - used, ",chip=%s", chip);
+  if (!getenv("SOFTGPU_LISTED"))
+    (void)snprintf(options + used, size - used, ",listed=%s", strcmp(chip, listed) ? listed : "0");
+}
+
+/* The one that the code is for, if softgpu can be it; NULL: it stays what it is. */
+static const char *chip_of(const rawhal_hsaco_t *hsaco)
+{
+  static const char *const chips[] = {"gfx90a", "gfx942", "gfx950"};
+  for (size_t i = 0; i < sizeof(chips) / sizeof(*chips); ++i)
+    if (!strcmp(rawhal_hsaco_info(hsaco)->target.processor, chips[i]))
+      return chips[i];
+  return NULL;
 }
 
 static void add_memory(const replay_expected_t *expected, char *options, size_t size)
@@ -62,8 +72,10 @@ static bool open_device(replay_t *replay)
   char softgpu[160];
   snprintf(softgpu, sizeof(softgpu), "timeout_ms=%" PRIu64,
            (uint64_t)replay->request->timeout_seconds * 1000);
+  const char *chip = expected ? expected->chip : chip_of(replay->hsaco);
+  if (chip)
+    add_chip(chip, softgpu, sizeof(softgpu));
   if (expected) {
-    add_chip(expected, softgpu, sizeof(softgpu));
     add_memory(expected, softgpu, sizeof(softgpu));
     add_checks(expected, softgpu, sizeof(softgpu));
   }
@@ -78,14 +90,18 @@ static bool open_device(replay_t *replay)
          tool_refuse(&replay->error, RAWHAL_NOT_FOUND, "the runtime lists no GPU");
 }
 
-static bool load_object(replay_t *replay)
+static bool open_object(replay_t *replay)
 {
   const replay_source_t *source = replay->source;
   const rawhal_hsaco_options_t options = {.size = sizeof(options),
                                           .flags = RAWHAL_HSACO_DESCRIPTOR_KERNELS};
   return !rawhal_hsaco_open(source->object, source->object_size, &options, &replay->hsaco,
-                            &replay->error) &&
-         !rawhal_executable_load(replay->device, replay->hsaco, &replay->executable,
+                            &replay->error);
+}
+
+static bool load_object(replay_t *replay)
+{
+  return !rawhal_executable_load(replay->device, replay->hsaco, &replay->executable,
                                  &replay->error);
 }
 
@@ -145,7 +161,7 @@ static void note_recorded(replay_t *replay)
 
 bool replay_load(replay_t *replay)
 {
-  if (!open_device(replay))
+  if (!open_object(replay) || !open_device(replay))
     return false;
   note_device(replay);
   note_recorded(replay);
