@@ -52,6 +52,8 @@ _HOMES = {
     "streams": ("Stream",),
     "tickets": ("Ticket",),
     "library": ("Library", "Match"),
+    "recordings": ("Recording",),
+    "traces": ("Trace", "TracedLaunch"),
     "objects": ("inspect", "CodeObject", "KernelInfo", "Diff", "Coverage"),
     "demo": ("demo_object",),
     "faults": ("Fault", "Cause", "MemoryFault", "LdsFault", "RaceFault", "UninitializedRead",
@@ -113,6 +115,8 @@ if TYPE_CHECKING:
     from .modules import Module as Module
     from .objects import CodeObject as CodeObject, Coverage as Coverage, Diff as Diff
     from .objects import KernelInfo as KernelInfo, inspect as inspect
+    from .recordings import Recording as Recording
     from .signatures import Argument as Argument, Layout as Layout, Signature as Signature
     from .streams import Stream as Stream
     from .tickets import Ticket as Ticket
+    from .traces import Trace as Trace, TracedLaunch as TracedLaunch

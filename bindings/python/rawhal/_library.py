@@ -12,13 +12,13 @@ What is looked for, in this order:
 """
 from __future__ import annotations
 
-import glob
 import os
 import threading
-from typing import Any, Callable, Optional
+from typing import Any, Callable
 
 from . import PREFIX
-from .errors import CLASSES, RawhalError
+from ._places import find_library
+from .errors import CLASSES, InvalidArgument, RawhalError
 
 
 try:
@@ -31,17 +31,8 @@ except ImportError as missing:
         f"({missing})") from missing
 
 
-def find(*patterns: str) -> Optional[str]:
-    """The first file below the prefix that fits one of the patterns; None without one."""
-    for pattern in patterns if PREFIX else ():
-        found = sorted(glob.glob(os.path.join(glob.escape(PREFIX), pattern)))
-        if found:
-            return found[0]
-    return None
-
-
 def _open() -> Any:
-    path = find(f"lib/{SONAME}", f"lib64/{SONAME}", f"lib/*/{SONAME}")
+    path = find_library(SONAME)
     if PREFIX and not path:
         raise ImportError(f"there is no {SONAME} in the folders lib of {PREFIX}")
     try:
@@ -133,16 +124,21 @@ def string(value: Any) -> str:
             if value.size else "")
 
 
-def to_string(value: str) -> tuple[Any, Any]:
-    """A rawhal_string_t, and what must live as long as it is used."""
+def to_bytes(what: str, value: str) -> bytes:
+    """Text as C has it, for the argument or the name that `what` says: a NUL would end it there."""
     data = value.encode("utf-8", "surrogateescape")
+    if b"\0" in data:
+        raise InvalidArgument(f"{what} has a NUL in it: {value!r}")
+    return data
+
+
+def to_string(what: str, value: str) -> tuple[Any, Any]:
+    """A rawhal_string_t, and what must live as long as it is used."""
+    data = to_bytes(what, value)
     held = ffi.new("char[]", data)
     return ffi.new("rawhal_string_t *", [held, len(data)])[0], held
 
 
-def to_path(path: Any) -> bytes:
+def to_path(path: Any, what: str = "path") -> bytes:
     """As C wants it."""
-    name = os.fsencode(path)
-    if b"\0" in name:
-        raise ValueError("a path with a NUL in it")
-    return name
+    return to_bytes(what, os.fsdecode(path))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 
 import numpy as np
 
-from .arrays import DeviceArray, byte_bounds
+from .arrays import DeviceArray, byte_bounds, element_type
 from .memory import DEVICE, Buffer
 from .signatures import TYPES, Argument, Parameter, Signature, Type
 
@@ -241,8 +241,7 @@ def _host_array(value: Any) -> np.ndarray:
     else:
         raise TypeError(f"a {type(value).__name__}; it takes an array of numpy's or the "
                         "device's, or None. Device addresses are for Kernel.launch()")
-    if array.dtype.hasobject:
-        raise TypeError("an array of Python objects")
+    element_type(array.dtype)
     return array
 
 

@@ -33,6 +33,17 @@ def shape_of(shape: Shape) -> tuple[int, ...]:
     return found
 
 
+def element_type(dtype: Any) -> np.dtype:
+    """A dtype whose elements are bytes that a kernel can have: some, and no Python objects."""
+    kind = np.dtype(dtype)
+    if kind.hasobject:
+        raise TypeError("an array of Python objects")
+    if kind.itemsize == 0:
+        raise TypeError(f"an array of {kind.str!r}, whose elements have no bytes: state how many, "
+                        f"as in '{kind.kind}8'")
+    return kind
+
+
 def _bytes_of(shape: tuple[int, ...], dtype: np.dtype) -> int:
     count = dtype.itemsize
     for size in shape:
@@ -49,7 +60,7 @@ class _Lines:
         self.__array_interface__ = {
             "shape": shape,
             "strides": strides,
-            "typestr": f"|V{max(dtype.itemsize, 1)}",
+            "typestr": f"|V{dtype.itemsize}",
             "data": (1 << 40, True),
             "version": 3,
         }
@@ -92,9 +103,7 @@ class DeviceArray:
     @classmethod
     def empty(cls, device: "Device", shape: Shape, dtype: Any,
               label: Optional[str] = None) -> "DeviceArray":
-        sizes, kind = shape_of(shape), np.dtype(dtype)
-        if kind.hasobject:
-            raise TypeError("an array of Python objects")
+        sizes, kind = shape_of(shape), element_type(dtype)
         buffer = Buffer.allocate(device._handle, DEVICE, max(_bytes_of(sizes, kind), 1), label)
         return cls(device, buffer, 0, sizes, dense_strides(sizes, kind), kind)
 
@@ -156,8 +165,8 @@ class DeviceArray:
 
     def view(self, dtype: Any) -> "DeviceArray":
         """The same bytes as another type of the same size."""
-        kind = np.dtype(dtype)
-        if kind.itemsize != self.dtype.itemsize or kind.hasobject:
+        kind = element_type(dtype)
+        if kind.itemsize != self.dtype.itemsize:
             raise ValueError(f"elements of {self.dtype.itemsize} bytes as {kind}")
         return DeviceArray(self.device, self.buffer, self.offset, self.shape, self.strides, kind)
 
@@ -282,9 +291,7 @@ class _Pinned:
 
 def pinned(device: "Device", shape: Shape, dtype: Any, label: Optional[str] = None) -> np.ndarray:
     """See Device.pinned()."""
-    sizes, kind = shape_of(shape), np.dtype(dtype)
-    if kind.hasobject:
-        raise TypeError("an array of Python objects")
+    sizes, kind = shape_of(shape), element_type(dtype)
     nbytes = _bytes_of(sizes, kind)
     buffer = Buffer.allocate(device._handle, HOST, max(nbytes, 1), label)
     device.host_ranges.add(buffer)

@@ -9,7 +9,7 @@ import subprocess
 from typing import Any, Sequence
 
 from . import PREFIX
-from ._library import find
+from ._places import find
 from .errors import NotFound
 
 

@@ -9,7 +9,8 @@ import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Sequence, Union
 
-from ._library import NULL, Owned, call, ffi, lib, owned, sized, text
+from ._library import (NULL, Owned, call, error_record, failure, ffi, lib, owned, sized, text,
+                       to_bytes)
 from .errors import InvalidArgument, RawhalError
 from .memory import Buffer, HostRanges
 from .services import print_text, run_of_thread
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
     from .arrays import DeviceArray, Shape
     from .modules import Module, Source
+    from .observing import Observer
+    from .recordings import Recording
     from .streams import Stream
+    from .traces import Trace
 
 Log = Callable[[str, str], None]
 _SOFTGPU, _HSA = lib.RAWHAL_BACKEND_SOFTGPU, lib.RAWHAL_BACKEND_HSA
@@ -61,7 +65,8 @@ def open(
 
     `hardware`: True for a GPU, NotFound without one. A GPU is used only if asked for: so, or by
     RAWHAL_DEVICE=hsa in the environment; where nobody asks for either, it is softgpu, with a
-    warning.
+    warning. `chip` and `hardware` come before RAWHAL_DEVICE, which is InvalidArgument where it is
+    neither softgpu nor hsa, whoever is asked for.
 
     `index`: which device, of several (see open_all()). `limits`: names and values of
     rawhal_limit_t, {"memory": "1GiB", "gpu-share": "50%"}; for the first device that a process
@@ -71,6 +76,7 @@ def open(
     A process has one runtime: what is open stays what it is until all that uses it is gone, and
     opening the same device again gives the same object."""
     asked = hardware
+    _check_environment()
     if hardware is None:
         hardware = os.environ.get("RAWHAL_DEVICE") == "hsa" and chip is None
     if asked is None and chip is None and not os.environ.get("RAWHAL_DEVICE"):
@@ -107,6 +113,15 @@ def open(
         elif output:
             device.output = output
     return device
+
+
+def _check_environment() -> None:
+    """RAWHAL_DEVICE that is misspelt says nothing, and is told of also by who has no need of it.
+    What `chip` and `hardware` say comes before what it says."""
+    error = error_record()
+    if (lib.rawhal_backend_default(ffi.new("rawhal_backend_t *"), error)
+            == lib.RAWHAL_INVALID_ARGUMENT):
+        raise failure(error.status, error)
 
 
 def open_all(chips: Iterable[str], **options: Any) -> list["Device"]:
@@ -166,14 +181,12 @@ def _instance(
     options = sized("rawhal_instance_options_t", backend=backend)
     held: list[Any] = []
 
-    def c_text(value: str) -> Any:
-        held.append(ffi.new("char[]", value.encode()))
-        return held[-1]
-
     if settings and backend == _SOFTGPU:
-        options.softgpu_options = c_text(
-            ",".join(f"{name}={_option_text(value)}" for name, value in settings.items())
-        )
+        held.append(ffi.new("char[]", b",".join(
+            to_bytes(f"option {name!r}", f"{name}={_option_text(value)}")
+            for name, value in settings.items()
+        )))
+        options.softgpu_options = held[-1]
     if limits:
         held.append(_limits(limits))
         options.limits = held[-1].pointer
@@ -212,7 +225,7 @@ def _limits(limits: Mapping[str, str]) -> Owned:
         if name not in numbers:
             raise InvalidArgument(f"no limit is named {name!r}; there are {', '.join(numbers)}")
         call(lib.rawhal_limit_config_set_text, config.pointer, numbers[name],
-             str(value).encode(), NULL)
+             to_bytes(f"limit {name!r}", str(value)), NULL)
     return config
 
 
@@ -301,6 +314,7 @@ class Device:
         self.options = Options(self)
         self._lock = threading.RLock()
         self._default: Optional["Stream"] = None
+        self.observers: tuple["Observer", ...] = ()  # recordings and traces, while they last
 
     def __repr__(self) -> str:
         return f"<rawhal.Device {self.description}>"
@@ -421,6 +435,32 @@ class Device:
         from .streams import Stream
 
         return Stream(self, **options)
+
+    # ---- What is launched ----
+
+    def record(self, path: "str | os.PathLike[str]", *, buffers: bool = True,
+               max_bytes: Optional[int] = None) -> "Recording":
+        """Records what is launched on this device, as long as `with` lasts, to a file that `rawhal
+        replay` reads: kernels, arguments, code objects and, with `buffers`, the memory that they
+        reach, before and after. It must not be there yet, and grows to `max_bytes` at most, 1 GiB
+        unless set. See Recording.
+
+            with dev.record("launches.rec"):
+                kernel[4, 256](c, a, b, 1024)"""
+        from .recordings import Recording
+
+        return Recording(self, path, buffers, max_bytes)
+
+    def trace(self) -> "Trace":
+        """Notes of each launch on this device, as long as `with` lasts: which kernel, in which
+        stream, how many instructions, and when. See Trace.
+
+            with dev.trace() as trace:
+                kernel[4, 256](c, a, b, 1024)
+            trace[0].instructions"""
+        from .traces import Trace
+
+        return Trace(self)
 
     def synchronize(self) -> None:
         """Waits for the launches of the default stream."""

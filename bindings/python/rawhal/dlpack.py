@@ -123,7 +123,7 @@ class _Taken:
         _set_name(capsule, _USED)
         tensor = self.managed.tensor
         code, bits = tensor.dtype.code, tensor.dtype.bits
-        if tensor.dtype.lanes != 1 or code not in _NAMES or bits % 8:
+        if tensor.dtype.lanes != 1 or code not in _NAMES or bits % 8 or not bits:
             raise BufferError(f"type {code} of DLPack's with {bits} bits")
         self.dtype = np.dtype(f"{_NAMES[code]}{bits // 8}")
         self.shape = tuple(tensor.shape[index] for index in range(tensor.ndim))

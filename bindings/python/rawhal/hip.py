@@ -16,26 +16,22 @@ that are not served answer hipErrorNotSupported; RAWHAL_LOG=error says on standa
 why others failed. The served ones: librawhal-hiplaunch(7). """
 from __future__ import annotations
 
-import glob
 import os
 import sys
 
 from . import PREFIX
+from ._places import find_library
 
 SONAME = "libamdhip64.so.7"
-_FOLDERS = ("lib", "lib64", "lib/*")
 
 
 def library() -> str:
     """The path of libamdhip64.so.7. Neither it nor librawhal is loaded. Raises FileNotFoundError
     where it is not installed."""
     prefixes = [PREFIX] if PREFIX else ["/usr/local", "/usr"]
-    for prefix in prefixes:
-        for folder in _FOLDERS:
-            found = sorted(glob.glob(os.path.join(glob.escape(prefix), folder, "rawhal",
-                                                  "hip", SONAME)))
-            if found:
-                return os.path.abspath(found[0])
+    found = find_library(f"rawhal/hip/{SONAME}", prefixes)
+    if found:
+        return os.path.abspath(found)
     raise FileNotFoundError(f"{SONAME} is not in lib/rawhal/hip below {' or '.join(prefixes)}: "
                             "rawhal was built without it")
 

@@ -63,7 +63,7 @@ class Library:
         the folder of indexes, or "off"."""
         self.device = device
         options = sized("rawhal_library_options_t", max_loaded_bytes=max_loaded_bytes)
-        named = ffi.new("char[]", to_path(cache)) if cache else None
+        named = ffi.new("char[]", to_path(cache, "cache")) if cache else None
         if named is not None:
             options.cache = named
         self._handle = owned(
@@ -86,8 +86,8 @@ class Library:
 
     def _query(self, name: str, file: Optional[str], signature: int) -> tuple[Any, list[Any]]:
         query = sized("rawhal_library_query_t", signature=signature)
-        query.name, name_held = to_string(name)
-        query.file, file_held = to_string(file or "")
+        query.name, name_held = to_string("name", name)
+        query.file, file_held = to_string("file", file or "")
         return query, [name_held, file_held]
 
     def find(self, name: str, *, file: Optional[str] = None, signature: int = 0) -> list[Match]:

@@ -11,7 +11,7 @@ import threading
 import weakref
 from typing import TYPE_CHECKING, Any, Iterable, Optional
 
-from ._library import NULL, Owned, call, ffi, lib, owned
+from ._library import NULL, Owned, call, ffi, lib, owned, to_bytes
 from .errors import Unsupported
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Buffer:
 
     def label(self, text: Optional[str]) -> None:
         """Names it in reports of faults (31 bytes)."""
-        lib.rawhal_buffer_label(self._handle.pointer, text.encode() if text else NULL)
+        lib.rawhal_buffer_label(self._handle.pointer, to_bytes("label", text) if text else NULL)
 
     # ---- Who uses it ----
 

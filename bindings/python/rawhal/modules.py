@@ -34,7 +34,7 @@ class Module(Mapping[str, Kernel]):
     def load(cls, device: "Device", source: Source, kernel: Optional[str] = None) -> "Module":
         """See Device.load()."""
         options = sized("rawhal_open_options_t")
-        name, held = to_string(kernel or "")
+        name, held = to_string("kernel", kernel or "")
         options.kernel = name
         if isinstance(source, (str, os.PathLike)):
             executable = owned(
@@ -42,7 +42,7 @@ class Module(Mapping[str, Kernel]):
                 lib.rawhal_executable_destroy,
                 lib.rawhal_executable_open_file,
                 device._handle,
-                to_path(source),
+                to_path(source, "source"),
                 options,
             )
             return cls(device, executable, os.fspath(source))
@@ -59,7 +59,7 @@ class Module(Mapping[str, Kernel]):
     def kernel(self, name: str, kernarg_size: int = 0) -> Kernel:
         """A kernel by its name or symbol. `kernarg_size`: bytes, of one whose object does not state
         them. NotFound; Unsupported: it cannot be used, and why."""
-        wanted, held = to_string(name)
+        wanted, held = to_string("name", name)
         handle = ffi.new("const rawhal_device_kernel_t **")
         call(lib.rawhal_executable_kernel, self._executable.pointer, wanted, kernarg_size, handle)
         del held
@@ -70,15 +70,13 @@ class Module(Mapping[str, Kernel]):
 
     def variable(self, name: str, dtype: Any = "u1") -> "DeviceArray":
         """An exported variable, as an array of the device's with the module behind it."""
-        import numpy as np
+        from .arrays import DeviceArray, element_type
 
-        from .arrays import DeviceArray
-
-        wanted, held = to_string(name)
+        kind = element_type(dtype)
+        wanted, held = to_string("name", name)
         address, size = ffi.new("uint64_t *"), ffi.new("uint64_t *")
         call(lib.rawhal_executable_variable, self._executable.pointer, wanted, address, size)
         del held
-        kind = np.dtype(dtype)
         buffer = Buffer.import_host(self.device._handle, address[0], size[0],
                                     owner=self._executable)
         count = size[0] // kind.itemsize

@@ -145,7 +145,7 @@ def _chosen(source: Any, target: Optional[str]) -> Any:
     options = sized("rawhal_container_options_t", flags=copy)
     if isinstance(source, (str, os.PathLike)):
         container = owned("rawhal_container_t", lib.rawhal_container_close,
-                          lib.rawhal_container_open_file, to_path(source), options)
+                          lib.rawhal_container_open_file, to_path(source, "source"), options)
     else:
         data = ffi.from_buffer(source)
         container = owned(

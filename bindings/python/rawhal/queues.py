@@ -44,6 +44,11 @@ def _destroy(key: int, services: Optional["Services"], handle: Any) -> None:
         record.release()
 
 
+def queues_of(device: Any) -> list["Queue"]:
+    """Those of a rawhal_device_t * that are not gone."""
+    return [queue for queue in list(_queues) if queue.device == device]
+
+
 class Queue:
     """Of a stream, until it faults or is closed."""
 
@@ -51,6 +56,7 @@ class Queue:
         if _exiting:
             raise Closed("the interpreter is ending")
         self.key = next(_keys)
+        self.device = device
         self.services = services
         self.lock = threading.RLock()  # completing is one thread's
         self.fault: Optional[RawhalError] = None

@@ -1,6 +1,7 @@
 """Streams: launches in order, with limits of their own."""
 from __future__ import annotations
 
+import itertools
 import operator
 import threading
 import weakref
@@ -8,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Union
 
 from ._library import ffi, lib
 from .errors import Closed, InvalidArgument, RawhalError
+from .observing import submit_observed
 from .queues import Queue
 from .tickets import Record, Ticket, in_ns
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 Output = Callable[[str, str], None]
 _MOST_UNITS = 1 << 16
+_numbers = itertools.count()
 _PRIORITIES = {
     None: lib.RAWHAL_QUEUE_PRIORITY_DEFAULT,
     "low": lib.RAWHAL_QUEUE_PRIORITY_LOW,
@@ -45,6 +48,7 @@ class Stream:
             raise InvalidArgument(f"priority is {priority!r}; it is one of low, normal and high")
         self._device: Callable[[], Optional["Device"]] = lambda: device
         self.output = output or device.output
+        self.number = next(_numbers)  # in traces
         self._lock = threading.RLock()  # a signal's handler, or a finalizer, may launch at any line
         self._options: dict[str, Any] = {"priority": _PRIORITIES[priority]}
         self._held: list[Any] = []  # what the options point to
@@ -123,7 +127,11 @@ class Stream:
                 needs_services: bool, deadline_ns: Optional[int]) -> Ticket:
         queue = self._live(needs_services)
         record = make(queue)
-        queue.submit(record, dispatch, deadline_ns)
+        observers = self.device.observers
+        if observers:
+            submit_observed(observers, self, queue, record, dispatch, deadline_ns)
+        else:
+            queue.submit(record, dispatch, deadline_ns)
         return Ticket(record, queue, kernel)
 
     def synchronize(self, timeout: Optional[float] = None) -> None:

@@ -136,7 +136,8 @@ assert rawhal.open(chip="gfx90a").name == "gfx90a"
 
 
 DOCTESTS = """
-import doctest, importlib, sys, rawhal
+import doctest, importlib, os, sys, rawhal
+os.chdir(sys.argv[2])  # it writes files
 tried = 0
 for module in [rawhal, *(importlib.import_module("rawhal." + name) for name in
                          "arguments arrays devices faults kernels library modules objects "
@@ -150,8 +151,8 @@ print(tried + found.attempted)
 """
 
 
-def test_what_documentation_shows_is_so():
-    done = run(DOCTESTS, os.path.join(SOURCE, "docs", "python.md"))
+def test_what_documentation_shows_is_so(tmp_path):
+    done = run(DOCTESTS, os.path.join(SOURCE, "docs", "python.md"), str(tmp_path))
     assert done.returncode == 0 and int(done.stdout) >= 35, done.stdout + done.stderr
 
 

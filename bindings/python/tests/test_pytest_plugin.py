@@ -1,10 +1,11 @@
 """The pytest plugin, on programs of tests of its own. Without torch and triton."""
 import importlib.util
+import os
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from conftest import fixture
+from conftest import fixture, run
 
 from rawhal.pytest_plugin import chips, faults
 
@@ -171,3 +172,84 @@ def test_a_fault_is_found_behind_what_it_led_to():
     except ValueError as error:
         assert faults.fault_in(error) is fault
     assert faults.fault_in(ValueError()) is None
+
+
+# What tests that were written for a GPU ask of torch; with a stub of it, which has no GPU.
+TORCH = f"""
+import numpy as np, pytest, torch
+
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+
+def test_a_kernel_uses_its_tensors(rawhal_device):
+    add = rawhal_device.load({fixture("lines-gfx942-v5.co")!r})["vector_add"]
+    x, y = torch.ones(64, device="cuda"), torch.empty(64, device="cuda")
+    add[1, 64](y, x, x + x, 64)
+    assert (y.array == 3).all()
+
+def test_where_tensors_are():
+    cuda, cpu = torch.device("cuda", 0), torch.device("cpu")
+    x, host = torch.zeros(4, device="cuda"), torch.zeros(4)
+    for one in (x, x + 1, host + x, host.cuda(), host.to("cuda:0"), host.to(x), host.to(cuda),
+                host.to(device="cuda"), x.clone(), x.to(np.float64), x.to(0), x.to("cuda"),
+                torch.ones(2, device=cuda), torch.empty(2, device="cuda", pin_memory=True)):
+        assert (one.is_cuda and not one.is_cpu and one.device == cuda and one.get_device() == 0)
+    for one in (host, host + 1, x.cpu(), x.to("cpu"), x.to(host), x.to(device=cpu), host.cpu(),
+                torch.ones(2, device="cpu")):
+        assert one.is_cpu and not one.is_cuda and one.device == cpu and one.get_device() == -1
+
+def test_moves_copy():
+    for device in ("cuda", "cpu"):
+        for move in (lambda one: one.cpu(), lambda one: one.to("cpu"), lambda one: one.cuda(),
+                     lambda one: one.to("cuda"), lambda one: one.to(torch.zeros(1))):
+            one = torch.zeros(4, device=device)
+            other = move(one)
+            one.array[0] = 1
+            assert other.array[0] == (one.is_cuda is other.is_cuda)
+
+def test_the_gpu():
+    assert torch.cuda.device_count() == 1 and torch.cuda.get_device_capability() == (9, 4)
+    facts = torch.cuda.get_device_properties(0)
+    assert facts.gcnArchName == "gfx942" and facts.warp_size == 64
+    assert torch.version.hip and torch.version.cuda is None
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.cuda.synchronize()
+    end.record()
+    assert begin.elapsed_time(end) >= 0 and end.query()
+"""
+
+
+def test_torch_without_a_gpu_and_with_one_that_poses(pytester, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((
+        os.path.join(os.path.dirname(__file__), "stub_torch"), os.environ["PYTHONPATH"])))
+    pytester.makepyfile(TORCH)
+    done = pytester.runpytest_subprocess(*PLUGIN, "--rawhal-chip=gfx942")
+    done.assert_outcomes(skipped=4)
+    done = pytester.runpytest_subprocess(*PLUGIN, "--rawhal-chip=gfx942", "--rawhal-torch")
+    done.assert_outcomes(passed=4)
+    done.stdout.fnmatch_lines(['rawhal: gfx942 *, torch\'s "cuda" is host memory'])
+
+
+def test_posing_ends_as_it_was():
+    done = run("""
+import sys
+sys.path.insert(0, sys.argv[1])
+import torch
+from rawhal.pytest_plugin import posing
+before = dict(vars(torch.cuda)), dict(vars(torch.version))
+for _ in range(2):
+    posing.turn_on("gfx950")
+    posing.turn_on("gfx950")
+    x = torch.zeros(1, device="cuda")
+    assert x.is_cuda and posing.is_on() and torch.cuda.get_device_capability() == (9, 5)
+    posing.turn_off()
+    posing.turn_off()
+    assert not x.is_cuda and not posing.is_on() and not torch._modes
+    now = [{name: value for name, value in vars(place).items() if value is not None}
+           for place in (torch.cuda, torch.version)]
+    assert now == [{name: value for name, value in one.items() if value is not None}
+                   for one in before], now
+print("right")
+""", os.path.join(os.path.dirname(__file__), "stub_torch"))
+    assert done.stdout == "right\n", done.stderr
