@@ -25,11 +25,14 @@ enum {
   SOPP_CBRANCH_CDBG_AND = 0x1a,
   SOPP_ENDPGM_SAVED = 0x1b,
   SOPP_SET_GPR_IDX_OFF = 0x1c,
+  SOPP_SET_GPR_IDX_MODE = 0x1d,
   SOPP_ENDPGM_ORDERED = 0x1e,
   VOP2_MADMK = 23,
   VOP2_MADAK = 24,
   VOP2_MADMK_F16 = 36,
   VOP2_MADAK_F16 = 37,
+  VOP3P_SCALED = 0xd3ad, /* with their format's bits: v_mfma_f32_16x16x128_f8f6f4, 32x32x64 */
+  VOP3P_SCALED_WIDE = 0xd3ae,
 };
 
 /* In the order in which they are tried: the first whose bits are there. */
@@ -53,7 +56,7 @@ static bool has_extra(uint32_t d, const code_t *code)
 {
   switch (code->format) {
   case CODE_SOP1:
-    return code_field(d, 0, 8) == CODE_LITERAL;
+    return code_field(d, 0, 8) == CODE_LITERAL && code->op != SOP1_GETPC; /* it has no operand */
   case CODE_SOP2:
   case CODE_SOPC:
     return code_field(d, 0, 8) == CODE_LITERAL || code_field(d, 8, 8) == CODE_LITERAL;
@@ -72,6 +75,12 @@ static bool has_extra(uint32_t d, const code_t *code)
   default:
     return false;
   }
+}
+
+/* The second half of CODE_VOP3P_SCALE. */
+static bool is_scaled(uint32_t d)
+{
+  return d >> 16 == VOP3P_SCALED || d >> 16 == VOP3P_SCALED_WIDE;
 }
 
 static code_flow_t flow_of(const code_t *code)
@@ -120,7 +129,7 @@ bool code_decode(const void *bytes, uint64_t available, code_t *code)
   if (code->dwords > available)
     return false;
   memcpy(code->dword, bytes, code->dwords * sizeof(d));
-  return true;
+  return code->dwords < 4 || is_scaled(code->dword[2]);
 }
 
 int32_t code_distance(const code_t *code)
@@ -142,6 +151,8 @@ uint8_t code_mode(const code_t *code, uint8_t before)
   if (code->format == CODE_SOPC && code->op == CODE_SOPC_SETVSKIP)
     return code_field(d, 0, 8) == 128 ? before & (uint8_t)~CODE_SKIPPING : before | CODE_SKIPPING;
   if (code->format == CODE_SOPC && code->op == CODE_SOPC_SET_GPR_IDX_ON)
+    return before | CODE_INDEXING;
+  if (code->format == CODE_SOPP && code->op == SOPP_SET_GPR_IDX_MODE)
     return before | CODE_INDEXING;
   if (code->format == CODE_SOPP && code->op == SOPP_SET_GPR_IDX_OFF)
     return before & (uint8_t)~CODE_INDEXING;

@@ -74,6 +74,7 @@ typedef struct code {
 /* Registers that code names: one more than the highest of each kind. */
 typedef struct code_registers {
   uint32_t sgprs, vgprs, agprs;
+  uint32_t first_vgprs;    /* of tuples only the first, which is named whatever their width */
   bool any_sgpr, any_vgpr; /* relative to M0: any that the wave has */
   bool has_modes;          /* s_set_gpr_idx_on, s_setvskip: see code_mode() */
 } code_registers_t;

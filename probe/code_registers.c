@@ -6,6 +6,7 @@ enum {
   VGPRS = 256,         /* from here on in operands of 9 bits */
   SOP1_MOVRELS = 0x2a, /* to s_movreld_b64 */
   SOP1_MOVRELD_B64 = 0x2d,
+  SMEM_ATC_PROBE_BUFFER = 0x27,
   VOP1_READFIRSTLANE = 2,
   VOP1_ACCVGPR_MOV = 0x52,
   VOP1_MOVREL = 0x42, /* v_movreld, v_movrels, v_movrelsd */
@@ -25,31 +26,42 @@ static void raise_to(uint32_t *count, uint32_t end)
     *count = end;
 }
 
-/* An operand of the scalar kind. Pairs are aligned, so an odd number names one register. */
+/* An operand of the scalar kind. Pairs are aligned, so an odd number names one register. Of what is
+ * wider, hardware may ignore the number's low bits. */
 static void add_sgpr(code_registers_t *registers, uint32_t number, uint32_t width)
 {
   if (number >= CODE_SGPRS)
     return;
-  const uint32_t end = number + (number & 1 ? 1 : width);
+  const uint32_t end = number + (width == 2 && number & 1 ? 1 : width);
   raise_to(&registers->sgprs, end < CODE_SGPRS ? end : CODE_SGPRS);
 }
 
 static void add_vgpr(code_registers_t *registers, uint32_t number, uint32_t width)
 {
   raise_to(&registers->vgprs, number + width);
+  raise_to(&registers->first_vgprs, number + 1);
+}
+
+/* Of the kind that a bit says. */
+static void add_data(code_registers_t *registers, uint32_t number, uint32_t width, bool is_agpr)
+{
+  if (is_agpr)
+    raise_to(&registers->agprs, number + width);
+  else
+    add_vgpr(registers, number, width);
 }
 
 /* Tuples are aligned to pairs from gfx90a on. */
 static void add_vector(code_registers_t *registers, uint32_t number, uint32_t width)
 {
-  add_vgpr(registers, number, number & 1 ? 1 : width);
+  add_vgpr(registers, number, width == 2 && number & 1 ? 1 : width);
 }
 
-/* Of 9 bits. */
-static void add_source(code_registers_t *registers, uint32_t operand)
+/* Of 9 bits; `width`: of VGPRs. */
+static void add_source(code_registers_t *registers, uint32_t operand, uint32_t width)
 {
   if (operand >= VGPRS)
-    add_vector(registers, operand - VGPRS, 2);
+    add_vector(registers, operand - VGPRS, width);
   else
     add_sgpr(registers, operand, 2);
 }
@@ -58,8 +70,8 @@ static void add_scalar_memory(const code_t *code, code_registers_t *registers)
 {
   static const uint8_t widths[16] = {1, 2, 4, 8, 16, 1, 2, 4, 1, 2, 4, 8, 16, 4, 4, 4};
   const uint32_t d = code->dword[0], d1 = code->dword[1], op = code->op;
-  const bool is_buffer =
-      (op >= 8 && op <= 12) || (op >= 0x18 && op <= 0x1a) || (op >= 0x40 && op < 0x80);
+  const bool is_buffer = (op >= 8 && op <= 12) || (op >= 0x18 && op <= 0x1a) ||
+                         op == SMEM_ATC_PROBE_BUFFER || (op >= 0x40 && op < 0x80);
   const uint32_t base = code_field(d, 0, 6) * 2, data = code_field(d, 6, 7);
   raise_to(&registers->sgprs, base < CODE_SGPRS ? base + (is_buffer ? 4 : 2) : 0);
   add_sgpr(registers, data, op < 16 ? widths[op] : 4);
@@ -94,8 +106,13 @@ static void add_vop(const code_t *code, code_registers_t *registers)
 {
   const uint32_t d = code->dword[0], source = code_field(d, 0, 9),
                  destination = code_field(d, 17, 8);
+  if (code->format == CODE_VOP1 && code->op == VOP1_ACCVGPR_MOV) {
+    raise_to(&registers->agprs, destination + 1);
+    raise_to(&registers->agprs, source >= VGPRS ? source - VGPRS + 1 : 0);
+    return;
+  }
   if (source != CODE_LITERAL && source != CODE_SDWA && source != CODE_DPP)
-    add_source(registers, source);
+    add_source(registers, source, 2);
   else if (code->dwords == 2)
     add_second_dword(code, registers);
   if (code->format != CODE_VOP1)
@@ -104,10 +121,6 @@ static void add_vop(const code_t *code, code_registers_t *registers)
     add_sgpr(registers, destination, 1);
   else if (code->format != CODE_VOPC)
     add_vector(registers, destination, 2);
-  if (code->format == CODE_VOP1 && code->op == VOP1_ACCVGPR_MOV) {
-    raise_to(&registers->agprs, destination + 1);
-    raise_to(&registers->agprs, source >= VGPRS ? source - VGPRS + 1 : 0);
-  }
   if (code->format == CODE_VOP1 && code->op >= VOP1_MOVREL && code->op < VOP1_MOVREL + 3)
     registers->any_vgpr = true;
 }
@@ -118,15 +131,30 @@ static bool has_second_destination(uint32_t op)
   return (op >= 0x119 && op <= 0x11e) || op == 0x1e0 || op == 0x1e1 || op == 0x1e8 || op == 0x1e9;
 }
 
+/* VGPRs of the destination and the three sources, where any is more than a pair: v_mqsad_u32_u8,
+ * and conversions of 32 values at a time. */
+static const struct wide {
+  uint16_t first, last;
+  uint8_t widths[4];
+} wides[] = {
+    {0x1e7, 0x1e7, {4, 2, 2, 4}},  {0x252, 0x253, {6, 16, 16, 2}}, {0x254, 0x255, {6, 32, 2, 2}},
+    {0x256, 0x257, {32, 6, 2, 2}}, {0x258, 0x25f, {6, 16, 2, 2}},  {0x260, 0x263, {16, 6, 2, 2}},
+};
+static const uint8_t pairs[4] = {2, 2, 2, 2};
+
 static void add_vop3(const code_t *code, code_registers_t *registers)
 {
   const uint32_t d = code->dword[0], d1 = code->dword[1], op = code->op;
+  const uint8_t *widths = pairs;
+  for (size_t i = 0; i < sizeof(wides) / sizeof(wides[0]); ++i)
+    if (op >= wides[i].first && op <= wides[i].last)
+      widths = wides[i].widths;
   for (unsigned i = 0; i < 3; ++i)
-    add_source(registers, code_field(d1, 9 * i, 9));
+    add_source(registers, code_field(d1, 9 * i, 9), widths[i + 1]);
   if (op < 0x100 || op == VOP3_READLANE || op == VOP3_READFIRSTLANE) /* comparisons: a mask */
     add_sgpr(registers, code_field(d, 0, 8), 2);
   else
-    add_vector(registers, code_field(d, 0, 8), 4); /* v_mqsad_u32_u8 */
+    add_vector(registers, code_field(d, 0, 8), widths[0]);
   if (has_second_destination(op))
     add_sgpr(registers, code_field(d, 8, 7), 2);
 }
@@ -145,15 +173,15 @@ static const struct matrix {
     {0x4c, 0x4c, {16, 2, 2, 16}}, {0x4d, 0x4d, {4, 2, 2, 4}},   {0x4e, 0x4f, {16, 4, 8, 1}},
     {0x50, 0x50, {32, 1, 1, 32}}, {0x51, 0x51, {16, 1, 1, 16}}, {0x52, 0x52, {4, 1, 1, 4}},
     {0x53, 0x53, {16, 4, 8, 1}},  {0x54, 0x55, {16, 4, 4, 16}}, {0x56, 0x56, {16, 2, 2, 16}},
-    {0x57, 0x57, {4, 2, 2, 4}},   {0x58, 0x59, {1, 1, 0, 0}},   {0x5a, 0x5a, {4, 4, 8, 1}},
-    {0x5b, 0x5b, {16, 4, 8, 1}},  {0x5d, 0x5d, {32, 2, 2, 32}}, {0x5e, 0x5e, {16, 2, 2, 16}},
-    {0x5f, 0x5f, {4, 2, 2, 4}},   {0x60, 0x60, {16, 2, 2, 16}}, {0x61, 0x61, {4, 2, 2, 4}},
-    {0x62, 0x62, {4, 2, 4, 1}},   {0x63, 0x63, {32, 2, 2, 32}}, {0x64, 0x64, {16, 2, 4, 16}},
-    {0x65, 0x65, {4, 2, 2, 4}},   {0x66, 0x66, {16, 2, 4, 16}}, {0x67, 0x67, {4, 2, 2, 4}},
-    {0x68, 0x68, {32, 2, 4, 32}}, {0x69, 0x69, {16, 1, 1, 16}}, {0x6a, 0x6a, {4, 2, 4, 1}},
-    {0x6b, 0x6b, {4, 1, 1, 4}},   {0x6c, 0x6c, {16, 2, 4, 16}}, {0x6d, 0x6d, {4, 1, 1, 4}},
-    {0x6e, 0x6e, {8, 2, 2, 8}},   {0x6f, 0x6f, {2, 2, 2, 2}},   {0x70, 0x73, {4, 2, 2, 4}},
-    {0x74, 0x77, {16, 2, 2, 16}}, {0x78, 0x7b, {4, 2, 4, 1}},   {0x7c, 0x7f, {16, 2, 4, 1}},
+    {0x57, 0x57, {4, 2, 2, 4}},   {0x5a, 0x5a, {4, 4, 8, 1}},   {0x5b, 0x5b, {16, 4, 8, 1}},
+    {0x5d, 0x5d, {32, 2, 2, 32}}, {0x5e, 0x5e, {16, 2, 2, 16}}, {0x5f, 0x5f, {4, 2, 2, 4}},
+    {0x60, 0x60, {16, 2, 2, 16}}, {0x61, 0x61, {4, 2, 2, 4}},   {0x62, 0x62, {4, 2, 4, 1}},
+    {0x63, 0x63, {32, 2, 2, 32}}, {0x64, 0x64, {16, 2, 4, 16}}, {0x65, 0x65, {4, 2, 2, 4}},
+    {0x66, 0x66, {16, 2, 4, 16}}, {0x67, 0x67, {4, 2, 2, 4}},   {0x68, 0x68, {32, 2, 4, 32}},
+    {0x69, 0x69, {16, 1, 1, 16}}, {0x6a, 0x6a, {4, 2, 4, 1}},   {0x6b, 0x6b, {4, 1, 1, 4}},
+    {0x6c, 0x6c, {16, 2, 4, 16}}, {0x6d, 0x6d, {4, 1, 1, 4}},   {0x6e, 0x6e, {8, 2, 2, 8}},
+    {0x6f, 0x6f, {2, 2, 2, 2}},   {0x70, 0x73, {4, 2, 2, 4}},   {0x74, 0x77, {16, 2, 2, 16}},
+    {0x78, 0x7b, {4, 2, 4, 1}},   {0x7c, 0x7f, {16, 2, 4, 1}},
 };
 static const uint8_t widest_matrix[4] = {32, 8, 8, 32}; /* of what is not listed */
 
@@ -163,11 +191,12 @@ static void add_matrix(const uint32_t *dwords, uint32_t op, code_registers_t *re
   for (size_t i = 0; i < sizeof(matrices) / sizeof(matrices[0]); ++i)
     if (op >= matrices[i].first && op <= matrices[i].last)
       widths = matrices[i].widths;
-  /* A bit says that the destination and the last source are AGPRs, one each that the others are. */
-  const bool acc_cd = code_field(dwords[0], 15, 1);
-  const bool acc[4] = {acc_cd || op == VOP3P_ACCVGPR_WRITE, code_field(dwords[1], 27, 1),
-                       code_field(dwords[1], 28, 1), acc_cd};
-  raise_to(acc[0] ? &registers->agprs : &registers->vgprs, code_field(dwords[0], 0, 8) + widths[0]);
+  /* A bit says that the destination and the last source are AGPRs, one each that the others are.
+   * The last source of v_smfmac is an index, which is in a VGPR. */
+  const bool acc_cd = code_field(dwords[0], 15, 1), has_index = widths[3] == 1 && widths[0] > 1;
+  const bool acc[4] = {acc_cd, code_field(dwords[1], 27, 1), code_field(dwords[1], 28, 1),
+                       acc_cd && !has_index};
+  add_data(registers, code_field(dwords[0], 0, 8), widths[0], acc[0]);
   for (unsigned i = 0; i < 3; ++i) {
     const uint32_t source = code_field(dwords[1], 9 * i, 9);
     if (!widths[i + 1])
@@ -175,15 +204,25 @@ static void add_matrix(const uint32_t *dwords, uint32_t op, code_registers_t *re
     if (source < VGPRS)
       add_sgpr(registers, source, 2);
     else
-      raise_to(acc[i + 1] || op == VOP3P_ACCVGPR_READ ? &registers->agprs : &registers->vgprs,
-               source - VGPRS + widths[i + 1]);
+      add_data(registers, source - VGPRS, widths[i + 1], acc[i + 1]);
   }
+}
+
+/* v_accvgpr_read_b32 and v_accvgpr_write_b32, whatever those bits are. */
+static void add_moved(const uint32_t *dwords, bool is_write, code_registers_t *registers)
+{
+  const uint32_t source = code_field(dwords[1], 0, 9);
+  add_data(registers, code_field(dwords[0], 0, 8), 1, is_write);
+  if (source >= VGPRS)
+    add_data(registers, source - VGPRS, 1, !is_write);
+  else
+    add_sgpr(registers, source, 1);
 }
 
 static void add_packed(const uint32_t *dwords, code_registers_t *registers)
 {
   for (unsigned i = 0; i < 3; ++i)
-    add_source(registers, code_field(dwords[1], 9 * i, 9));
+    add_source(registers, code_field(dwords[1], 9 * i, 9), 2);
   add_vector(registers, code_field(dwords[0], 0, 8), 2);
 }
 
@@ -195,22 +234,20 @@ static void add_vop3p(const code_t *code, code_registers_t *registers)
     add_packed(code->dword, registers);
     return;
   }
+  if (code->op == VOP3P_ACCVGPR_READ || code->op == VOP3P_ACCVGPR_WRITE) {
+    add_moved(code->dword, code->op == VOP3P_ACCVGPR_WRITE, registers);
+    return;
+  }
   if (code->op != CODE_VOP3P_SCALE) {
     add_matrix(code->dword, code->op, registers);
     return;
   }
   for (unsigned i = 0; i < 2; ++i) /* scales, and the matrix instruction itself */
-    add_source(registers, code_field(code->dword[1], 9 * i, 9));
+    add_source(registers, code_field(code->dword[1], 9 * i, 9), 2);
   add_matrix(code->dword + 2, code_field(code->dword[2], 16, 7), registers);
 }
 
 /* ---- Registers of memory instructions ---- */
-
-/* Data in vector memory: of the kind that a bit says. */
-static void add_data(code_registers_t *registers, uint32_t number, uint32_t width, bool is_agpr)
-{
-  raise_to(is_agpr ? &registers->agprs : &registers->vgprs, number + width);
-}
 
 static void add_lds(const code_t *code, code_registers_t *registers)
 {
@@ -218,7 +255,7 @@ static void add_lds(const code_t *code, code_registers_t *registers)
   const bool acc = code_field(code->dword[0], 25, 1);
   add_vgpr(registers, code_field(d1, 0, 8), 1);
   for (unsigned low = 8; low <= 24; low += 8)
-    add_data(registers, code_field(d1, low, 8), code_field(d1, low, 8) ? width : 1, acc);
+    add_data(registers, code_field(d1, low, 8), width, acc);
 }
 
 static void add_flat(const code_t *code, code_registers_t *registers)
@@ -274,8 +311,11 @@ void code_add_registers(const code_t *code, code_registers_t *registers)
   case CODE_SOPK:
     add_sgpr(registers, code_field(d, 16, 7), 2);
     registers->has_modes |= code_mode(code, 0) != 0;
+    registers->any_vgpr |= code_mode(code, 0) & CODE_INDEXING;
     break;
   case CODE_SOPP:
+    registers->has_modes |= code_mode(code, 0) != 0;
+    registers->any_vgpr |= code_mode(code, 0) & CODE_INDEXING;
     break;
   case CODE_SMEM:
     add_scalar_memory(code, registers);

@@ -29,6 +29,18 @@ RAWHAL_CHECKED rawhal_status_t plan_code(const rawhal_kernel_t *kernel, walk_t *
 RAWHAL_CHECKED rawhal_status_t plan_entry(const rawhal_kernel_t *kernel, stubs_t *stubs,
                                           rawhal_error_t *error);
 
+/* Registers that are the kernel's: one more than the highest of each kind. */
+typedef struct plan_named {
+  uint32_t sgprs, vgprs, agprs;
+} plan_named_t;
+
+/* Of what its code names. Tuples may be taken for wider than they are, and a wave does not have
+ * what is beyond its last register: that bounds them. Code by hand does name VGPRs beyond the accum
+ * offset, which are there where it is wrong and no AGPRs are used. UNSUPPORTED: there are. */
+RAWHAL_CHECKED rawhal_status_t plan_named(const rawhal_descriptor_t *descriptor,
+                                          const code_registers_t *named, plan_named_t *bounded,
+                                          rawhal_error_t *error);
+
 /* Registers for the probes, and the descriptor that has them. UNSUPPORTED: there are not enough. */
 RAWHAL_CHECKED rawhal_status_t plan_registers(rawhal_probe_plan_t *plan, uint32_t flags,
                                               rawhal_error_t *error);

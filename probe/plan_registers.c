@@ -54,16 +54,23 @@ static uint32_t round_up(uint32_t value, uint32_t granule)
   return (value + granule - 1) / granule * granule;
 }
 
-/* An instruction names no register that its wave does not have. */
-static void bound(rawhal_probe_plan_t *plan)
+rawhal_status_t plan_named(const rawhal_descriptor_t *d, const code_registers_t *named,
+                           plan_named_t *bounded, rawhal_error_t *error)
 {
-  const rawhal_descriptor_t *d = plan->info.kernel->descriptor;
-  const code_registers_t *named = &plan->walk.registers;
-  const uint32_t sgprs = least(d->sgpr_count, CODE_SGPRS),
-                 vgprs = least(d->accum_offset, d->vgpr_count), agprs = d->vgpr_count - vgprs;
-  plan->info.named_sgprs = named->any_sgpr ? sgprs : least(named->sgprs, sgprs);
-  plan->info.named_vgprs = named->any_vgpr ? vgprs : least(named->vgprs, vgprs);
-  plan->info.named_agprs = least(named->agprs, agprs);
+  const uint32_t arch = least(d->accum_offset, d->vgpr_count), agprs = d->vgpr_count - arch;
+  const bool is_beyond = named->first_vgprs > arch;
+  if (is_beyond && (named->agprs || named->any_vgpr))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "it names v%u, of %u that waves have besides those for matrices",
+                       named->first_vgprs - 1, arch);
+  *bounded = (plan_named_t){least(named->sgprs, CODE_SGPRS),
+                            least(named->vgprs, is_beyond ? (uint32_t)MOST_ARCH_VGPRS : arch),
+                            least(named->agprs, agprs)};
+  if (named->any_sgpr && d->sgpr_count > bounded->sgprs)
+    bounded->sgprs = least(d->sgpr_count, CODE_SGPRS);
+  if (named->any_vgpr)
+    bounded->vgprs = arch;
+  return RAWHAL_OK;
 }
 
 /* In SGPRs behind those that are named, if all fit; else in lanes. */
@@ -113,9 +120,15 @@ rawhal_status_t plan_registers(rawhal_probe_plan_t *plan, uint32_t flags, rawhal
   const rawhal_descriptor_t *d = kernel->descriptor;
   stubs_t *stubs = &plan->stubs;
   uint64_t offset;
-  bound(plan);
+  plan_named_t named;
+  rawhal_status_t status = plan_named(d, &plan->walk.registers, &named, error);
+  if (status != RAWHAL_OK)
+    return status;
+  plan->info.named_sgprs = named.sgprs;
+  plan->info.named_vgprs = named.vgprs;
+  plan->info.named_agprs = named.agprs;
   place_sgprs(plan, flags);
-  rawhal_status_t status = check_modes(plan, error);
+  status = check_modes(plan, error);
   if (status != RAWHAL_OK)
     return status;
   const uint32_t kept = (stubs->in_lanes ? 1u : 0) + (stubs->has_lanes ? 1u : 0),

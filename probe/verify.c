@@ -266,19 +266,14 @@ static rawhal_status_t hold(verification_t *v, rawhal_error_t *error)
       memcmp(v->original.code - v->preamble, v->walk.code - v->preamble, v->preamble) != 0)
     return rawhal_fail(error, RAWHAL_MALFORMED,
                        "what stands before the probed kernel's first instruction differs");
-  const code_registers_t *named = &v->original.registers;
-  const rawhal_descriptor_t *d = v->kernel->descriptor;
-  v->owned = (owned_t){.sgprs = named->any_sgpr ? d->sgpr_count : named->sgprs,
-                       .vgprs = named->any_vgpr ? d->accum_offset : named->vgprs,
-                       .initial_sgprs = entry.initial_sgprs};
-  if (v->owned.sgprs > d->sgpr_count)
-    v->owned.sgprs = d->sgpr_count;
-  if (v->owned.sgprs > CODE_SGPRS)
-    v->owned.sgprs = CODE_SGPRS;
+  plan_named_t named;
+  status = plan_named(v->kernel->descriptor, &v->original.registers, &named, error);
+  if (status != RAWHAL_OK)
+    return status;
+  v->owned =
+      (owned_t){.sgprs = named.sgprs, .vgprs = named.vgprs, .initial_sgprs = entry.initial_sgprs};
   if (v->owned.sgprs < entry.initial_sgprs)
     v->owned.sgprs = entry.initial_sgprs;
-  if (v->owned.vgprs > d->accum_offset)
-    v->owned.vgprs = d->accum_offset;
   if (!v->owned.vgprs)
     v->owned.vgprs = 1;
   const size_t entries = (size_t)v->original.count + 1;
