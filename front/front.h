@@ -51,6 +51,9 @@
  *         remap    from the kernargs of the one to those of the other
  *         blocks   memory for those
  *         outcomes what became of those that were tried, in a folder
+ *       own_code code of ours, loaded
+ *       names    which kernels a rule is for
+ *       record_file  the file of a recording, and what is written of a dispatch
  *
  * What a hook does not recognise it passes on to the function that was in the table before it,
  * which may be another tool's.

@@ -177,6 +177,17 @@ void outcomes_find(const outcome_key_t *key, outcome_t *outcome)
   read_file(key, &name, outcome);
 }
 
+rawhal_status_t outcomes_check(const outcome_key_t *key, rawhal_error_t *error)
+{
+  outcome_t outcome;
+  outcomes_find(key, &outcome);
+  if (outcome.kind == OUTCOME_REFUSED)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%s (known from before)", outcome.reason);
+  if (outcome.kind == OUTCOME_TRIED && outcome.tries >= OUTCOME_TRIES)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "it did not end in %u attempts", outcome.tries);
+  return RAWHAL_OK;
+}
+
 static bool one_more(outcome_t *outcome, const char *reason)
 {
   (void)reason;

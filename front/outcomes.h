@@ -45,6 +45,8 @@ void outcomes_close(void);
 
 /* Without a folder nothing is remembered, and these do nothing. */
 void outcomes_find(const outcome_key_t *key, outcome_t *outcome);
+/* UNSUPPORTED: it was refused, or tried too often, and why. */
+RAWHAL_CHECKED rawhal_status_t outcomes_check(const outcome_key_t *key, rawhal_error_t *error);
 /* None of them waits. One more try. */
 void outcomes_try(const outcome_key_t *key);
 /* False: another process is writing its file; call again. */

@@ -1,5 +1,6 @@
 #include "front/policy.h"
 
+#include "front/names.h"
 #include "front/report.h"
 
 #include "front/front.h"
@@ -8,15 +9,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { LONGEST_NAME = 4096 }; /* of longer ones their beginning is held against patterns */
 
 /* Of rules, those that are for this program come first, in their order. */
 static policy_t policy;
@@ -51,16 +49,11 @@ static rawhal_status_t read_file(const char *path, char **text, size_t *size, ra
                     : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a policy");
 }
 
-static bool matches(const char *pattern, const char *name)
-{
-  return !pattern || strcmp(pattern, name) == 0 || fnmatch(pattern, name, FNM_NOESCAPE) == 0;
-}
-
 /* A name without a slash is of the program's file alone. */
 static bool is_own(const policy_rule_t *rule, const char *program)
 {
   const char *last = strrchr(program, '/');
-  return matches(rule->program, program) || (last && matches(rule->program, last + 1));
+  return name_matches(rule->program, program) || (last && name_matches(rule->program, last + 1));
 }
 
 static void keep_own(const char *program)
@@ -184,14 +177,9 @@ rawhal_status_t policy_limits(rawhal_limit_config_t *config, const rawhal_limit_
 
 /* ---- Kernels ---- */
 
-typedef struct kernel_names {
-  char name[LONGEST_NAME], object[33];
-} kernel_names_t;
-
 static bool is_for(const policy_rule_t *rule, const kernel_names_t *names)
 {
-  return matches(rule->kernel, names->name) &&
-         (!rule->object || strncmp(rule->object, names->object, strlen(rule->object)) == 0);
+  return kernel_names_match(names, rule->kernel, rule->object);
 }
 
 static bool index_of(const char *argument, const rawhal_kernarg_layout_t *layout, size_t *index)
@@ -234,12 +222,7 @@ policy_kernel_t *policy_for(const rawhal_kernel_t *kernel, const rawhal_kernarg_
   size_t contracts = 0, rules = 0;
   if (!own)
     return NULL;
-  (void)snprintf(
-      names.name, sizeof(names.name), "%.*s",
-      (int)(kernel->name.size < sizeof(names.name) ? kernel->name.size : sizeof(names.name)),
-      kernel->name.data);
-  (void)snprintf(names.object, sizeof(names.object), "%016llx%016llx",
-                 (unsigned long long)object.high, (unsigned long long)object.low);
+  kernel_names(&names, kernel->name, object);
   for (size_t i = 0; i < own; ++i)
     if (is_for(&policy.rules[i], &names)) {
       contracts += policy.rules[i].contract_count;

@@ -3,18 +3,13 @@
 #include "front/report.h"
 
 #include "front/kernargs.h"
-#include "front/output.h"
 #include "front/ranges.h"
+#include "front/record_file.h"
 #include "front/recording.h"
 #include "front/reported.h"
 
-#include "base/error.h"
-#include "queue/limit/parse.h"
-
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Threads that write hold the lock for reading: the process may end while others dispatch. */
 static pthread_rwlock_t writer_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -28,33 +23,17 @@ static atomic_size_t lacking;       /* those that have notes */
 
 rawhal_status_t recorder_bound(uint64_t *bound, rawhal_error_t *error)
 {
-  const char *text = secure_getenv("RAWHAL_RECORD_BYTES");
-  rawhal_error_t why;
-  *bound = 0;
-  if (!text || !*text)
-    return RAWHAL_OK;
-  if (limit_parse(text, RAWHAL_UNIT_BYTES, 0, bound, &why) != RAWHAL_OK)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "RAWHAL_RECORD_BYTES: %s", why.message);
-  *bound = *bound == 0 ? 1 : *bound < INT64_MAX ? *bound : INT64_MAX; /* of 0 nothing fits in */
-  return RAWHAL_OK;
+  return record_file_bound("RAWHAL_RECORD_BYTES", bound, error);
 }
 
 rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *error)
 {
-  char candidate[PATH_WITH_NUMBER_BYTES];
   record_options_t options = {0};
   rawhal_status_t status = recorder_bound(&options.bound, error);
   if (status != RAWHAL_OK)
     return status;
   pthread_rwlock_wrlock(&writer_lock);
-  status = record_writer_create(path, &options, &writer, error);
-  const char *taken = path;
-  for (unsigned i = 0; i < NUMBERED_ATTEMPTS && status == RAWHAL_INVALID_ARGUMENT &&
-                       access(taken, F_OK) == 0 && path_with_number(candidate, path, i);
-       ++i, taken = candidate)
-    status = record_writer_create(candidate, &options, &writer, error);
-  if (status != RAWHAL_OK)
-    writer = NULL;
+  status = record_file_make(path, &options, &writer, error);
   with_buffers = status == RAWHAL_OK && buffers;
   atomic_store(&ended, false);
   atomic_store(&seen, 0);
@@ -92,16 +71,6 @@ void recorder_summary(void)
                  atomic_load(&written), atomic_load(&seen), atomic_load(&lacking));
   else if (open)
     front_report("record: recorded %zu of %zu", atomic_load(&written), atomic_load(&seen));
-}
-
-/* ---- Dispatches ---- */
-
-/* Its bytes are looked at once: they may be many. */
-static rawhal_status_t number_of(const front_object_t *object, uint64_t *number,
-                                 rawhal_error_t *error)
-{
-  *number = record_writer_known(writer, object_hash(object));
-  return *number ? RAWHAL_OK : record_writer_object(writer, object_bytes(object), number, error);
 }
 
 /* ---- Buffers ---- */
@@ -161,14 +130,7 @@ static recorder_capture_t *begin(uint64_t dispatch, const front_kernel_t *kernel
   return NULL;
 }
 
-static rawhal_status_t write_dispatch(const record_dispatch_t *without,
-                                      const front_kernel_t *kernel, uint64_t *number,
-                                      rawhal_error_t *error)
-{
-  record_dispatch_t dispatch = *without;
-  rawhal_status_t status = number_of(kernel->object, &dispatch.object, error);
-  return status == RAWHAL_OK ? record_writer_dispatch(writer, &dispatch, number, error) : status;
-}
+/* ---- Dispatches ---- */
 
 /* The caller holds the lock for reading. */
 static recorder_capture_t *record(const front_device_t *device, uint64_t queue_id,
@@ -177,23 +139,13 @@ static recorder_capture_t *record(const front_device_t *device, uint64_t queue_i
 {
   if (!writer || atomic_load(&ended))
     return NULL;
-  const rawhal_descriptor_t *descriptor = kernel->facts->descriptor;
   kernargs_t kernargs;
   recording_take_kernargs(&kernargs, kernel, packet);
-  const record_dispatch_t dispatch = {
-      .device = rawhal_string(device->isa),
-      .kernel = kernel->facts->name,
-      .queue = queue_id,
-      .work_items = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
-      .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
-      .dynamic_group_bytes = packet->group_segment_size > descriptor->group_segment_size
-                                 ? packet->group_segment_size - descriptor->group_segment_size
-                                 : 0,
-      .private_bytes = packet->private_segment_size,
-      .kernargs = kernargs.bytes};
+  record_dispatch_t dispatch =
+      record_file_describe(device, queue_id, kernel, packet, kernargs.bytes);
   rawhal_error_t error;
   uint64_t number = 0;
-  const bool whole = write_dispatch(&dispatch, kernel, &number, &error) == RAWHAL_OK;
+  const bool whole = record_file_write(writer, &dispatch, kernel, &number, &error) == RAWHAL_OK;
   if (whole)
     atomic_fetch_add(&written, 1);
   else

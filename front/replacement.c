@@ -1,13 +1,12 @@
 #include "front/replacement.h"
 
 #include "front/code.h"
+#include "front/own_code.h"
 
 #include "base/error.h"
 #include "hsaco/container.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct found {
   replacement_t replacement;
@@ -152,46 +151,15 @@ rawhal_status_t replacement_find(replacement_object_t *object, rawhal_string_t n
   return RAWHAL_OK;
 }
 
-/* What is loaded is the program's, as its other code is: it is charged. */
-static hsa_status_t load(replacement_object_t *object)
-{
-  const rawhal_bytes_t bytes = rawhal_hsaco_info(object->hsaco)->bytes;
-  hsa_code_object_reader_t reader;
-  hsa_status_t result = front.inner.reader_from_memory(bytes.data, bytes.size, &reader);
-  if (result != HSA_STATUS_SUCCESS)
-    return result;
-  result = front.hsa.executable_create(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT,
-                                       NULL, &object->executable);
-  if (result == HSA_STATUS_SUCCESS)
-    result = code_load(object->executable, object->device->agent, reader);
-  else
-    object->executable.handle = 0;
-  (void)front.inner.reader_destroy(reader);
-  return result;
-}
-
 rawhal_status_t replacement_load(replacement_object_t *object, replacement_t *replacement,
                                  rawhal_error_t *error)
 {
-  char symbol_name[4096];
-  const rawhal_string_t text = replacement->facts->symbol;
-  hsa_executable_symbol_t symbol;
   if (replacement->kernel_object)
     return RAWHAL_OK;
-  if (text.size >= sizeof(symbol_name))
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the replacement's name is too long");
-  (void)snprintf(symbol_name, sizeof(symbol_name), "%.*s", (int)text.size, text.data);
   if (!object->tried)
-    object->result = load(object);
+    object->result =
+        own_code_load(object->device, rawhal_hsaco_info(object->hsaco)->bytes, &object->executable);
   object->tried = true;
-  hsa_status_t result = object->result;
-  if (result == HSA_STATUS_SUCCESS)
-    result = front.hsa.get_symbol(object->executable, symbol_name, &object->device->agent, &symbol);
-  if (result == HSA_STATUS_SUCCESS)
-    result = front.hsa.symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
-                                       &replacement->kernel_object);
-  if (result == HSA_STATUS_SUCCESS && replacement->kernel_object)
-    return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_RUNTIME, "the runtime does not load the replacement (0x%x)",
-                     (unsigned)result);
+  return own_code_kernel(object->device, object->executable, object->result,
+                         replacement->facts->symbol, &replacement->kernel_object, error);
 }

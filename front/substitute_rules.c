@@ -1,6 +1,7 @@
 #include "front/substitute_rules.h"
 
 #include "front/devices.h"
+#include "front/names.h"
 #include "front/report.h"
 
 #include "front/output.h"
@@ -10,14 +11,11 @@
 #include "queue/limit/parse.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-enum { LONGEST_NAME = 4096 }; /* of what patterns are held against */
 
 static rawhal_status_t no_memory(rawhal_error_t *error)
 {
@@ -191,17 +189,11 @@ void rules_close(substitute_rule_t *rules)
 substitute_rule_t *rules_find(substitute_rule_t *rules, rawhal_string_t kernel,
                               rawhal_content_hash_t object)
 {
-  char name[LONGEST_NAME], hash[33];
-  if (kernel.size >= sizeof(name))
-    return NULL;
-  (void)snprintf(name, sizeof(name), "%.*s", (int)kernel.size, kernel.data);
-  (void)snprintf(hash, sizeof(hash), "%016llx%016llx", (unsigned long long)object.high,
-                 (unsigned long long)object.low);
-  for (substitute_rule_t *rule = rules; rule; rule = rule->next)
-    if ((!rule->object || strncmp(rule->object, hash, strlen(rule->object)) == 0) &&
-        (strcmp(rule->name, name) == 0 || fnmatch(rule->name, name, FNM_NOESCAPE) == 0))
-      return rule;
-  return NULL;
+  kernel_names_t names;
+  kernel_names(&names, kernel, object);
+  while (rules && (names.cut || !kernel_names_match(&names, rules->name, rules->object)))
+    rules = rules->next;
+  return rules;
 }
 
 bool rule_prepare(substitute_rule_t *rule)

@@ -1,0 +1,21 @@
+/* Which kernels a rule is for: by their name, and by the hash of their code object. Internal. */
+#ifndef RAWHAL_FRONT_NAMES_H
+#define RAWHAL_FRONT_NAMES_H
+
+#include "front/objects.h"
+
+/* Of a longer name no more is held against patterns. */
+enum { KERNEL_NAME_LONGEST = 4096 };
+
+typedef struct kernel_names {
+  char name[KERNEL_NAME_LONGEST], object[OBJECT_HASH_TEXT];
+  bool cut; /* the name is longer */
+} kernel_names_t;
+
+void kernel_names(kernel_names_t *names, rawhal_string_t kernel, rawhal_content_hash_t object);
+/* `pattern`: the name itself, or a pattern of fnmatch(); `object`: the beginning of the hash. NULL:
+ * any. */
+bool kernel_names_match(const kernel_names_t *names, const char *pattern, const char *object);
+bool name_matches(const char *pattern, const char *name);
+
+#endif
