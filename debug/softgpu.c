@@ -14,6 +14,7 @@ void debug_softgpu_find(void *library, debug_softgpu_t *softgpu)
   *(void **)&softgpu->memory_bound = dlsym(library, "softgpu_memory_bound");
   *(void **)&softgpu->instructions = dlsym(library, "softgpu_signal_instructions");
   *(void **)&softgpu->memory_in_place = dlsym(library, "softgpu_memory_in_place");
+  *(void **)&softgpu->probe = dlsym(library, "softgpu_probe");
 }
 
 void debug_softgpu_find_loaded(debug_softgpu_t *softgpu)

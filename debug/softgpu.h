@@ -15,6 +15,7 @@ typedef struct debug_softgpu {
   softgpu_memory_bound_fn *memory_bound;
   softgpu_signal_instructions_fn *instructions;
   softgpu_memory_in_place_fn *memory_in_place;
+  softgpu_probe_fn *probe;
 } debug_softgpu_t;
 
 /* Of an open library (dlopen()), the thunk. */

@@ -210,6 +210,7 @@ static bool look_at(proxy_t *proxy, uint64_t index, proxy_packet_t *packet)
 static void fly(proxy_t *proxy, uint64_t index, uint64_t ticket)
 {
   watch_note_t *note = &proxy->waiting[index & proxy->mask];
+  probes_goes(note->probe);
   proxy->flying[ticket % PROXY_SIGNALS] = *note;
   *note = (watch_note_t){0};
 }

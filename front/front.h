@@ -53,7 +53,8 @@
  *         outcomes what became of those that were tried, in a folder
  *       own_code code of ours, loaded
  *       names    which kernels a rule is for
- *       record_file  the file of a recording, and what is written of a dispatch
+ *       record_file  what recordings and probes write in the same way
+ *       probe/   copies of the program's kernels that record what they do
  *
  * What a hook does not recognise it passes on to the function that was in the table before it,
  * which may be another tool's.

@@ -100,6 +100,8 @@ static void at_exit(void)
   WITHOUT_CANCELLATION();
   front_door_end();
   end_holding();
+  if (front.timed)
+    queues_settle(probes_flying);
   if (front.watched)
     watch_summary();
 }

@@ -227,6 +227,24 @@ front_kernel_t *objects_kernel(uint64_t kernel_object, hsa_agent_t *agent)
   return kernel;
 }
 
+void objects_set_copy(uint64_t copy, uint64_t kernel_object)
+{
+  known_t *added = kernel_object ? calloc(1, sizeof(*added)) : NULL;
+  pthread_rwlock_wrlock(&lock);
+  known_t *before = known_as(copy);
+  if (before)
+    HASH_DELETE(hh, all_known, before);
+  const known_t *known = known_as(kernel_object);
+  if (added && known) {
+    *added = (known_t){copy, known->executable, known->agent, known->kernel, 0, {0}};
+    HASH_ADD(hh, all_known, kernel_object, sizeof(added->kernel_object), added);
+  }
+  pthread_rwlock_unlock(&lock);
+  free(before);
+  if (added && !added->hh.tbl)
+    free(added);
+}
+
 void objects_asked(uint64_t kernel_object, bool by_name)
 {
   enum { SMALL = 256 << 10 };
@@ -360,7 +378,10 @@ bool objects_loaded(uint64_t address, object_loaded_t *loaded)
   pthread_rwlock_wrlock(&lock); /* its facts may have to be read */
   const place_t *place = place_at(address);
   if (place) {
-    *loaded = (object_loaded_t){.base = place->base, .size = place->size, .delta = place->delta};
+    *loaded = (object_loaded_t){.executable = place->executable,
+                                .base = place->base,
+                                .size = place->size,
+                                .delta = place->delta};
     read_kernels(place->object);
     loaded->unreadable = !place->object->hsaco;
     if (place->object->hsaco)
@@ -495,7 +516,7 @@ static void remember(hsa_executable_t executable, hsa_loaded_code_object_t loade
     uri = NULL;
   }
   pthread_rwlock_unlock(&lock);
-  if (object && listener)
+  if (object && listener && listener->loaded)
     tell_of(object, &place);
   else if (!object)
     no_memory(size, uri);

@@ -32,6 +32,9 @@ front_kernel_t *objects_kernel(uint64_t kernel_object, hsa_agent_t *agent);
 /* The program asks for it, by its name, or has launched it: observers are told of it. Runtimes ask
  * for all of a library's thousands: those it has to launch. */
 void objects_asked(uint64_t kernel_object, bool by_name);
+/* A copy of a kernel, loaded by us, is that kernel to whoever asks, until either goes. 0: the copy
+ * goes. */
+void objects_set_copy(uint64_t copy, uint64_t kernel_object);
 /* Why there is none, as far as can be told. */
 void objects_why_unknown(uint64_t kernel_object, char *text, size_t size);
 /* NULL is allowed. */
@@ -52,6 +55,7 @@ bool objects_range(uint64_t address, uint64_t *base, uint64_t *size, hsa_agent_t
 
 /* Where an object is loaded, and what of it may be written, by its own addresses. */
 typedef struct object_loaded {
+  uint64_t executable;        /* by the runtime's number */
   uint64_t base, size, delta; /* on the device; from its own addresses to those */
   variables_t variables;
   bool unreadable; /* what may be written is not known */
@@ -63,7 +67,7 @@ bool objects_loaded(uint64_t address, object_loaded_t *loaded);
 void objects_bounds(uint64_t *least, uint64_t *end);
 
 /* A listener that is told what is loaded, and what is about to go: each kernel, by the thread that
- * loads. */
+ * loads. `loaded` may be NULL: then kernels are not read for it. */
 typedef struct objects_listener {
   void (*loaded)(hsa_agent_t agent, hsa_executable_t executable, const front_kernel_t *kernel,
                  uint64_t kernel_object);

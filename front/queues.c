@@ -292,11 +292,37 @@ static void harvest(proxy_t *proxy, proxy_notice_t *notice)
   (void)flight_harvest(proxy);
 }
 
+void queues_harvest(void)
+{
+  proxies_each(harvest);
+}
+
 void queues_end(void)
 {
   atomic_store(&service_ended, true);
   proxies_each(stop);
-  proxies_each(harvest);
+  queues_harvest();
+}
+
+static atomic_bool flying;
+
+static void look_at(proxy_t *proxy, proxy_notice_t *notice)
+{
+  harvest(proxy, notice);
+  if (!atomic_load(&proxy->died_at) && proxy_in_flight(proxy))
+    atomic_store(&flying, true);
+}
+
+void queues_settle(bool (*wanted)(void))
+{
+  static const uint64_t nap = 50000;
+  const uint64_t end = clock_now() + CLOCK_SECOND;
+  for (atomic_store(&flying, true); wanted() && atomic_load(&flying) && clock_now() < end;) {
+    atomic_store(&flying, false);
+    proxies_each(look_at);
+    if (atomic_load(&flying))
+      clock_nap(nap);
+  }
 }
 
 void queues_forget(void)

@@ -9,8 +9,12 @@ void described_hooks(front_calls_t *hooks);
 void ending_hooks(front_calls_t *hooks);
 /* When the process ends: forwards what may go. */
 void ending_forward(void);
+/* Looks on all queues for what has ended. */
+void queues_harvest(void);
 /* Nothing is held back for want of a thread from here on: the process ends. */
 void queues_end(void);
+/* After that: waits for what is on the devices and is still `wanted`, for a second at most. */
+void queues_settle(bool (*wanted)(void));
 void queues_forget(void);
 void queues_abandon(void);
 

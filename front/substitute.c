@@ -95,17 +95,6 @@ static void make_key(const substitute_t *entry, const replacement_object_t *obje
   (void)snprintf(key->about + used, sizeof(key->about) - (size_t)used, " %s", extras);
 }
 
-static rawhal_status_t check_outcome(const outcome_key_t *key, rawhal_error_t *error)
-{
-  outcome_t outcome;
-  outcomes_find(key, &outcome);
-  if (outcome.kind == OUTCOME_REFUSED)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%s (known from before)", outcome.reason);
-  if (outcome.kind == OUTCOME_TRIED && outcome.tries >= OUTCOME_TRIES)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "it did not end in %u attempts", outcome.tries);
-  return RAWHAL_OK;
-}
-
 /* Only the code that launches such kernels knows what scratch they need. */
 static rawhal_status_t check_stack(const substitute_t *entry, rawhal_error_t *error)
 {
@@ -140,7 +129,7 @@ static rawhal_status_t prepare(substitute_t *entry, const front_device_t *device
     return status;
   entry->replacement = replacement;
   make_key(entry, object, device, &entry->key);
-  status = check_outcome(&entry->key, error);
+  status = outcomes_check(&entry->key, error);
   if (status != RAWHAL_OK)
     return status;
   status = make_remap(entry, error);
@@ -317,7 +306,6 @@ void substitute_ended(substitute_run_t *run, bool ran)
 
 rawhal_status_t substitute_open(bool *wanted, rawhal_error_t *error)
 {
-  const char *folder = secure_getenv("RAWHAL_SUBSTITUTE_CACHE");
   char *lines;
   rawhal_error_t why;
   rawhal_status_t status = policy_substitutes(&lines, error);
@@ -331,12 +319,7 @@ rawhal_status_t substitute_open(bool *wanted, rawhal_error_t *error)
   if (status != RAWHAL_OK)
     return rawhal_fail(error, status, "RAWHAL_SUBSTITUTE: %s", why.message);
   *wanted = rules != NULL;
-  if (!rules || !folder || !*folder)
-    return RAWHAL_OK;
-  status = outcomes_open(folder, &why);
-  return status == RAWHAL_OK
-             ? status
-             : rawhal_fail(error, status, "RAWHAL_SUBSTITUTE_CACHE: %s", why.message);
+  return RAWHAL_OK;
 }
 
 rawhal_status_t substitute_check(rawhal_error_t *error)
@@ -354,8 +337,6 @@ void substitute_close(void)
   drop(NULL);
   rules_close(rules);
   rules = NULL;
-  outcomes_close();
-  blocks_forget();
 }
 
 void substitute_abandon(void)
@@ -364,6 +345,4 @@ void substitute_abandon(void)
   (void)pthread_rwlock_init(&lock, NULL);
   rules = NULL;
   all = NULL;
-  outcomes_close();
-  blocks_abandon();
 }

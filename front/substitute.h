@@ -1,7 +1,8 @@
 /* Kernels of ours in the place of the program's.
  *
  *     RAWHAL_SUBSTITUTE        which: see substitute_rules.h
- *     RAWHAL_SUBSTITUTE_CACHE  a folder for what became of each that was tried: see outcomes.h
+ *     RAWHAL_SUBSTITUTE_CACHE  a folder for what became of each that was tried: see outcomes.h; it
+ *                              is watch.c's
  *
  * When code is loaded, the kernels in it that a rule is for are compared with their replacements,
  * which are loaded as well; what does not fit stays what it was, and is reported, with the

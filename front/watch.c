@@ -3,6 +3,8 @@
 #include "front/devices.h"
 #include "front/report.h"
 
+#include "front/blocks.h"
+#include "front/outcomes.h"
 #include "front/output.h"
 #include "front/ranges.h"
 #include "front/reported.h"
@@ -15,7 +17,7 @@
 #include <string.h>
 
 static watch_check_t checking, strictest; /* that of the environment, and of all rules */
-static bool tracing, recording, substituting, watching_checks;
+static bool tracing, recording, substituting, probing, watching_checks;
 /* Dispatches: those that were looked at, of which some had mistakes; those of which too little is
  * known for that; and those of kernels that are not known at all. */
 static atomic_size_t checked, mistaken, unchecked, nameless, vendors; /* packets of theirs */
@@ -36,8 +38,9 @@ static rawhal_status_t read_check(rawhal_error_t *error)
 bool watch_wanted(void)
 {
   enum { SWITCHES = 2 }; /* that may be off: the others name files */
-  static const char *const variables[] = {"RAWHAL_CHECK",  "RAWHAL_WATCHDOG",   "RAWHAL_TRACE",
-                                          "RAWHAL_RECORD", "RAWHAL_SUBSTITUTE", "RAWHAL_POLICY"};
+  static const char *const variables[] = {"RAWHAL_CHECK",      "RAWHAL_WATCHDOG",   "RAWHAL_TRACE",
+                                          "RAWHAL_RECORD",     "RAWHAL_SUBSTITUTE", "RAWHAL_PROBE",
+                                          "RAWHAL_PROBE_FILE", "RAWHAL_POLICY"};
   for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); ++i) {
     const char *value = secure_getenv(variables[i]);
     if (value && *value && (i >= SWITCHES || strcmp(value, "off") != 0))
@@ -68,6 +71,19 @@ static rawhal_status_t read_environment(const char *program, asked_t *asked, raw
   return status;
 }
 
+/* Of kernels that take the place of others: replacements, and probed ones. */
+static rawhal_status_t open_outcomes(rawhal_error_t *error)
+{
+  const char *folder = secure_getenv("RAWHAL_SUBSTITUTE_CACHE");
+  rawhal_error_t why;
+  if (!(substituting || probing) || !folder || !*folder)
+    return RAWHAL_OK;
+  rawhal_status_t status = outcomes_open(folder, &why);
+  return status == RAWHAL_OK
+             ? status
+             : rawhal_fail(error, status, "RAWHAL_SUBSTITUTE_CACHE: %s", why.message);
+}
+
 /* What is there will have a numbered name beside it. */
 static rawhal_status_t check_output(const char *what, const char *path, rawhal_error_t *error)
 {
@@ -90,8 +106,29 @@ rawhal_status_t watch_check(const char *program, rawhal_error_t *error)
     status = recorder_bound(&bound, error);
   if (status == RAWHAL_OK)
     status = substitute_open(&substituting, error);
-  return status == RAWHAL_OK ? substitute_check(error) : status;
+  if (status == RAWHAL_OK)
+    status = substitute_check(error);
+  if (status == RAWHAL_OK)
+    status = probes_check(&probing, error);
+  return status == RAWHAL_OK ? open_outcomes(error) : status;
 }
+
+/* ---- Code ---- */
+
+static void unload(hsa_executable_t executable)
+{
+  substitute_unload(executable);
+  probes_unload(executable);
+}
+
+/* Kernels that are probed are read when they are dispatched. */
+static void listen_to_code(bool wanted)
+{
+  static const objects_listener_t all = {substitute_loaded, unload}, goes = {NULL, unload};
+  objects_listen(!wanted ? NULL : substituting ? &all : probing ? &goes : NULL);
+}
+
+/* ---- The whole ---- */
 
 bool watch_enforces(void)
 {
@@ -108,11 +145,15 @@ rawhal_status_t watch_open(rawhal_error_t *error)
     status = recorder_open(asked.record, front.serial, error);
   if (status == RAWHAL_OK)
     status = substitute_open(&substituting, error);
-  static const objects_listener_t listener = {substitute_loaded, substitute_unload};
-  objects_listen(status == RAWHAL_OK && substituting ? &listener : NULL);
+  if (status == RAWHAL_OK)
+    status = probes_open(&probing, error);
+  if (status == RAWHAL_OK)
+    status = open_outcomes(error);
+  listen_to_code(status == RAWHAL_OK);
   strictest = policy_strictest_check();
   watching_checks = checking != WATCH_CHECK_OFF || strictest != WATCH_CHECK_OFF;
-  front.watched = status == RAWHAL_OK && (tracing || recording || substituting || watching_checks);
+  front.watched =
+      status == RAWHAL_OK && (tracing || recording || substituting || probing || watching_checks);
   return status;
 }
 
@@ -235,6 +276,8 @@ bool watch_dispatch(const front_device_t *device, uint64_t queue_id,
     note->capture = recorder_dispatch(device, queue_id, note->kernel, packet);
   if (substituting)
     substitute_dispatch(device, packet, &note->run);
+  if (probing)
+    note->probe = probes_dispatch(device, queue_id, note->kernel, &note->packet, packet);
   return true;
 }
 
@@ -271,6 +314,8 @@ void watch_ended(uint32_t queue, watch_note_t *note, uint64_t start, uint64_t en
   recorder_ended(note->capture, end != 0);
   note->capture = NULL;
   substitute_ended(&note->run, end != 0);
+  probes_ended(note->probe, start, end);
+  note->probe = NULL;
   objects_release(note->kernel);
   note->kernel = NULL;
 }
@@ -287,9 +332,11 @@ void watch_summary(void)
   if (substituting && atomic_load(&nameless))
     front_report("substitute: %zu dispatches of unknown kernels were not replaced",
                  atomic_load(&nameless));
+  if (probing)
+    probes_summary();
   if (atomic_load(&vendors))
     front_report("%zu packets of vendor formats ran: kernels that they may have launched were not "
-                 "checked, recorded or replaced",
+                 "checked, recorded, replaced or probed",
                  atomic_exchange(&vendors, 0));
   trace_close();
   recorder_summary();
@@ -301,6 +348,9 @@ void watch_close(void)
   watch_memory_forget();
   reported_clear();
   substitute_close();
+  probes_close();
+  outcomes_close();
+  blocks_forget();
   objects_listen(NULL);
   objects_forget();
   policy_close();
@@ -322,6 +372,9 @@ void watch_abandon(void)
   ranges_abandon();
   objects_abandon();
   substitute_abandon();
+  probes_abandon();
+  outcomes_close();
+  blocks_abandon();
   trace_abandon();
   recorder_abandon();
 }

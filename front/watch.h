@@ -1,11 +1,13 @@
-/* What is done with dispatches and memory besides limiting them: checking, tracing, recording and
- * substitution.
+/* What is done with dispatches and memory besides limiting them: checking, tracing, recording,
+ * substitution and probing.
  *
  *     RAWHAL_CHECK  warn: each mistake of a kernel's is reported once; report: every time;
  *                   refuse: the kernel does not run, and its queue ends with an error
  *     RAWHAL_TRACE  the file that the trace goes to
  *     RAWHAL_RECORD, RAWHAL_RECORD_BUFFERS, RAWHAL_RECORD_BYTES: see recorder.h
- *     RAWHAL_SUBSTITUTE, RAWHAL_SUBSTITUTE_CACHE: see substitute.h
+ *     RAWHAL_SUBSTITUTE: see substitute.h
+ *     RAWHAL_PROBE, RAWHAL_PROBE_FILE, RAWHAL_PROBE_BYTES: see probe/probes.h
+ *     RAWHAL_SUBSTITUTE_CACHE: see outcomes.h
  *     RAWHAL_POLICY: see policy.h
  *
  * Thread-safety: everything may be called from any thread. */
@@ -13,6 +15,7 @@
 #define RAWHAL_FRONT_WATCH_H
 
 #include "front/check.h"
+#include "front/probe/probes.h"
 #include "front/recorder.h"
 #include "front/substitute.h"
 #include "front/trace.h"
@@ -26,6 +29,7 @@ typedef struct watch_note {
   uint64_t submitted;                  /* ns of the runtime's clock */
   recorder_capture_t *capture;
   substitute_run_t run;
+  probe_run_t *probe; /* NULL: it is not probed */
 } watch_note_t;
 
 /* Reads the environment. INVALID_ARGUMENT: it says what is not understood, or a file that cannot be

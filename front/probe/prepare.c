@@ -1,0 +1,166 @@
+/* From a kernel to its copy with probes in it. */
+#include "front/probe/probed.h"
+
+#include "front/blocks.h"
+#include "front/code.h"
+#include "front/own_code.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/version.h"
+#include "debug/softgpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Outcomes ---- */
+
+/* All that it depends on: that the same code was planned the same way. */
+static void make_key(probed_t *entry)
+{
+  entry->key = malloc(sizeof(*entry->key));
+  if (!entry->key)
+    return;
+  const rawhal_string_t name = entry->kernel->facts->name;
+  const rawhal_content_hash_t hashes[] = {object_hash(entry->kernel->object),
+                                          rawhal_content_hash(name.data, name.size)};
+  char *about = entry->key->about;
+  const size_t room = sizeof(entry->key->about);
+  int used = snprintf(about, room, "rawhal %s %s probe %x", rawhal_version_text(),
+                      entry->device->isa, entry->rule->kinds);
+  for (size_t i = 0; i < sizeof(hashes) / sizeof(*hashes); ++i)
+    used += snprintf(about + used, room - (size_t)used, " %016llx%016llx",
+                     (unsigned long long)hashes[i].high, (unsigned long long)hashes[i].low);
+  for (size_t i = 0; i < entry->rule->value_count; ++i) {
+    const rawhal_probe_value_t *value = &entry->rule->values[i];
+    used += snprintf(about + used, room - (size_t)used, " %c%u@%x", value->is_vector ? 'v' : 's',
+                     value->number, value->offset);
+  }
+}
+
+/* ---- The copy ---- */
+
+/* What the front needs of it besides. */
+static rawhal_status_t check_plan(const probed_t *entry, rawhal_error_t *error)
+{
+  const rawhal_probe_plan_info_t *info = rawhal_probe_plan_info(entry->plan);
+  const uint64_t least = rawhal_probe_buffer_bytes(entry->plan, 1);
+  if (info->argument_offset < entry->kernarg_most ||
+      !range_within(info->argument_offset, sizeof(rawhal_probe_argument_t), info->kernarg_size))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "its argument at %u of %u bytes is among the %u of the kernel's own",
+                       info->argument_offset, info->kernarg_size, entry->kernarg_most);
+  if (info->kernarg_size > BLOCKS_LARGEST)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "it takes %u bytes of kernargs; the most is %d",
+                       info->kernarg_size, BLOCKS_LARGEST);
+  if (least > entry->rule->buffer)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "its records take at least %llu bytes; the buffer has %llu",
+                       (unsigned long long)least, (unsigned long long)entry->rule->buffer);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t make_plan(probed_t *entry, rawhal_error_t *error)
+{
+  const rawhal_probe_spec_t spec = {.size = sizeof(spec),
+                                    .kinds = entry->rule->kinds,
+                                    .values = entry->rule->values,
+                                    .value_count = entry->rule->value_count};
+  rawhal_status_t status = rawhal_probe_plan(entry->kernel->facts, &spec, &entry->plan, error);
+  return status == RAWHAL_OK ? check_plan(entry, error) : status;
+}
+
+static rawhal_status_t make_copy(probed_t *entry, rawhal_error_t *error)
+{
+  rawhal_status_t status =
+      rawhal_probe_apply(entry->plan, entry->place.delta, &entry->bytes, error);
+  return status == RAWHAL_OK ? rawhal_probe_verify(entry->kernel->facts, entry->bytes.data,
+                                                   entry->bytes.size, entry->place.delta, error)
+                             : status;
+}
+
+static rawhal_status_t load_copy(probed_t *entry, rawhal_error_t *error)
+{
+  const hsa_status_t result = own_code_load(entry->device, entry->bytes, &entry->own);
+  rawhal_status_t status =
+      own_code_kernel(entry->device, entry->own, result, entry->kernel->facts->symbol,
+                      &entry->probed_object, error);
+  if (status == RAWHAL_OK) /* faults have its name */
+    objects_set_copy(entry->probed_object, entry->kernel_object);
+  return status;
+}
+
+/* The first dispatch with all of its memory is not to wait for it to be zeros. */
+static void make_memory(const probed_t *entry)
+{
+  probe_pool_t *pool = &entry->rule->memory;
+  if (rawhal_probe_plan_info(entry->plan)->event_bytes)
+    probe_memory_give_back(pool, probe_memory_take(pool, pool->each));
+}
+
+static rawhal_status_t check_kernel(probed_t *entry, rawhal_error_t *error)
+{
+  const rawhal_kernel_t *facts = entry->kernel->facts;
+  if (!facts->usable)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "it cannot be used: %.*s",
+                       (int)facts->unusable_reason.size, facts->unusable_reason.data);
+  if (!entry->kernel->layout)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "what arguments it takes is not known");
+  const rawhal_kernarg_info_t *info = rawhal_kernarg_layout_info(entry->kernel->layout);
+  entry->kernarg_bytes = info->segment_size;
+  entry->kernarg_most = info->effective_size;
+  return RAWHAL_OK;
+}
+
+static bool is_lasting(rawhal_status_t status)
+{
+  return status == RAWHAL_UNSUPPORTED || status == RAWHAL_MALFORMED ||
+         status == RAWHAL_CAP_EXCEEDED || status == RAWHAL_INVALID_ARGUMENT;
+}
+
+static rawhal_status_t by_code(probed_t *entry, rawhal_error_t *error)
+{
+  make_key(entry);
+  rawhal_status_t status = entry->key ? outcomes_check(entry->key, error) : RAWHAL_OK;
+  if (status != RAWHAL_OK)
+    return status;
+  status = make_plan(entry, error);
+  if (status == RAWHAL_OK)
+    status = make_copy(entry, error);
+  if (status == RAWHAL_OK)
+    status = load_copy(entry, error);
+  if (entry->key && is_lasting(status))
+    outcomes_refuse(entry->key, error->message);
+  return status;
+}
+
+static rawhal_status_t by_softgpu(probed_t *entry, rawhal_error_t *error)
+{
+  debug_softgpu_t softgpu;
+  debug_softgpu_find_loaded(&softgpu);
+  if (!softgpu.probe)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the device is not softgpu of this version");
+  entry->ask = softgpu.probe;
+  return make_plan(entry, error);
+}
+
+rawhal_status_t probed_prepare(probed_t *entry, rawhal_error_t *error)
+{
+  rawhal_status_t status = check_kernel(entry, error);
+  if (status == RAWHAL_OK)
+    status = entry->rule->by_softgpu ? by_softgpu(entry, error) : by_code(entry, error);
+  if (status == RAWHAL_OK)
+    make_memory(entry);
+  return status;
+}
+
+void probed_unprepare(probed_t *entry)
+{
+  if (entry->probed_object)
+    objects_set_copy(entry->probed_object, 0);
+  if (entry->own.handle)
+    (void)code_unload(entry->own);
+  if (entry->plan)
+    rawhal_probe_free(entry->plan, &entry->bytes);
+  rawhal_probe_plan_destroy(entry->plan);
+}

@@ -1,0 +1,267 @@
+#include "front/probe/probes.h"
+
+#include "front/probe/file.h"
+#include "front/probe/probed.h"
+#include "front/probe/worker.h"
+#include "front/report.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static probe_rule_t *rules;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static probed_t *all;
+static atomic_bool ended; /* nothing is probed any more */
+
+/* ---- Kernels ---- */
+
+void probed_hold(probed_t *entry)
+{
+  atomic_fetch_add(&entry->users, 1);
+}
+
+void probed_release(probed_t *entry)
+{
+  if (entry && atomic_fetch_sub(&entry->users, 1) == 1)
+    probe_worker_dispose(entry);
+}
+
+static probed_t *find(uint64_t kernel_object)
+{
+  probed_t *entry;
+  pthread_rwlock_rdlock(&lock);
+  HASH_FIND(hh, all, &kernel_object, sizeof(kernel_object), entry);
+  if (entry)
+    probed_hold(entry);
+  pthread_rwlock_unlock(&lock);
+  return entry;
+}
+
+static void drop(const hsa_executable_t *executable) /* NULL: all */
+{
+  probed_t *entry, *next;
+  pthread_rwlock_wrlock(&lock);
+  HASH_ITER(hh, all, entry, next)
+  {
+    if (executable && entry->executable != executable->handle)
+      continue;
+    HASH_DELETE(hh, all, entry);
+    probed_release(entry);
+  }
+  pthread_rwlock_unlock(&lock);
+}
+
+/* What is added is held. What has gone meanwhile is not: nobody would tell of it again. */
+static probed_t *add(probed_t *entry)
+{
+  probed_t *other;
+  object_loaded_t loaded;
+  pthread_rwlock_wrlock(&lock);
+  HASH_FIND(hh, all, &entry->kernel_object, sizeof(entry->kernel_object), other);
+  if (!other && objects_loaded(entry->kernel_object, &loaded) &&
+      loaded.executable == entry->executable)
+    HASH_ADD(hh, all, kernel_object, sizeof(entry->kernel_object), entry);
+  probed_t *there = other ? other : entry->hh.tbl ? entry : NULL;
+  if (there)
+    probed_hold(there);
+  pthread_rwlock_unlock(&lock);
+  return there;
+}
+
+/* The first dispatch of a kernel. NULL: there is no memory for it. */
+static probed_t *meet(const front_device_t *device, const front_kernel_t *kernel,
+                      uint64_t kernel_object)
+{
+  object_loaded_t loaded;
+  probed_t *entry = objects_loaded(kernel_object, &loaded) ? calloc(1, sizeof(*entry)) : NULL;
+  if (!entry)
+    return NULL;
+  entry->kernel_object = kernel_object;
+  entry->executable = loaded.executable;
+  entry->place = (record_place_t){loaded.base, loaded.size, loaded.delta};
+  entry->device = device;
+  entry->rule = probe_rules_find(rules, kernel->facts->name, object_hash(kernel->object));
+  if (entry->rule)
+    entry->kernel = objects_kernel(kernel_object, NULL);
+  atomic_init(&entry->users, 1);
+  probed_t *there = entry->rule && !entry->kernel ? NULL : add(entry);
+  if (there != entry)
+    probed_release(entry);
+  else if (entry->rule)
+    probe_worker_prepare(entry);
+  return there;
+}
+
+/* ---- Dispatches ---- */
+
+static uint64_t items_of(const hsa_kernel_dispatch_packet_t *packet)
+{
+  uint64_t items = packet->grid_size_x;
+  return checked_mul_u64(items, packet->grid_size_y, &items) &&
+                 checked_mul_u64(items, packet->grid_size_z, &items)
+             ? items
+             : UINT64_MAX;
+}
+
+static bool is_sampled(probed_t *entry, uint64_t queue_id,
+                       const hsa_kernel_dispatch_packet_t *packet)
+{
+  const probe_rule_t *rule = entry->rule;
+  const uint64_t items = items_of(packet);
+  return (!rule->of_queue || queue_id == rule->queue) && items >= rule->least &&
+         items <= rule->most && atomic_fetch_add(&entry->seen, 1) % rule->each == 0;
+}
+
+static void tell_refusal(probed_t *entry)
+{
+  const rawhal_string_t name = entry->kernel->facts->name;
+  if (!atomic_exchange(&entry->told, true))
+    front_report("probe: %.*s is not probed: %s", (int)(name.size < 200 ? name.size : 200),
+                 name.data, entry->refusal ? entry->refusal : "no memory");
+}
+
+/* PROBE_KEPTS: nothing stands in its way. */
+static probe_kept_t judge(probed_t *entry, uint64_t queue_id, const front_kernel_t *kernel,
+                          const hsa_kernel_dispatch_packet_t *packet, bool replaced)
+{
+  if (replaced)
+    return PROBE_KEPT_REPLACED;
+  if (kernel->policy && kernel->policy->no_record)
+    return PROBE_KEPT_POLICY;
+  if (!is_sampled(entry, queue_id, packet))
+    return PROBE_KEPT_SAMPLING;
+  if (probe_file_has_ended())
+    return PROBE_KEPT_FILE;
+  if (entry->rule->waits)
+    probe_worker_wait(entry);
+  const int state = atomic_load(&entry->state);
+  if (state == PROBED_REFUSED)
+    tell_refusal(entry);
+  return state == PROBED_READY     ? PROBE_KEPTS
+         : state == PROBED_REFUSED ? PROBE_KEPT_REFUSED
+                                   : PROBE_KEPT_EARLY;
+}
+
+/* As many as the rule has first, at most. */
+static probe_kept_t take(probed_t *entry, uint64_t queue_id, hsa_kernel_dispatch_packet_t *packet,
+                         probe_run_t **run)
+{
+  if (atomic_fetch_add(&entry->taken, 1) >= entry->rule->first) {
+    atomic_fetch_sub(&entry->taken, 1);
+    return PROBE_KEPT_SAMPLING;
+  }
+  const probe_kept_t kept = probe_run_begin(entry, queue_id, packet, run);
+  if (kept != PROBE_KEPTS)
+    atomic_fetch_sub(&entry->taken, 1);
+  return kept;
+}
+
+probe_run_t *probes_dispatch(const front_device_t *device, uint64_t queue_id,
+                             const front_kernel_t *kernel,
+                             const hsa_kernel_dispatch_packet_t *asked,
+                             hsa_kernel_dispatch_packet_t *packet)
+{
+  probe_run_t *run = NULL;
+  if (!kernel || atomic_load(&ended))
+    return NULL;
+  probed_t *entry = find(asked->kernel_object);
+  if (!entry)
+    entry = meet(device, kernel, asked->kernel_object);
+  if (!entry || !entry->rule) {
+    probed_release(entry);
+    return NULL;
+  }
+  probe_kept_t kept =
+      judge(entry, queue_id, kernel, asked, packet->kernel_object != asked->kernel_object);
+  if (kept == PROBE_KEPTS)
+    kept = take(entry, queue_id, packet, &run);
+  if (kept != PROBE_KEPTS)
+    atomic_fetch_add(&entry->rule->kept[kept], 1);
+  else
+    atomic_fetch_add(&entry->rule->probed, 1);
+  if (run && entry->key && !atomic_exchange(&entry->tried, true))
+    outcomes_try(entry->key);
+  probed_release(entry);
+  return run;
+}
+
+void probed_accept(probed_t *entry)
+{
+  if (entry->key && !atomic_load(&entry->accepted) && outcomes_accept(entry->key))
+    atomic_store(&entry->accepted, true);
+}
+
+/* ---- Code ---- */
+
+void probes_unload(hsa_executable_t executable)
+{
+  drop(&executable);
+}
+
+/* ---- The whole ---- */
+
+static rawhal_status_t read_environment(bool *wanted, const char **path, rawhal_error_t *error)
+{
+  rawhal_error_t why;
+  *path = secure_getenv("RAWHAL_PROBE_FILE");
+  *path = *path && **path ? *path : NULL;
+  rawhal_status_t status = probe_rules_open(secure_getenv("RAWHAL_PROBE"), &rules, &why);
+  *wanted = status == RAWHAL_OK && rules;
+  if (status != RAWHAL_OK)
+    return rawhal_fail(error, status, "RAWHAL_PROBE: %s", why.message);
+  if (!*wanted != !*path)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s must be set, too",
+                       *wanted ? "RAWHAL_PROBE_FILE" : "RAWHAL_PROBE");
+  return RAWHAL_OK;
+}
+
+rawhal_status_t probes_check(bool *wanted, rawhal_error_t *error)
+{
+  const char *path;
+  rawhal_status_t status = read_environment(wanted, &path, error);
+  return status == RAWHAL_OK && *wanted ? probe_file_check(path, error) : status;
+}
+
+rawhal_status_t probes_open(bool *wanted, rawhal_error_t *error)
+{
+  const char *path;
+  rawhal_status_t status = read_environment(wanted, &path, error);
+  if (status == RAWHAL_OK && *wanted)
+    status = probe_file_open(path, error);
+  atomic_store(&ended, status != RAWHAL_OK || !*wanted);
+  if (status == RAWHAL_OK && *wanted)
+    probe_worker_begin();
+  return status;
+}
+
+void probes_summary(void)
+{
+  if (atomic_exchange(&ended, true))
+    return;
+  probe_worker_end();
+  probe_rules_summary(rules);
+  probe_file_close();
+}
+
+void probes_close(void)
+{
+  atomic_store(&ended, true);
+  probe_worker_end();
+  drop(NULL);
+  probe_file_close();
+  probe_rules_close(rules);
+  rules = NULL;
+}
+
+void probes_abandon(void)
+{
+  (void)pthread_rwlock_init(&lock, NULL);
+  rules = NULL;
+  all = NULL;
+  probe_run_abandon();
+  probe_worker_abandon();
+  probe_file_abandon();
+}

@@ -1,0 +1,287 @@
+#include "front/probe/rules.h"
+
+#include "front/report.h"
+
+#include "base/error.h"
+#include "queue/limit/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_BUFFER = 64 << 20, LEAST_BUFFER = 4096 };
+
+static const struct {
+  const char *name;
+  rawhal_probe_kind_t kind;
+} kinds[] = {
+    {"waves", RAWHAL_PROBE_WAVES},       {"blocks", RAWHAL_PROBE_BLOCKS},
+    {"edges", RAWHAL_PROBE_EDGES},       {"exec", RAWHAL_PROBE_EXEC},
+    {"memory", RAWHAL_PROBE_MEMORY},     {"values", RAWHAL_PROBE_VALUES},
+    {"barriers", RAWHAL_PROBE_BARRIERS},
+};
+
+static rawhal_status_t no_memory(rawhal_error_t *error)
+{
+  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a probe");
+}
+
+/* ---- Items ---- */
+
+/* `value`: what follows the item's name and its sign. */
+typedef rawhal_status_t read_fn(probe_rule_t *rule, const char *value, rawhal_error_t *error);
+
+static rawhal_status_t copy_text(const char *value, char **to, rawhal_error_t *error)
+{
+  free(*to);
+  *to = strdup(value);
+  return *to ? RAWHAL_OK : no_memory(error);
+}
+
+static rawhal_status_t read_kernel(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  return copy_text(value, &rule->kernel, error);
+}
+
+static rawhal_status_t read_object(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  if (value[strspn(value, "0123456789abcdef")] || strlen(value) >= OBJECT_HASH_TEXT)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "'%.60s' is not the beginning of a code object's hash", value);
+  return copy_text(value, &rule->object, error);
+}
+
+static rawhal_status_t read_queue(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  rule->of_queue = true;
+  return limit_parse_count(value, &rule->queue, error);
+}
+
+static rawhal_status_t read_least(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  return limit_parse_count(value, &rule->least, error);
+}
+
+static rawhal_status_t read_most(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  return limit_parse_count(value, &rule->most, error);
+}
+
+static rawhal_status_t read_sample(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  rawhal_status_t status =
+      strncmp(value, "1/", 2) == 0
+          ? limit_parse_count(value + 2, &rule->each, error)
+          : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "expected sample=1/N, got '%.60s'", value);
+  return status == RAWHAL_OK && rule->each == 0
+             ? rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "sample=1/0")
+             : status;
+}
+
+static rawhal_status_t read_first(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  return limit_parse_count(value, &rule->first, error);
+}
+
+static rawhal_status_t read_buffer(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  rawhal_status_t status = limit_parse(value, RAWHAL_UNIT_BYTES, 0, &rule->buffer, error);
+  if (status == RAWHAL_OK && (rule->buffer < LEAST_BUFFER || rule->buffer > PROBE_MEMORY_LARGEST))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "a buffer of '%.40s' bytes; the least is %d, the most %llu", value,
+                       LEAST_BUFFER, (unsigned long long)PROBE_MEMORY_LARGEST);
+  return status;
+}
+
+static rawhal_status_t read_by(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  rule->by_softgpu = strcmp(value, "softgpu") == 0;
+  return rule->by_softgpu || strcmp(value, "code") == 0
+             ? RAWHAL_OK
+             : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                           "expected by=code or by=softgpu, got '%.60s'", value);
+}
+
+static rawhal_status_t read_wait(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  (void)value, (void)error;
+  rule->waits = true;
+  return RAWHAL_OK;
+}
+
+static bool read_number(const char *text, int base, unsigned long most, uint32_t *number,
+                        char **end)
+{
+  const unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, end, base) : most + 1;
+  *number = (uint32_t)value;
+  return value <= most;
+}
+
+static rawhal_status_t read_value(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  enum { MOST_REGISTER = 511 };
+  rawhal_probe_value_t read = {.is_vector = *value == 'v'};
+  char *end = NULL;
+  if ((*value != 'v' && *value != 's') ||
+      !read_number(value + 1, 10, MOST_REGISTER, &read.number, &end) || *end != '@' ||
+      !read_number(end + 1, 0, UINT32_MAX - 1, &read.offset, &end) || *end)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "expected value=REGISTER@OFFSET, as v3@0x40, got '%.60s'", value);
+  if (rule->value_count == PROBE_VALUES)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "more than %d values", PROBE_VALUES);
+  rule->values[rule->value_count++] = read;
+  return RAWHAL_OK;
+}
+
+static const struct {
+  const char *begins; /* an item with a value ends in its sign */
+  read_fn *read;
+} items[] = {
+    {"kernel=", read_kernel}, {"object=", read_object}, {"queue=", read_queue},
+    {"grid>=", read_least},   {"grid<=", read_most},    {"sample=", read_sample},
+    {"first=", read_first},   {"buffer=", read_buffer}, {"by=", read_by},
+    {"value=", read_value},   {"wait", read_wait},
+};
+
+static rawhal_status_t read_item(probe_rule_t *rule, const char *text, rawhal_error_t *error)
+{
+  for (size_t i = 0; i < sizeof(items) / sizeof(*items); ++i) {
+    const size_t length = strlen(items[i].begins);
+    const bool valued = items[i].read != read_wait;
+    if (strncmp(text, items[i].begins, length) != 0 || (text[length] != '\0') != valued)
+      continue;
+    return items[i].read(rule, text + length, error);
+  }
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "expected kernel=NAME, object=HASH, queue=N, grid>=N, grid<=N, sample=1/N, "
+                     "first=N, buffer=BYTES, by=code|softgpu, value=REGISTER@OFFSET or wait, got "
+                     "'%.60s'",
+                     text);
+}
+
+/* ---- Lines ---- */
+
+static rawhal_status_t read_kind(probe_rule_t *rule, const char *text, rawhal_error_t *error)
+{
+  for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); ++i)
+    if (strcmp(text, kinds[i].name) == 0) {
+      rule->kinds |= kinds[i].kind;
+      return RAWHAL_OK;
+    }
+  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                     "expected waves, blocks, edges, exec, memory, values or barriers, got '%.60s'",
+                     text);
+}
+
+static rawhal_status_t read_line(probe_rule_t *rule, char *line, rawhal_error_t *error)
+{
+  char *rest = line, *names = strsep(&rest, ",");
+  rawhal_status_t status = rule->text ? RAWHAL_OK : no_memory(error);
+  for (char *kind; status == RAWHAL_OK && (kind = strsep(&names, "+"));)
+    status = read_kind(rule, kind, error);
+  for (char *item; status == RAWHAL_OK && (item = strsep(&rest, ","));)
+    status = read_item(rule, item, error);
+  if (status == RAWHAL_OK && !(rule->kinds & RAWHAL_PROBE_VALUES) != !rule->value_count)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "values requires value=REGISTER@OFFSET, and the reverse");
+  return status;
+}
+
+static void close_rule(probe_rule_t *rule)
+{
+  probe_pool_close(&rule->memory);
+  free(rule->text);
+  free(rule->kernel);
+  free(rule->object);
+  free(rule);
+}
+
+static probe_rule_t *make_rule(const char *line)
+{
+  probe_rule_t *rule = calloc(1, sizeof(*rule));
+  if (!rule)
+    return NULL;
+  rule->text = strdup(line);
+  rule->most = rule->first = UINT64_MAX;
+  rule->each = 1;
+  rule->buffer = DEFAULT_BUFFER;
+  return rule;
+}
+
+rawhal_status_t probe_rules_open(const char *lines, probe_rule_t **rules, rawhal_error_t *error)
+{
+  char *copy = strdup(lines ? lines : ""), *at = copy;
+  probe_rule_t **last = rules;
+  *rules = NULL;
+  rawhal_status_t status = copy ? RAWHAL_OK : no_memory(error);
+  for (char *line; status == RAWHAL_OK && (line = strsep(&at, "\n"));) {
+    if (!*line)
+      continue;
+    probe_rule_t *rule = *last = make_rule(line);
+    status = rule ? read_line(rule, line, error) : no_memory(error);
+    if (rule) {
+      probe_pool_open(&rule->memory, rule->buffer);
+      last = &rule->next;
+    }
+  }
+  free(copy);
+  if (status == RAWHAL_OK)
+    return status;
+  probe_rules_close(*rules);
+  *rules = NULL;
+  return status;
+}
+
+void probe_rules_close(probe_rule_t *rules)
+{
+  for (probe_rule_t *rule; (rule = rules);) {
+    rules = rule->next;
+    close_rule(rule);
+  }
+}
+
+/* ---- Using ---- */
+
+probe_rule_t *probe_rules_find(probe_rule_t *rules, rawhal_string_t kernel,
+                               rawhal_content_hash_t object)
+{
+  kernel_names_t names;
+  kernel_names(&names, kernel, object);
+  const bool by_name = strncmp(names.name, "__amd_rocclr_", strlen("__amd_rocclr_")) == 0;
+  while (rules &&
+         ((by_name && !rules->kernel) || !kernel_names_match(&names, rules->kernel, rules->object)))
+    rules = rules->next;
+  return rules;
+}
+
+/* ---- The end ---- */
+
+static const char *const why[] = {
+    [PROBE_KEPT_SAMPLING] = "left out by the rule",
+    [PROBE_KEPT_EARLY] = "before there was a probed kernel",
+    [PROBE_KEPT_REFUSED] = "of kernels that cannot be probed",
+    [PROBE_KEPT_REPLACED] = "of replaced kernels",
+    [PROBE_KEPT_POLICY] = "of kernels that the policy does not record",
+    [PROBE_KEPT_KERNARGS] = "with kernargs that the host cannot read",
+    [PROBE_KEPT_MEMORY] = "for want of memory",
+    [PROBE_KEPT_FILE] = "after the end of the file",
+};
+
+void probe_rules_summary(const probe_rule_t *rules)
+{
+  for (const probe_rule_t *rule = rules; rule; rule = rule->next) {
+    char text[512] = "";
+    size_t used = 0;
+    unsigned long long kept = 0;
+    for (size_t i = 0; i < PROBE_KEPTS; ++i) {
+      const unsigned long long count = atomic_load(&rule->kept[i]);
+      if (count && used < sizeof(text))
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%llu %s", kept ? ", " : "",
+                                 count, why[i]);
+      kept += count;
+    }
+    front_report("probe: %.200s: %llu dispatches probed, %llu not%s%s%s, %llu records lost",
+                 rule->text, (unsigned long long)atomic_load(&rule->probed), kept, kept ? " (" : "",
+                 text, kept ? ")" : "", (unsigned long long)atomic_load(&rule->lost));
+  }
+}

@@ -1,0 +1,220 @@
+#include "front/probe/worker.h"
+
+#include "front/probe/file.h"
+#include "front/service.h"
+
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t wake,
+    done = PTHREAD_COND_INITIALIZER; /* of the thread; of who waits for it */
+static pthread_t thread;
+static bool has_thread, stop, ended;
+
+/* Oldest first. */
+static probed_t *to_prepare, **last_to_prepare = &to_prepare;
+static probed_t *to_dispose;
+static probe_run_t *to_finish, **last_to_finish = &to_finish;
+static uint64_t given, finished; /* dispatches, ever */
+
+static void take_apart(probed_t *entry)
+{
+  probed_unprepare(entry);
+  objects_release(entry->kernel);
+  free(entry->refusal);
+  free(entry->key);
+  free(entry);
+}
+
+/* ---- The thread; the lock is held but for the work itself ---- */
+
+static void refuse(probed_t *entry, const char *why)
+{
+  entry->refusal = strdup(why);
+  atomic_store(&entry->state, PROBED_REFUSED);
+}
+
+static void prepare_next(void)
+{
+  rawhal_error_t error;
+  probed_t *entry = to_prepare;
+  to_prepare = entry->next;
+  if (!to_prepare)
+    last_to_prepare = &to_prepare;
+  if (stop) { /* nobody has any use for it */
+    refuse(entry, "the process ends");
+  } else {
+    pthread_mutex_unlock(&lock);
+    const bool made = probed_prepare(entry, &error) == RAWHAL_OK;
+    pthread_mutex_lock(&lock);
+    if (made)
+      atomic_store(&entry->state, PROBED_READY);
+    else
+      refuse(entry, error.message);
+  }
+  (void)pthread_cond_broadcast(&done);
+  pthread_mutex_unlock(&lock);
+  probed_release(entry);
+  pthread_mutex_lock(&lock);
+}
+
+static void finish_next(void)
+{
+  probe_run_t *run = to_finish;
+  to_finish = run->next;
+  if (!to_finish)
+    last_to_finish = &to_finish;
+  pthread_mutex_unlock(&lock);
+  probe_file_write(run);
+  probe_run_free(run);
+  pthread_mutex_lock(&lock);
+  ++finished;
+  (void)pthread_cond_broadcast(&done);
+}
+
+static void dispose_next(void)
+{
+  probed_t *entry = to_dispose;
+  to_dispose = entry->next;
+  pthread_mutex_unlock(&lock);
+  take_apart(entry);
+  pthread_mutex_lock(&lock);
+}
+
+static void *work(void *context)
+{
+  (void)context;
+  pthread_mutex_lock(&lock);
+  for (;;) {
+    if (to_prepare)
+      prepare_next();
+    else if (to_finish)
+      finish_next();
+    else if (to_dispose)
+      dispose_next();
+    else if (stop)
+      break;
+    else
+      (void)clock_wait(&wake, &lock, UINT64_MAX);
+  }
+  pthread_mutex_unlock(&lock);
+  return NULL;
+}
+
+/* The caller holds the lock. False: there is no thread. */
+static bool rouse(void)
+{
+  if (!has_thread && !ended)
+    has_thread = service_thread(&thread, &wake, work, NULL, "rawhal-probe");
+  if (has_thread)
+    (void)pthread_cond_signal(&wake);
+  return has_thread && !ended;
+}
+
+/* ---- What it is given ---- */
+
+void probe_worker_prepare(probed_t *entry)
+{
+  WITHOUT_CANCELLATION();
+  pthread_mutex_lock(&lock);
+  if (rouse()) {
+    probed_hold(entry);
+    entry->next = NULL;
+    *last_to_prepare = entry;
+    last_to_prepare = &entry->next;
+  } else {
+    refuse(entry, "there is no thread for it");
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void probe_worker_wait(probed_t *entry)
+{
+  WITHOUT_CANCELLATION();
+  pthread_mutex_lock(&lock);
+  while (atomic_load(&entry->state) == PROBED_PENDING)
+    (void)pthread_cond_wait(&done, &lock);
+  pthread_mutex_unlock(&lock);
+}
+
+void probe_worker_finish(probe_run_t *run)
+{
+  pthread_mutex_lock(&lock);
+  const bool taken = rouse();
+  if (taken) {
+    run->next = NULL;
+    *last_to_finish = run;
+    last_to_finish = &run->next;
+    ++given;
+  }
+  pthread_mutex_unlock(&lock);
+  if (!taken)
+    probe_run_free(run);
+}
+
+uint64_t probe_worker_finished(void)
+{
+  pthread_mutex_lock(&lock);
+  const uint64_t count = finished;
+  pthread_mutex_unlock(&lock);
+  return count;
+}
+
+bool probe_worker_wait_finished(uint64_t known)
+{
+  WITHOUT_CANCELLATION();
+  pthread_mutex_lock(&lock);
+  while (finished == known && given != finished)
+    (void)pthread_cond_wait(&done, &lock);
+  const bool more = finished != known;
+  pthread_mutex_unlock(&lock);
+  return more;
+}
+
+void probe_worker_dispose(probed_t *entry)
+{
+  pthread_mutex_lock(&lock);
+  const bool taken = has_thread && !ended;
+  if (taken) {
+    entry->next = to_dispose;
+    to_dispose = entry;
+    (void)pthread_cond_signal(&wake);
+  }
+  pthread_mutex_unlock(&lock);
+  if (!taken)
+    take_apart(entry);
+}
+
+/* ---- The end ---- */
+
+void probe_worker_end(void)
+{
+  pthread_mutex_lock(&lock);
+  const bool had_thread = has_thread && !ended;
+  stop = ended = true;
+  pthread_mutex_unlock(&lock);
+  if (had_thread)
+    service_thread_end(thread, &lock, &wake, &stop);
+}
+
+void probe_worker_begin(void)
+{
+  has_thread = stop = ended = false;
+}
+
+void probe_worker_abandon(void)
+{
+  (void)pthread_mutex_init(&lock, NULL);
+  (void)pthread_cond_init(&done, NULL);
+  to_prepare = to_dispose = NULL;
+  to_finish = NULL;
+  last_to_prepare = &to_prepare;
+  last_to_finish = &to_finish;
+  given = finished = 0;
+  probe_worker_begin();
+}

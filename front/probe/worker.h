@@ -1,0 +1,26 @@
+/* The thread that makes probed kernels and writes what they have recorded. Internal to this folder.
+ *
+ * It has begun when it is first needed. Thread-safety: everything may be called from any thread. */
+#ifndef RAWHAL_FRONT_PROBE_WORKER_H
+#define RAWHAL_FRONT_PROBE_WORKER_H
+
+#include "front/probe/probed.h"
+
+/* Has it prepared; `entry` is held until then. */
+void probe_worker_prepare(probed_t *entry);
+/* Until it is not PROBED_PENDING any more. */
+void probe_worker_wait(probed_t *entry);
+/* Has it written and freed. */
+void probe_worker_finish(probe_run_t *run);
+/* How many it has written and freed. */
+uint64_t probe_worker_finished(void);
+/* Until there are more than that; false: there is nothing of which there could be. */
+bool probe_worker_wait_finished(uint64_t finished);
+/* Has it taken apart: nobody uses it any more. */
+void probe_worker_dispose(probed_t *entry);
+/* When it has written all that it was given. From then on nothing is prepared or written. */
+void probe_worker_end(void);
+void probe_worker_begin(void); /* after that, once more */
+void probe_worker_abandon(void);
+
+#endif
