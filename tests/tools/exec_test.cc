@@ -20,6 +20,54 @@ TEST(Exec, WhatIsOfARecordingWantsOne)
   }
 }
 
+// What a rule of probes may be.
+TEST(Exec, ProbesAreReadBeforeItStarts)
+{
+  Scratch scratch;
+  const struct {
+    const char *rule, *said;
+  } wrong[] = {
+      {"", "-o FILE requires --probe"},
+      {"waves+", "got ''"},
+      {"wave", "got 'wave'"},
+      {"kernel=a", "got 'kernel=a'"},
+      {"waves,kernel=", "got 'kernel='"},
+      {"waves,kernels=a", "got 'kernels=a'"},
+      {"waves,object=xyz", "'xyz' is not the beginning of a code object's hash"},
+      {"waves,queue=-1", "'-1'"},
+      {"waves,grid=4", "got 'grid=4'"},
+      {"waves,sample=2", "expected sample=1/N, got '2'"},
+      {"waves,sample=1/0", "sample=1/0"},
+      {"waves,first=x", "'x'"},
+      {"waves,buffer=1", "a buffer of '1' bytes"},
+      {"waves,buffer=1T", "a buffer of '1T' bytes"},
+      {"waves,by=magic", "got 'magic'"},
+      {"waves,wait=1", "got 'wait=1'"},
+      {"waves,value=v1@0", "values requires value=REGISTER@OFFSET"},
+      {"values", "values requires value=REGISTER@OFFSET"},
+      {"values,value=w1@0", "got 'w1@0'"},
+      {"values,value=v512@0", "got 'v512@0'"},
+      {"values,value=v1", "got 'v1'"},
+      {"values,value=v1@-4", "got 'v1@-4'"},
+      {"waves\nblocks", "has several lines"},
+  };
+  for (const auto &each : wrong) {
+    const Outcome got =
+        run({tool, "exec", "--probe", each.rule, "-o", scratch / "out", "--", "/bin/true"});
+    EXPECT_EQ(2, got.status) << each.rule;
+    EXPECT_TRUE(contains(got.err, each.said)) << each.rule << "\n" << got.err;
+  }
+  for (const char *right :
+       {"waves", "waves+blocks+edges+exec+memory+barriers", "values,value=v0@0,value=s101@0x10",
+        "blocks,kernel=*,object=0123abcd,queue=7,grid>=64,grid<=1024,sample=1/10,first=3,"
+        "buffer=4096,by=softgpu,wait"})
+    EXPECT_EQ(0, run({tool, "exec", "--probe", right, "--probe", "waves", "-o", scratch / "out",
+                      "--", "/bin/true"})
+                     .status)
+        << right;
+  EXPECT_NE(0, access((scratch / "out").c_str(), F_OK));
+}
+
 // What would leave the program without a device is one line, and it does not run.
 TEST(Exec, LooksBeforeItStarts)
 {
@@ -44,6 +92,12 @@ TEST(Exec, LooksBeforeItStarts)
        {},
        "RAWHAL_SUBSTITUTE_CACHE: ",
        3},
+      {{"--probe", "waves"}, {}, "--probe requires -o FILE"},
+      {{"-o", scratch / "probed"}, {}, "-o FILE requires --probe"},
+      {{"--probe", "waves", "-o", file}, {}, "already exists"},
+      {{"--probe", "waves", "-o", scratch / "no/probed"}, {}, "the file of probes '", 3},
+      {{"--probe", "waves", "-o", scratch / "probed", "--probe-bytes", "much"}, {}, "'much'"},
+      {{}, {"RAWHAL_PROBE=waves"}, "--probe requires -o FILE"},
       {{"--region", file},
        {"RAWHAL_LIMIT_REGION=/other"},
        "conflicts with RAWHAL_LIMIT_REGION='/other'"},

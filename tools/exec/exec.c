@@ -114,6 +114,9 @@ enum {
   BYTES,
   SUBSTITUTE,
   CACHE,
+  PROBE,
+  PROBE_FILE,
+  PROBE_BYTES,
   POLICY,
   TENANT,
   REGION,
@@ -149,6 +152,13 @@ static const tool_option_t exec_options[] = {
     VARIABLE("record-bytes", BYTES),
     VARIABLE("substitute", SUBSTITUTE),
     VARIABLE("substitute-cache", CACHE),
+    VARIABLE("probe", PROBE),
+    {.name = "output",
+     .kind = OPTION_READ,
+     .read = read_variable,
+     .value = PROBE_FILE,
+     .letter = 'o'},
+    VARIABLE("probe-bytes", PROBE_BYTES),
     VARIABLE("policy", POLICY),
     {0},
 };
@@ -226,12 +236,12 @@ static bool set_region(const char *file, rawhal_error_t *error)
 }
 
 /* In the words of a limit. */
-static bool set_record_bytes(const char *text, rawhal_error_t *error)
+static bool set_bytes(const char *variable, const char *text, rawhal_error_t *error)
 {
   uint64_t bytes;
   if (rawhal_limit_parse(RAWHAL_LIMIT_MEMORY, text, NULL, &bytes, error) != RAWHAL_OK)
     return false;
-  return set_variable("RAWHAL_RECORD_BYTES", text, error);
+  return set_variable(variable, text, error);
 }
 
 /* An operator's file must not be taken away. */
@@ -245,22 +255,39 @@ static bool set_policy(const char *file, rawhal_error_t *error)
 }
 
 /* One more line, after those of the environment. */
+static bool add_line(const char *variable, const char *text, rawhal_error_t *error)
+{
+  const char *before = getenv(variable);
+  char *lines = NULL;
+  if (asprintf(&lines, "%s%s%s", before ? before : "", before ? "\n" : "", text) < 0)
+    lines = NULL;
+  bool done = set_variable(variable, lines, error);
+  free(lines);
+  return done;
+}
+
 static bool add_substitute(const char *text, rawhal_error_t *error)
 {
-  static const char variable[] = "RAWHAL_SUBSTITUTE";
-  const char *before = getenv(variable), *file = strchr(text, '=');
-  char folder[PATH_MAX] = "", *lines = NULL;
+  const char *file = strchr(text, '=');
+  char folder[PATH_MAX] = "", *line = NULL;
   if (!file || file == text || strchr(text, '\n'))
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
                        "--substitute: expected NAME=FILE[:KERNEL][,EXTRA...], got '%.100s'", text);
   if (*++file != '/' && !getcwd(folder, sizeof(folder)))
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s", file, strerror(errno));
-  if (asprintf(&lines, "%s%s%.*s%s%s%s", before ? before : "", before ? "\n" : "",
-               (int)(file - text), text, folder, *folder ? "/" : "", file) < 0)
-    lines = NULL;
-  bool done = set_variable(variable, lines, error);
-  free(lines);
+  if (asprintf(&line, "%.*s%s%s%s", (int)(file - text), text, folder, *folder ? "/" : "", file) < 0)
+    return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
+  bool done = add_line("RAWHAL_SUBSTITUTE", line, error);
+  free(line);
   return done;
+}
+
+/* The front says what is wrong with it, before the program starts. */
+static bool add_probe(const char *text, rawhal_error_t *error)
+{
+  if (strchr(text, '\n'))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "--probe: '%.100s' has several lines", text);
+  return add_line("RAWHAL_PROBE", text, error);
 }
 
 static bool set_option(unsigned option, const char *value, rawhal_error_t *error)
@@ -283,11 +310,17 @@ static bool set_option(unsigned option, const char *value, rawhal_error_t *error
   case REGION:
     return set_region(value, error);
   case BYTES:
-    return set_record_bytes(value, error);
+    return set_bytes("RAWHAL_RECORD_BYTES", value, error);
   case SUBSTITUTE:
     return add_substitute(value, error);
   case POLICY:
     return set_policy(value, error);
+  case PROBE:
+    return add_probe(value, error);
+  case PROBE_FILE:
+    return set_output("RAWHAL_PROBE_FILE", value, error);
+  case PROBE_BYTES:
+    return set_bytes("RAWHAL_PROBE_BYTES", value, error);
   case CACHE:
     return set_file("RAWHAL_SUBSTITUTE_CACHE", value, error);
   default:
@@ -321,6 +354,12 @@ static const char *find_orphan(bool bytes, bool buffers)
   if (recording && *recording)
     return NULL;
   return bytes ? "--record-bytes" : buffers ? "--record-buffers" : NULL;
+}
+
+static bool is_set(const char *variable)
+{
+  const char *value = getenv(variable);
+  return value && *value;
 }
 
 /* As execvp(3) will find it; NULL: it will not. */
@@ -405,6 +444,9 @@ static int start(const char *command, int argc, char **argv, const tool_option_t
   const char *orphan = options == exec_options ? find_orphan(request.bytes, request.buffers) : NULL;
   if (orphan)
     return tool_usage(command, "%s requires --record FILE", orphan);
+  if (options == exec_options && is_set("RAWHAL_PROBE") != is_set("RAWHAL_PROBE_FILE"))
+    return tool_usage(command, is_set("RAWHAL_PROBE") ? "--probe requires -o FILE"
+                                                      : "-o FILE requires --probe");
   if (options == record_options && !getenv("RAWHAL_RECORD"))
     return tool_usage(command, "-o FILE is required");
   return check_and_start(command, argv, request.guard);
@@ -467,7 +509,21 @@ const tool_command_t exec_command = {
             "                      of kernel NAME, which may be a pattern. EXTRA is another\n"
             "                      argument: buffer=BYTES[:FILE], dispatch or value=N. May be\n"
             "                      repeated; the first that matches a kernel applies\n"
-            "  --substitute-cache FOLDER  keep the outcomes of substitutions in FOLDER\n"
+            "  --substitute-cache FOLDER  keep the outcomes of substitutions and probes in\n"
+            "                      FOLDER\n"
+            "  --probe KIND[+KIND...][,ITEM...]\n"
+            "                      look into kernels, and write what they do to -o FILE, for\n"
+            "                      'rawhal probe show'. KIND is waves, blocks, edges, exec,\n"
+            "                      memory, values or barriers. ITEM is kernel=NAME, which may\n"
+            "                      be a pattern; object=HASH; queue=N; grid>=N or grid<=N, of\n"
+            "                      work-items; sample=1/N; first=N; buffer=BYTES, for the\n"
+            "                      records of a dispatch (default: 64M); by=code (default), a\n"
+            "                      copy of the kernel with probes in it, or by=softgpu; wait,\n"
+            "                      for that copy; value=REGISTER@OFFSET. May be repeated; the\n"
+            "                      first that matches a kernel applies. Copies have not met\n"
+            "                      hardware yet\n"
+            "  -o, --output FILE   the file of --probe, which must not exist\n"
+            "  --probe-bytes BYTES  largest size of that; default: 1G\n"
             "  --policy FILE       rules by program, kernel and code object, as JSON; see\n"
             "                      docs/policy.md\n"
             "  --help              show this text\n"
