@@ -1,0 +1,336 @@
+#!/usr/bin/env python3
+"""Probes in a running program: probe.py RUNNER RAWHAL PROGRAM FIXTURES run|streams|unload|fault|fork|kill    PROGRAM: probed
+or any program: probe.py RUNNER RAWHAL PROGRAM KINDS same [ARGUMENTS...]
+
+The program's results are the same with probes and without; what they recorded is held against the grid, the device's count of
+instructions and the addresses of the arguments. The files are read by what docs/recording.md says of them, not by rawhal."""
+import collections
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from child import signal_group
+
+RUNNER, RAWHAL, PROGRAM, FIXTURES, PART = sys.argv[1:6]
+OBJECT, DISPATCH, PIECE, PROBE, PROBED = 1, 2, 4, 10, 11
+COUNT, PASSED, ACTIVE, ACCESS, VALUE, ARRIVE = range(1, 7)
+STOPPED = 1
+
+Probe = collections.namedtuple("Probe", "kernel kinds maker counters event_bytes points")
+Point = collections.namedtuple("Point", "offset action source flags bytes counter block_bytes instructions target immediate0 "
+                                        "immediate1 scalar soffset vector lane_bytes zero")
+Wave = collections.namedtuple("Wave", "start hw_id xcc_id x y z first_item end")
+Event = collections.namedtuple("Event", "execute offset wave scalar lanes")
+
+
+class Dispatch:
+    """One that was probed."""
+    def __init__(self, probe, grid, workgroup, flags, allocations, content, waves, events):
+        self.probe, self.grid, self.workgroup, self.flags, self.allocations = probe, grid, workgroup, flags, allocations
+        self.all_waves, self.all_events = struct.unpack_from("<II", content)
+        self.counters = struct.unpack_from(f"<{probe.counters}Q", content, 64)
+        at = -(-(64 + 8 * probe.counters) // 64) * 64
+        self.waves = [Wave(*struct.unpack_from("<Q6IQ", content, at + 64 * i)) for i in range(waves)]
+        at += 64 * waves
+        self.events = []
+        for i in range(events):
+            execute, offset, wave, *scalar = struct.unpack_from("<QII4I", content, at)
+            lanes = struct.unpack_from("<64Q", content, at + 32) if probe.event_bytes > 32 else ()
+            self.events.append(Event(execute, offset, wave, scalar, lanes))
+            at += probe.event_bytes
+        assert at == len(content), (at, len(content))
+
+    def groups(self):
+        return [-(-n // of) for n, of in zip(self.grid, self.workgroup)]
+
+    def points(self, action):
+        return [point for point in self.probe.points if point.action == action]
+
+    def counted(self, action):
+        return {point: self.counters[point.counter] for point in self.points(action)}
+
+    def instructions(self):
+        return sum(point.instructions * count for point, count in self.counted(COUNT).items())
+
+
+def frames(path):
+    data = open(path, "rb").read()
+    assert data[:8] == b"rawhalRD" and struct.unpack_from("<I", data, 12)[0] == 3, data[:16]
+    at = 48
+    while at + 24 <= len(data):
+        kind, size = struct.unpack_from("<II", data, at)
+        if at + 24 + size > len(data):
+            break
+        yield kind, data[at + 24:at + 24 + size]
+        at += 24 + size
+
+
+def text_at(payload, at, size):
+    return payload[at:at + size].decode()
+
+
+def read(path):
+    """The dispatches that were probed, in the order in which they were written."""
+    contents, probes, dispatches, probed = collections.defaultdict(bytes), {}, {}, []
+    for kind, payload in frames(path):
+        if kind == PIECE:
+            content, offset = struct.unpack_from("<QQ", payload)
+            assert offset == len(contents[content])
+            contents[content] += payload[16:]
+        elif kind == PROBE:
+            probes[struct.unpack_from("<Q", payload)[0]] = payload
+        elif kind == DISPATCH:
+            words = struct.unpack_from("<QQQ3I4H5I", payload)
+            dispatches[words[0]] = words[3:6], words[6:9]
+        elif kind == PROBED:
+            probed.append(struct.unpack_from("<5Q6I", payload))
+    made = []
+    for number, probe, content, size, _, flags, waves, events, allocations, names_size, _ in probed:
+        _, _, points, _, _, kinds, maker, counters, event_bytes, count, name_size, _ = struct.unpack_from("<4Q8I", probes[probe])
+        held = contents[points]
+        about = Probe(text_at(probes[probe], 64, name_size), kinds, maker, counters, event_bytes,
+                      [Point(*struct.unpack_from("<I4B4I2i4BI", held, 40 * i)) for i in range(count)])
+        bytes_ = contents[content]
+        assert len(bytes_) == size, (len(bytes_), size)
+        ranges, at = [], 24 * allocations
+        for i in range(allocations):
+            address, length, argument, name = struct.unpack_from("<QQII", bytes_, 24 * i)
+            ranges.append((address, length, text_at(bytes_, at, name)))
+            at += name
+        made.append(Dispatch(about, *dispatches[number], flags, ranges, bytes_[-(-(24 * allocations + names_size) // 64) * 64:],
+                             waves, events))
+    return made
+
+
+def run(*what, options=(), status=0, environment={}):
+    command = [RUNNER, *([RAWHAL, "exec", *options, "--"] if options else []), PROGRAM, FIXTURES, *what]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **environment})
+    assert done.returncode == status, (options, done)
+    return done.stdout, done.stderr
+
+
+def probed(errors):
+    """Dispatches that were, and were not, and records that are lost."""
+    return tuple(map(int, re.search(r"^rawhal: probe: .*: (\d+) dispatches probed, (\d+) not.*, (\d+) records lost$", errors, re.M).groups()))
+
+
+def results(out):
+    return [line for line in out.splitlines() if " ran" not in line]
+
+
+def instructions(out):
+    return {name: int(count) for name, count in re.findall(r"^(\w+) ran (\d+) instructions$", out, re.M)}
+
+
+GROUPS_OF = {"vector_add": 16, "reduce": 4, "matmul": 4, "use_variables": 1}
+WAVES_OF = {"vector_add": 16, "reduce": 16, "matmul": 16, "use_variables": 1}
+
+
+def check_waves(dispatch):
+    assert dispatch.all_waves == len(dispatch.waves) == WAVES_OF[dispatch.probe.kernel], dispatch.probe.kernel
+    assert all(0 < wave.start <= wave.end for wave in dispatch.waves), dispatch.waves
+    x, y, z = dispatch.groups()
+    groups = collections.Counter((wave.x, wave.y, wave.z) for wave in dispatch.waves)
+    each = len(dispatch.waves) // (x * y * z)
+    assert groups == {(i, j, k): each for i in range(x) for j in range(y) for k in range(z)}, groups
+
+
+def check_memory(dispatch):
+    """Each lane's address is in memory that an argument led to."""
+    points = {point.offset: point for point in dispatch.points(ACCESS)}
+    named = collections.defaultdict(list)
+    for event in dispatch.events:
+        point = points.get(event.offset)
+        assert event.wave < len(dispatch.waves)
+        if not point or point.source not in (1, 2):  # flat and global memory
+            continue
+        base = event.scalar[0] | event.scalar[1] << 32 if point.source == 2 else 0
+        for lane in range(64):
+            if event.execute >> lane & 1:
+                address = (base + event.lanes[lane] + point.immediate0) & (1 << 64) - 1
+                inside = [name for start, size, name in dispatch.allocations if start <= address < start + size]
+                named[inside[0] if inside else ""].append((address, point.flags & 3, point.bytes))
+    return named
+
+
+def check_run(folder):
+    bare, errors = run("run", "3")
+    assert not errors, errors
+    counted = instructions(bare)
+    path = os.path.join(folder, "all")
+    out, errors = run("run", "3", options=("--probe", "waves+blocks+edges+exec+memory+barriers,wait,buffer=2M", "-o", path))
+    assert results(out) == results(bare), (out, bare)
+    assert probed(errors) == (12, 3, 0), errors
+    told = [line for line in errors.splitlines() if "is not probed" in line]
+    assert told == ["rawhal: probe: empty is not probed: it is not given the address of its arguments"], errors
+    assert "3 not (3 of kernels that cannot be probed)" in errors, errors
+    made = read(path)
+    assert [dispatch.probe.kernel for dispatch in made] == ["vector_add", "reduce", "matmul", "use_variables"] * 3
+    for dispatch in made:
+        kernel = dispatch.probe.kernel
+        check_waves(dispatch)
+        if counted:
+            assert dispatch.instructions() == counted[kernel], (kernel, dispatch.instructions(), counted)
+        assert dispatch.all_events == len(dispatch.events) and not dispatch.flags & STOPPED
+        named = check_memory(dispatch)
+        if kernel == "vector_add":
+            start = [start for start, _, name in dispatch.allocations if name == "c"][0]
+            assert sorted(named["c"]) == [(start + 4 * i, 2, 4) for i in range(1000)], named["c"][:9]
+            assert len(named["a"]) == len(named["b"]) == 1000 and len(named) == 3, named.keys()
+            entry = min(dispatch.points(ACTIVE), key=lambda point: point.offset)
+            assert dispatch.counters[entry.counter] == 15 * 64 + 40, dispatch.counters
+        if kernel == "reduce":
+            assert len(named["values"]) == 1024 and len(named["sums"]) == 4 and len(named) == 2, named.keys()
+            arrived = sum(event.offset in {point.offset for point in dispatch.points(ARRIVE)} for event in dispatch.events)
+            assert arrived == 16 * 9, arrived
+    shown = subprocess.run([RAWHAL, "probe", "show", path, "--json"], capture_output=True, text=True)
+    assert shown.returncode == 0 and json.loads(shown.stdout) and "vector_add" in shown.stdout, shown
+    # The device's own records of the same kernels, whose code is not changed.
+    path = os.path.join(folder, "softgpu")
+    out, errors = run("run", "3", options=("--probe", "waves+blocks+edges+exec+memory+barriers,wait,buffer=2M,by=softgpu", "-o", path))
+    assert out == bare and probed(errors)[::2] == (12, 0), errors
+    for mine, its in zip(made, read(path)):
+        assert (mine.probe.kernel, mine.probe.points, mine.counters) == (its.probe.kernel, its.probe.points, its.counters), mine.probe.kernel
+        assert (mine.probe.maker, its.probe.maker) == (0, 1) and mine.all_waves == its.all_waves, its.probe
+        accesses = [sorted((event.execute, event.offset) for event in dispatch.events) for dispatch in (mine, its)]
+        assert accesses[0] == accesses[1], mine.probe.kernel
+        sizes = [{name: sorted(a - starts[name] for a, _, _ in found) for name, found in check_memory(dispatch).items()
+                  if name in starts}
+                 for dispatch in (mine, its)
+                 for starts in [{name: start for start, _, name in dispatch.allocations if name}]]
+        assert sizes[0] == sizes[1], mine.probe.kernel
+    # Other rules: what they leave out, and the first that matches.
+    for rule, kernels, counts in [
+            ("blocks,wait,kernel=*reduce*", ["reduce"] * 3, (3, 0, 0)),
+            ("waves,wait,first=1", ["vector_add", "reduce", "matmul", "use_variables"], (4, 11, 0)),
+            ("waves,wait,sample=1/2,kernel=matmul", ["matmul"] * 2, (2, 1, 0)),
+            ("waves,wait,grid>=1001", ["reduce", "matmul"] * 3, (6, 9, 0)),
+            ("waves,wait,grid<=999,kernel=[!e]*", ["use_variables"] * 3, (3, 9, 0)),
+            ("waves,wait,queue=12345", [], (0, 15, 0))]:
+        path = os.path.join(folder, "rule")
+        out, errors = run("run", "3", options=("--probe", rule, "-o", path))
+        assert results(out) == results(bare) and probed(errors) == counts, (rule, errors)
+        assert [dispatch.probe.kernel for dispatch in read(path)] == kernels, rule
+        os.remove(path)
+    # Too small a buffer: what is lost is counted exactly, and the rest is there.
+    whole = {dispatch.probe.kernel: dispatch.all_events for dispatch in made}
+    path = os.path.join(folder, "small")
+    out, errors = run("run", "1", options=("--probe", "memory,wait,buffer=16K", "-o", path))
+    kept = read(path)
+    lost = sum(dispatch.all_events - len(dispatch.events) + dispatch.all_waves - len(dispatch.waves) for dispatch in kept)
+    assert results(out) == results(bare)[:len(results(out))] and lost > 0 and probed(errors) == (4, 1, lost), (errors, lost)
+    assert all(dispatch.all_events < whole[dispatch.probe.kernel] or dispatch.probe.kernel in ("vector_add", "use_variables")
+               for dispatch in kept)
+    # Limits, checks, a trace, a recording beside.
+    path, trace = os.path.join(folder, "beside"), os.path.join(folder, "trace")
+    out, errors = run("run", "2", options=("--probe", "blocks,wait", "-o", path, "--gpu-share", "80%", "--memory", "1G", "--check=refuse",
+                                           "--trace", trace, "--record", os.path.join(folder, "recording"), "--record-buffers"))
+    assert results(out) == results(bare)[:len(results(out))] and probed(errors) == (8, 2, 0), errors
+    assert "checked 10, unknown 0, mistaken 0" in errors and "recorded 10 of 10" in errors, errors
+    assert '"vector_add"' in open(trace).read() and len(read(path)) == 8
+    # A replaced kernel is not probed.
+    path = os.path.join(folder, "replaced")
+    co = os.path.join(FIXTURES, "vector_add-gfx90a-v4.co")
+    out, errors = run("run", "2", options=("--probe", "waves,wait,kernel=vector_add", "-o", path, "--substitute", f"vector_add={co}"))
+    assert results(out) == results(bare)[:len(results(out))] and probed(errors) == (0, 2, 0), errors
+    assert "2 not (2 of replaced kernels)" in errors, errors
+    # The cache of outcomes.
+    cache = os.path.join(folder, "cache")
+    for known in (False, True):
+        path = os.path.join(folder, f"cached {known}")
+        _, errors = run("run", "1", options=("--probe", "waves,wait", "-o", path, "--substitute-cache", cache))
+        assert probed(errors) == (4, 1, 0) and ("(known from before)" in errors) == known, errors
+    # A file that ends: the program does not.
+    path = os.path.join(folder, "ends")
+    out, errors = run("run", "3", options=("--probe", "memory,wait", "-o", path, "--probe-bytes", "64K"))
+    assert results(out) == results(bare) and os.path.getsize(path) <= 64 << 10, errors
+
+
+def check_streams(folder):
+    """Sixteen threads and queues, which do not wait for the copy."""
+    path, launches = os.path.join(folder, "streams"), 16 * 200
+    for rule in ("waves+blocks", "waves+blocks,wait,buffer=64K", "memory,buffer=256K"):
+        out, errors = run("streams", "16", "200", options=("--probe", rule, "-o", path))
+        yes, no, lost = probed(errors)
+        assert out == "right\n" and yes + no == launches and yes > 0, (out, errors)
+        made = read(path)
+        assert len(made) == yes and all(dispatch.all_waves == 1 for dispatch in made) and lost == 0, (len(made), errors)
+        assert len({dispatch.counters for dispatch in made}) <= 1
+        os.remove(path)
+
+
+def check_unload(folder):
+    """Code that is unloaded while it runs: what runs is the copy, which stays until then."""
+    path = os.path.join(folder, "unload")
+    out, errors = run("unload", options=("--probe", "waves,wait", "-o", path))
+    assert out == "63\n" * 3 and probed(errors) == (3, 0, 0), (out, errors)
+    assert [dispatch.probe.kernel for dispatch in read(path)] == ["waits"] * 3
+
+
+def check_fault(folder):
+    """What stops a dispatch stops it with probes, too, and is told of the kernel by its name."""
+    bare, _ = run("fault")
+    path = os.path.join(folder, "fault")
+    out, errors = run("fault", options=("--probe", "waves+memory,wait,buffer=1M", "-o", path))
+    assert out == bare and probed(errors) == (1, 0, 0), (out, errors)
+    assert "memory access fault in kernel 'fault_store'" in errors, errors
+    made = read(path)
+    assert [dispatch.probe.kernel for dispatch in made] == ["fault_store"] and made[0].flags & STOPPED, made
+    assert [wave.end for wave in made[0].waves] == [0] and len(made[0].events) == 1, made[0].waves
+
+
+def check_fork(folder):
+    path = os.path.join(folder, "fork")
+    out, errors = run("fork", options=("--probe", "waves,wait", "-o", path))
+    assert "children 0 7\n" in out, (out, errors)
+    names = sorted(os.listdir(folder))
+    assert len(names) == 2 and names[0] == "fork" and names[1].startswith("fork."), names
+    assert sorted(len(read(os.path.join(folder, name))) for name in names) == [8, 12], errors
+
+
+def check_kill(folder):
+    """What was written before is whole."""
+    path = os.path.join(folder, "kill")
+    command = [RUNNER, RAWHAL, "exec", "--probe", "waves+memory,wait", "-o", path, "--", PROGRAM, FIXTURES, "waits"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        while process.stdout.readline() != "ready\n":
+            assert process.poll() is None
+        while len(read(path)) < 4:
+            assert process.poll() is None
+    finally:
+        signal_group(process.pid, signal.SIGKILL)
+        process.wait()
+    made = read(path)
+    assert [dispatch.probe.kernel for dispatch in made] == ["vector_add", "reduce", "matmul", "use_variables"], made
+    for dispatch in made:
+        check_waves(dispatch)
+
+
+def check_same(folder):
+    """A program of HIP's ends as without and says the same, but for times, in whatever order."""
+    path = os.path.join(folder, "same")
+    said, errors = [], ""
+    for options in ([], [RAWHAL, "exec", "--probe", FIXTURES + ",wait", "-o", path, "--"]):
+        done = subprocess.run([RUNNER, *options, PROGRAM, *sys.argv[6:]], capture_output=True, text=True, timeout=280)
+        if "[  SKIPPED ]" in done.stdout:
+            print(f"skipped: {done.stdout}")
+            sys.exit(77)
+        text = re.sub(r"\(\d+ ms( total)?\)|0x[0-9a-f]+", "", done.stdout)
+        said.append((done.returncode, sorted(text.splitlines())))
+        errors = done.stderr
+    assert said[0] == said[1], (said, errors)
+    yes, no, lost = probed(errors)
+    assert yes > 0 and len(read(path)) == yes and not lost, errors
+    refused = re.search(r"(\d+) of kernels that cannot be probed", errors)
+    assert no == (int(refused[1]) if refused else 0), errors
+
+
+with tempfile.TemporaryDirectory() as place:
+    {"run": check_run, "streams": check_streams, "unload": check_unload, "fault": check_fault, "fork": check_fork, "kill": check_kill, "same": check_same}[PART](place)
