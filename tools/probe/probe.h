@@ -9,9 +9,10 @@
 typedef struct probe_request {
   const char *kernel; /* a pattern for names; NULL: all */
   const char *html, *disassembler;
+  const char *kinds; /* NULL: those that plan is about by default */
   uint32_t dispatch; /* 0: all */
   uint32_t top;
-  bool json;
+  bool json, verify;
   demangle_when_t demangle;
 } probe_request_t;
 
@@ -47,6 +48,15 @@ enum { PROBE_TOP = 16 }; /* rows of a table, unless --top says otherwise */
         .least = 1, .most = 1000000, .wrong = "--top: '%s' is not a number from 1 to 1000000"      \
   }
 
+#define PROBE_OPTION_KINDS                                                                         \
+  {                                                                                                \
+    TOOL_OPTION("kinds", TEXT, probe_request_t, kinds)                                             \
+  }
+#define PROBE_OPTION_VERIFY                                                                        \
+  {                                                                                                \
+    TOOL_OPTION("verify", FLAG, probe_request_t, verify)                                           \
+  }
+
 typedef struct probe_verb {
   const char *word, *usage; /* "show", "show FILE" */
   int files;                /* how many it takes */
@@ -54,7 +64,12 @@ typedef struct probe_verb {
   int (*run)(char **files, probe_request_t *request); /* returns the exit status */
 } probe_verb_t;
 
-extern const probe_verb_t probe_show;
+extern const probe_verb_t probe_plan, probe_show;
+
+/* Kinds of probes from "waves+blocks". False: one is unknown. */
+bool probe_read_kinds(const char *text, uint32_t *kinds);
+/* Is it a name that the pattern is for? */
+bool probe_name_matches(const char *pattern, rawhal_string_t name);
 
 /* What is to be kept in mind of all that is shown: of --help, texts, documents and pages. */
 #define PROBE_CAVEAT                                                                               \

@@ -1,6 +1,5 @@
 #include "tools/probe/show.h"
 
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,24 +47,13 @@ const char *show_instruction(const code_t *code, uint32_t offset)
 
 /* ---- What is asked for ---- */
 
-static bool name_matches(const char *pattern, rawhal_string_t name)
-{
-  char *text = malloc(name.size + 1);
-  if (!text)
-    return false;
-  memcpy(text, name.data, name.size);
-  text[name.size] = 0;
-  const bool matches = strlen(text) == name.size && !fnmatch(pattern, text, 0);
-  free(text);
-  return matches;
-}
-
 static bool is_wanted(const show_t *show, uint64_t dispatch, rawhal_string_t kernel)
 {
   const char *pattern = show->request->kernel;
   if (show->request->dispatch && show->request->dispatch != dispatch)
     return false;
-  return !pattern || name_matches(pattern, kernel) || name_matches(pattern, demangle(kernel));
+  return !pattern || probe_name_matches(pattern, kernel) ||
+         probe_name_matches(pattern, demangle(kernel));
 }
 
 /* ---- One dispatch ---- */
