@@ -122,7 +122,6 @@ bool emit_knows(const code_t *code)
       EMIT_s_cselect_b32,
       EMIT_s_lshl_b32,
       EMIT_s_mul_i32,
-      EMIT_s_mul_hi_u32,
       EMIT_s_getreg_b32,
       EMIT_s_cmp_lg_u32,
       EMIT_s_cmp_ge_u32,

@@ -21,7 +21,6 @@ typedef enum emit_op { /* format << 12 | opcode */
                        EMIT_s_cselect_b32 = CODE_SOP2 << 12 | 0x0a,
                        EMIT_s_lshl_b32 = CODE_SOP2 << 12 | 0x1c,
                        EMIT_s_mul_i32 = CODE_SOP2 << 12 | 0x24,
-                       EMIT_s_mul_hi_u32 = CODE_SOP2 << 12 | 0x2c,
                        EMIT_s_getreg_b32 = CODE_SOPK << 12 | 0x11,
                        EMIT_s_cmp_lg_u32 = CODE_SOPC << 12 | 0x07,
                        EMIT_s_cmp_ge_u32 = CODE_SOPC << 12 | 0x09,

@@ -33,7 +33,8 @@ typedef enum rawhal_probe_kind {
 /* The last argument of a probed kernel, behind all of the original's. */
 typedef struct rawhal_probe_argument {
   uint64_t buffer; /* device address of the header, aligned to 64 */
-  uint64_t events; /* device address of the first event, aligned to 64; 0 without events */
+  uint64_t events; /* device address of the first event, aligned to 64; 0 without events. All that
+                      there is room for is less than 4 GiB */
   uint32_t wave_capacity, event_capacity; /* records that there is memory for */
   uint64_t zero;
 } rawhal_probe_argument_t;

@@ -313,10 +313,9 @@ static void append(const stubs_t *stubs, const stub_registers_t *r,
   wait_scalar(emit); /* and the stores before have read their operands */
   emit_sopc(emit, EMIT_s_cmp_ge_u32, r->number, r->capacity);
   const size_t lost = emit_skip(emit);
-  emit_sop2(emit, EMIT_s_mul_hi_u32, r->address + 1u, r->number, EMIT_LITERAL, stubs->event_bytes);
   emit_sop2(emit, EMIT_s_mul_i32, r->address, r->number, EMIT_LITERAL, stubs->event_bytes);
   emit_sop2(emit, EMIT_s_add_u32, r->address, r->address, r->events, 0);
-  emit_sop2(emit, EMIT_s_addc_u32, r->address + 1u, r->address + 1u, r->events + 1u, 0);
+  emit_sop2(emit, EMIT_s_addc_u32, r->address + 1u, r->events + 1u, EMIT_ZERO, 0);
   emit_sop1(emit, EMIT_s_mov_b64, r->record, CODE_EXEC, 0);
   emit_sop1(emit, EMIT_s_mov_b32, r->record + 2u, EMIT_LITERAL, point->offset);
   emit_smem(emit, EMIT_s_store_dwordx4, r->record, r->address, EVENT(exec), false);

@@ -88,7 +88,7 @@ static bool of_sop2(judge_t *judge, const code_t *code, state_t *state)
   const uint32_t d = code->dword[0];
   const bool keeps_scc = is(code, EMIT_s_cselect_b32) && code_field(d, 0, 8) == EMIT_ZERO + 1 &&
                          code_field(d, 8, 8) == EMIT_ZERO && state->scc == ITS_OWN;
-  if (!is(code, EMIT_s_cselect_b32) && !is(code, EMIT_s_mul_i32) && !is(code, EMIT_s_mul_hi_u32))
+  if (!is(code, EMIT_s_cselect_b32) && !is(code, EMIT_s_mul_i32))
     state->scc = OTHER;
   return write_sgprs(judge, state, code_field(d, 16, 7), 1, keeps_scc ? OF_SCC : OTHER);
 }
