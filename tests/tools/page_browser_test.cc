@@ -1,18 +1,11 @@
 // The pages of --html in a browser: they draw what they hold, and what a file calls its kernels
 // stays a name. Without Chromium (Debian's chromium) they are skipped.
 #include "tests/hsaco/builder.h"
+#include "tests/tools/browser.h"
 #include "tests/tools/demo_rocrand.h"
 #include "tests/tools/page.h"
 
 namespace {
-
-std::string chromium()
-{
-  Outcome got =
-      run({"/bin/sh", "-c",
-           "command -v chromium || command -v chromium-browser || command -v google-chrome"});
-  return got.out.substr(0, got.out.find('\n'));
-}
 
 size_t count(const std::string &text, const std::string &part)
 {
@@ -40,9 +33,7 @@ protected:
     command.insert(command.end(), {"--html", "-o", html});
     Outcome made = run(command);
     EXPECT_EQ("", made.err);
-    Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox",
-                       "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
-                       "--user-data-dir=" + scratch / "profile", "--dump-dom", "file://" + html});
+    Outcome got = browse(program, scratch / "profile", html);
     EXPECT_EQ(0, got.status) << got.err;
     EXPECT_FALSE(contains(got.err, "Content Security Policy")) << got.err;
     EXPECT_FALSE(contains(got.err, "Uncaught")) << got.err;
@@ -69,10 +60,7 @@ protected:
                 "$('#search').dispatchEvent(new Event('input')); };\n" +
                     script + "</script>");
     spit(scratch / "page.html", page);
-    Outcome got = run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox",
-                       "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
-                       "--user-data-dir=" + scratch / "profile", "--dump-dom",
-                       "file://" + scratch / "page.html"});
+    Outcome got = browse(program, scratch / "profile", scratch / "page.html");
     EXPECT_FALSE(contains(got.err, "Uncaught")) << got.err;
     return got.out;
   }
@@ -128,10 +116,8 @@ TEST_F(Browser, ShowsDiagnosticsAndRefusals)
   spit(scratch / "bad.co", slurp(fixtures + "vector_add-gfx90a-v5.co").substr(0, 3000));
   const std::string html = scratch / "bad.html";
   Outcome made = run({tool, "inspect", scratch / "bad.co", "--html", "-o", html});
-  ASSERT_EQ(1, made.status);
-  Outcome got =
-      run({"/usr/bin/timeout", "120", program, "--headless", "--no-sandbox", "--disable-gpu",
-           "--user-data-dir=" + scratch / "profile", "--dump-dom", "file://" + html});
+  ASSERT_EQ(3, made.status);
+  Outcome got = browse(program, scratch / "profile", html);
   EXPECT_TRUE(contains(got.out, "<span class=\"badge error\">MALFORMED</span>")) << made.err;
 }
 

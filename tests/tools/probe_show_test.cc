@@ -259,6 +259,31 @@ TEST_F(ProbeShow, WhatIsAskedFor)
                  "no 'no-such-objdump' in PATH");
 }
 
+// A small file may have any number of dispatches of one long name, or of one large kernel.
+TEST_F(ProbeShow, NamesAndKernelsThatCostMuch)
+{
+  probes::Scene scene = probes::everything();
+  scene.kernel = std::string(60000, 'n');
+  probes::save(path, scene, 20);
+  const Json parsed = document();
+  EXPECT_EQ(size_t{60000}, text_of(dispatch_of(parsed), "kernel").size());
+  EXPECT_FALSE(json_is_true(json_object_get(dispatch_of(parsed), "kernel_cut")));
+  EXPECT_EQ(size_t{200}, text_of(dispatch_of(parsed, 19), "kernel").size());
+  EXPECT_TRUE(json_is_true(json_object_get(dispatch_of(parsed, 19), "kernel_cut")));
+  EXPECT_LT(text().size(), 2u * 60000);
+
+  probes::Scene large;
+  for (int i = 0; i < 1 << 18; ++i) {
+    rawhal_probe_point_t &point = large.point(0, RAWHAL_PROBE_ACCESS);
+    point.source = RAWHAL_PROBE_FLAT;
+  }
+  ASSERT_EQ(0, unlink(path.c_str()));
+  probes::save(path, large, 40);
+  const std::string few = text();
+  EXPECT_TRUE(contains(few, "dispatch 17:") && !contains(few, "dispatch 18:"));
+  EXPECT_TRUE(contains(few, "23 more dispatches are not shown: --dispatch N shows one"));
+}
+
 // The disassembler is somebody else's program: what it prints is text, and it has its time.
 TEST_F(ProbeShow, Disassemblers)
 {

@@ -120,7 +120,7 @@ static int print_page(const diff_result_t *result, const char *output)
 {
   rawhal_error_t error;
   page_t page;
-  bool done = page_begin(&page, output, result->paths, 2, &error);
+  bool done = page_begin(&page, &page_of_kernels, output, result->paths, 2, &error);
   if (done) {
     diff_print_json(result, &page);
     done = page_end(&page, &error);

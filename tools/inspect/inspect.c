@@ -95,7 +95,7 @@ static int inspect_page(inspect_options_t *options, const char *output)
 {
   rawhal_error_t error;
   page_t page;
-  if (!page_begin(&page, output, &options->path, 1, &error))
+  if (!page_begin(&page, &page_of_kernels, output, &options->path, 1, &error))
     return tool_fail("inspect", &error);
   options->page = &page;
   const int status = inspect_file(options, &inspect_json_form);

@@ -310,8 +310,11 @@ static void clear_sites(const figures_t *figures)
 {
   kernel_t *kernel = figures->kernel;
   for (size_t i = 0; i < kernel->site_count; ++i) {
-    free(kernel->sites[i].last);
-    kernel->sites[i] = (site_t){.point = kernel->sites[i].point};
+    site_t *site = &kernel->sites[i];
+    if (!site->events && !site->last)
+      continue;
+    free(site->last);
+    *site = (site_t){.point = site->point};
   }
 }
 

@@ -47,7 +47,8 @@ typedef struct site {
 typedef struct kernel {
   uint64_t number; /* 0: none */
   record_probe_t probe;
-  char *name; /* the probe's, which is the reader's else */
+  char *name;    /* the probe's, which is the reader's else */
+  bool is_named; /* it was shown, in full */
   rawhal_probe_point_t *points;
   site_t *sites; /* by offset, in the order of the points */
   size_t site_count;

@@ -410,6 +410,7 @@ static void put_head(json_writer_t *out, const show_item_t *item)
   const record_probe_t *probe = &item->kernel->probe;
   json_put_unsigned(out, "dispatch", item->records.dispatch);
   json_put_string(out, "kernel", dispatch->kernel);
+  json_put_bool(out, "kernel_cut", item->is_cut);
   const rawhal_string_t name = demangle(dispatch->kernel);
   if (name.data == dispatch->kernel.data)
     json_put_null(out, "demangled");

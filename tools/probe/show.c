@@ -6,11 +6,12 @@
 #include <string.h>
 
 #include "tools/probe/page.h"
+#include "tools/shared/escape.h"
 #include "tools/shared/program.h"
 
-/* Points that are gone through for all dispatches together: a small file may name a large kernel
- * any number of times. */
-static const uint64_t most_points = 64 << 20;
+/* Points that are gone through beyond what a dispatch has counters for, of all dispatches together:
+ * a small file may name a large kernel any number of times. */
+static const uint64_t most_points = 4 << 20;
 
 /* ---- Words ---- */
 
@@ -132,6 +133,10 @@ static bool show_item(show_t *show, shared_t *shared, uint64_t number, rawhal_er
            item.dispatch.device.data);
   item.dispatch.device = rawhal_string(item.device);
   item.dispatch.kernel = shared->kernel.probe.kernel;
+  item.is_cut = item.dispatch.kernel.size > TOOL_SHORT_NAME && shared->kernel.is_named;
+  if (item.is_cut)
+    item.dispatch.kernel.size = escape_cut(item.dispatch.kernel, TOOL_NAME_START);
+  shared->kernel.is_named = true;
   item.dispatch.kernargs = (rawhal_bytes_t){0};
   return show_figures(show, shared, &item, error);
 }
@@ -151,8 +156,10 @@ static bool show_next(show_t *show, shared_t *shared, uint64_t number, rawhal_er
     ++show->passed;
     return true;
   }
-  ++show->shown;
-  shared->points += UNITS + probe.point_count;
+  if (!show->shown++)
+    show->form->begin(show);
+  const uint64_t counted = records.content.size / sizeof(uint64_t);
+  shared->points += probe.point_count > counted ? probe.point_count - counted : 0;
   if (records.content.whole)
     return show_item(show, shared, number, error);
   ++show->incomplete;
@@ -176,10 +183,10 @@ bool show_all(show_t *show, rawhal_error_t *error)
   }
   bool done = true;
   const size_t count = record_reader_info(show->reader)->probed;
-  show->form->begin(show);
   for (uint64_t i = 1; done && i <= count; ++i)
     done = show_next(show, &shared, i, error);
-  show->form->end(show);
+  if (show->shown)
+    show->form->end(show);
   kernel_free(&shared.kernel);
   code_free(&shared.code);
   if (!done || show->shown)

@@ -19,7 +19,8 @@ enum {
 typedef struct show_item {
   uint64_t number; /* of its records */
   record_records_t records;
-  record_dispatch_t dispatch; /* its kernel's name is the kernel's own */
+  record_dispatch_t dispatch; /* its kernel's name is the kernel's own, */
+  bool is_cut;                /* of which there is but the start: a dispatch before had all of it */
   char device[256];
   const kernel_t *kernel;
   const figures_t *figures;

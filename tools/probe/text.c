@@ -474,6 +474,8 @@ static void put_head(const show_t *show, const show_item_t *item)
   terminal_style(STYLE_NAME);
   printf("dispatch %" PRIu64 ": ", item->records.dispatch);
   (void)tool_print_text(demangle_if(show->demangle, dispatch->kernel));
+  if (item->is_cut)
+    fputs("...", stdout);
   terminal_style(STYLE_NONE);
   printf(": %" PRIu32 "x%" PRIu32 "x%" PRIu32 " work-items in groups of %ux%ux%u, ",
          dispatch->work_items[0], dispatch->work_items[1], dispatch->work_items[2],

@@ -1,4 +1,5 @@
-# Makes a C file of the page: cmake -DFOLDER=tools/page -DOUTPUT=page_text.c -P embed.cmake
+# Makes a C file of a page: cmake -DNAME=page_parts -DPAGE=page.html -DSTYLES=page.css -DSCRIPTS=text.js,page.js
+#   -DOUTPUT=page_text.c -P embed.cmake
 #
 # The page's own parts are the same bytes in each page, so that the policy in it can name its style and its program by
 # their hashes: nothing else runs.
@@ -28,13 +29,24 @@ function(array_of name text result)
   string(HEX "${text}" bytes)
   string(REGEX REPLACE "(................................................)" "\\1\n " bytes "${bytes}")
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
-  set(${result} "const unsigned char ${name}[] = {\n ${bytes}};\nconst size_t ${name}_size = sizeof(${name});\n"
+  set(${result} "static const unsigned char ${name}[] = {\n ${bytes}};\n"
     PARENT_SCOPE)
 endfunction()
 
-file(READ "${FOLDER}/page.html" page)
-file(READ "${FOLDER}/page.css" style)
-file(READ "${FOLDER}/page.js" script)
+# What stands in files, one after the other; between their names are commas.
+function(read_all names result)
+  set(all "")
+  string(REPLACE "," ";" names "${names}")
+  foreach(name IN LISTS names)
+    file(READ "${name}" text)
+    string(APPEND all "${text}")
+  endforeach()
+  set(${result} "${all}" PARENT_SCOPE)
+endfunction()
+
+file(READ "${PAGE}" page)
+read_all("${STYLES}" style)
+read_all("${SCRIPTS}" script)
 hash_of("${style}" style_hash)
 hash_of("${script}" script_hash)
 string(REPLACE "@STYLE_HASH@" "${style_hash}" page "${page}")
@@ -45,6 +57,10 @@ string(FIND "${page}" "@DATA@" split)
 string(SUBSTRING "${page}" 0 ${split} head)
 math(EXPR split "${split} + 6")
 string(SUBSTRING "${page}" ${split} -1 tail)
-array_of(page_head "${head}" head)
-array_of(page_tail "${tail}" tail)
-file(WRITE "${OUTPUT}" "/* Made of tools/page by embed.cmake. */\n#include \"tools/shared/page/page.h\"\n\n${head}${tail}")
+array_of(head "${head}" head)
+array_of(tail "${tail}" tail)
+file(WRITE "${OUTPUT}" "/* Made by tools/shared/page/embed.cmake. */
+#include \"tools/shared/page/page.h\"
+
+${head}${tail}const page_parts_t ${NAME} = {head, sizeof(head), tail, sizeof(tail)};
+")

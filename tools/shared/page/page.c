@@ -34,7 +34,7 @@ static bool open_page(page_t *page)
   if (!page->out)
     return tool_refuse(&page->error, RAWHAL_INVALID_ARGUMENT, "cannot write '%s': %s", page->path,
                        strerror(errno));
-  fwrite(page_head, 1, page_head_size, page->out);
+  fwrite(page->parts->head, 1, page->parts->head_size, page->out);
   return true;
 }
 
@@ -74,11 +74,12 @@ static ssize_t write_data(void *cookie, const char *text, size_t size)
 
 /* ---- The page ---- */
 
-bool page_begin(page_t *page, const char *path, const char *const *inputs, size_t input_count,
-                rawhal_error_t *error)
+bool page_begin(page_t *page, const page_parts_t *parts, const char *path,
+                const char *const *inputs, size_t input_count, rawhal_error_t *error)
 {
   const cookie_io_functions_t functions = {.write = write_data};
-  *page = (page_t){.path = path && strcmp(path, "-") ? path : NULL,
+  *page = (page_t){.parts = parts,
+                   .path = path && strcmp(path, "-") ? path : NULL,
                    .inputs = inputs,
                    .input_count = input_count};
   page->data = fopencookie(page, "w", functions);
@@ -91,7 +92,7 @@ bool page_end(page_t *page, rawhal_error_t *error)
   *error = page->error;
   if (!page->out)
     return !page->error.status;
-  fwrite(page_tail, 1, page_tail_size, page->out);
+  fwrite(page->parts->tail, 1, page->parts->tail_size, page->out);
   note_failure(page);
   if (!page->path)
     return true;

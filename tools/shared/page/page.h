@@ -1,5 +1,5 @@
 /* A page for browsers: what a command found as JSON, with the program beside it that draws it
- * (tools/page). Text from outside is in it only inside that JSON, which has no byte of those that
+ * (page.js). Text from outside is in it only inside that JSON, which has no byte of those that
  * markup is made of. */
 #ifndef TOOLS_SHARED_PAGE_PAGE_H
 #define TOOLS_SHARED_PAGE_PAGE_H
@@ -8,7 +8,17 @@
 
 #include <rawhal/status.h>
 
+/* The page's parts before and after the JSON (made by embed.cmake). */
+typedef struct page_parts {
+  const unsigned char *head;
+  size_t head_size;
+  const unsigned char *tail;
+  size_t tail_size;
+} page_parts_t;
+extern const page_parts_t page_of_kernels; /* of inspect and diff */
+
 typedef struct page {
+  const page_parts_t *parts;
   const char *path;          /* NULL: standard output */
   const char *const *inputs; /* what the page is made from, */
   size_t input_count;        /* which it must not replace */
@@ -19,15 +29,11 @@ typedef struct page {
 } page_t;
 
 /* `path` NULL or "-": standard output. False: out of memory. */
-bool page_begin(page_t *page, const char *path, const char *const *inputs, size_t input_count,
-                rawhal_error_t *error);
+bool page_begin(page_t *page, const page_parts_t *parts, const char *path,
+                const char *const *inputs, size_t input_count, rawhal_error_t *error);
 
 /* Ends it; false when there was JSON and the page is not whole. For standard output main() says so.
  * Where there was none, no file has been touched. */
 bool page_end(page_t *page, rawhal_error_t *error);
-
-/* The page's parts before and after the JSON (made by tools/shared/page/embed.cmake). */
-extern const unsigned char page_head[], page_tail[];
-extern const size_t page_head_size, page_tail_size;
 
 #endif
