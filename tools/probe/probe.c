@@ -61,31 +61,17 @@ const tool_command_t probe_command = {
     .summary = "which kernels can be probed; what probes saw inside them",
     .help = "usage: rawhal probe show FILE [--kernel GLOB] [--dispatch N] [--top N]\n"
             "                         [--json | --html OUT] [--disassembler PROGRAM]\n"
-            "                         [--demangle | --no-demangle]
-            "
-            "       rawhal probe plan FILE [--kernel GLOB] [--kinds KIND[+KIND...]] [--verify]
-            "
-            "                         [--json]
-
-            "
-            "Shows what probes saw of the dispatches in a recording: waves and where they
-            "
-            "ran, hot blocks, branches, lanes that were active, accesses of memory and of LDS
-            "
-            "with the allocations and arguments that they led to, values, barriers.
-            "
-            "docs/probe.md says what the numbers mean.
-
-            "
-            "With plan: which kernels of the code objects in FILE can be probed, what that
-            "
-            "takes, and why others cannot; with --kernel for each of them. --verify also makes
-            "
-            "each and holds it against the original, by other code than that which made it.
-            "
-            "Kinds are waves, blocks, edges, exec, memory, barriers; default: waves+blocks.
-
-            "
+            "                         [--demangle | --no-demangle]\n"
+            "       rawhal probe plan FILE [--kernel GLOB] [--kinds KIND[+KIND...]]\n"
+            "                         [--verify] [--json]\n\n"
+            "Shows what probes saw of the dispatches in a recording: waves and where they\n"
+            "ran, hot blocks, branches, lanes that were active, accesses of memory and of LDS\n"
+            "with the allocations and arguments that they led to, values, barriers.\n"
+            "docs/probe.md says what the numbers mean.\n\n"
+            "With plan: which kernels of the code objects in FILE can be probed, what that\n"
+            "takes, and why others cannot; with --kernel for each of them. --verify also\n"
+            "makes each, and holds it against the original, by other code than made it.\n"
+            "Kinds are waves, blocks, edges, exec, memory, barriers; default: waves+blocks.\n\n"
             "Probes have not met hardware: all results are those of softgpu. It models no\n"
             "time: its times are the host's, and rank nothing.\n\n"
             "options:\n"
