@@ -13,6 +13,7 @@
 
 static record_writer_t *writer; /* of the worker alone, but for opening and closing */
 static atomic_bool ended;       /* it has been told why */
+static bool host_time;          /* the device is softgpu */
 
 rawhal_status_t probe_file_check(const char *path, rawhal_error_t *error)
 {
@@ -29,6 +30,9 @@ rawhal_status_t probe_file_open(const char *path, rawhal_error_t *error)
   rawhal_status_t status = record_file_bound("RAWHAL_PROBE_BYTES", &options.bound, error);
   if (status == RAWHAL_OK)
     status = record_file_make(path, &options, &writer, error);
+  debug_softgpu_t softgpu;
+  debug_softgpu_find_loaded(&softgpu);
+  host_time = softgpu.memory_bound != NULL;
   atomic_store(&ended, status != RAWHAL_OK);
   return status;
 }
@@ -93,16 +97,13 @@ static rawhal_status_t write_records(probe_run_t *run, uint64_t dispatch,
                                      record_probe_written_t *written, rawhal_error_t *error)
 {
   enum { MEMREALTIME_HZ = 100000000 };
-  debug_softgpu_t softgpu;
-  debug_softgpu_find_loaded(&softgpu);
-  const record_probed_t probed = {
-      .dispatch = dispatch,
-      .probe = run->of->number,
-      .flags = (run->end ? 0 : (uint32_t)RECORD_PROBED_STOPPED) |
-               (softgpu.memory_bound ? (uint32_t)RECORD_PROBED_HOST_TIME : 0),
-      .frequency = MEMREALTIME_HZ,
-      .allocation_count = run->allocation_count,
-      .allocations = run->allocations};
+  const record_probed_t probed = {.dispatch = dispatch,
+                                  .probe = run->of->number,
+                                  .flags = (run->end ? 0 : (uint32_t)RECORD_PROBED_STOPPED) |
+                                           (host_time ? (uint32_t)RECORD_PROBED_HOST_TIME : 0),
+                                  .frequency = MEMREALTIME_HZ,
+                                  .allocation_count = run->allocation_count,
+                                  .allocations = run->allocations};
   const record_probe_memory_t memory = {run->wave_capacity, run->event_capacity, read_memory, run};
   return record_writer_probed(writer, &probed, &memory, written, error);
 }

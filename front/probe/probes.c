@@ -230,10 +230,10 @@ rawhal_status_t probes_open(bool *wanted, rawhal_error_t *error)
   const char *path;
   rawhal_status_t status = read_environment(wanted, &path, error);
   if (status == RAWHAL_OK && *wanted)
+    status = probe_worker_begin(error);
+  if (status == RAWHAL_OK && *wanted)
     status = probe_file_open(path, error);
   atomic_store(&ended, status != RAWHAL_OK || !*wanted);
-  if (status == RAWHAL_OK && *wanted)
-    probe_worker_begin();
   return status;
 }
 

@@ -6,13 +6,14 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t wake,
-    done = PTHREAD_COND_INITIALIZER; /* of the thread; of who waits for it */
+static pthread_cond_t wake, done; /* of the thread; of who waits for it */
+static const uint64_t patience = UINT64_C(10) * CLOCK_SECOND;
 static pthread_t thread;
 static bool has_thread, stop, ended;
 
@@ -136,9 +137,10 @@ void probe_worker_prepare(probed_t *entry)
 void probe_worker_wait(probed_t *entry)
 {
   WITHOUT_CANCELLATION();
+  const uint64_t until = clock_now() + patience;
   pthread_mutex_lock(&lock);
-  while (atomic_load(&entry->state) == PROBED_PENDING)
-    (void)pthread_cond_wait(&done, &lock);
+  while (atomic_load(&entry->state) == PROBED_PENDING && !clock_wait(&done, &lock, until))
+    continue;
   pthread_mutex_unlock(&lock);
 }
 
@@ -168,9 +170,10 @@ uint64_t probe_worker_finished(void)
 bool probe_worker_wait_finished(uint64_t known)
 {
   WITHOUT_CANCELLATION();
+  const uint64_t until = clock_now() + patience;
   pthread_mutex_lock(&lock);
-  while (finished == known && given != finished)
-    (void)pthread_cond_wait(&done, &lock);
+  while (finished == known && given != finished && !clock_wait(&done, &lock, until))
+    continue;
   const bool more = finished != known;
   pthread_mutex_unlock(&lock);
   return more;
@@ -202,19 +205,21 @@ void probe_worker_end(void)
     service_thread_end(thread, &lock, &wake, &stop);
 }
 
-void probe_worker_begin(void)
+rawhal_status_t probe_worker_begin(rawhal_error_t *error)
 {
   has_thread = stop = ended = false;
+  return condition_init(&done)
+             ? rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the thread of probes")
+             : RAWHAL_OK;
 }
 
 void probe_worker_abandon(void)
 {
   (void)pthread_mutex_init(&lock, NULL);
-  (void)pthread_cond_init(&done, NULL);
   to_prepare = to_dispose = NULL;
   to_finish = NULL;
   last_to_prepare = &to_prepare;
   last_to_finish = &to_finish;
   given = finished = 0;
-  probe_worker_begin();
+  has_thread = stop = ended = false;
 }

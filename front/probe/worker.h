@@ -8,7 +8,8 @@
 
 /* Has it prepared; `entry` is held until then. */
 void probe_worker_prepare(probed_t *entry);
-/* Until it is not PROBED_PENDING any more. */
+/* Until it is not PROBED_PENDING any more, for ten seconds at most, as below: what keeps the thread
+ * may wait for who waits here. */
 void probe_worker_wait(probed_t *entry);
 /* Has it written and freed. */
 void probe_worker_finish(probe_run_t *run);
@@ -20,7 +21,8 @@ bool probe_worker_wait_finished(uint64_t finished);
 void probe_worker_dispose(probed_t *entry);
 /* When it has written all that it was given. From then on nothing is prepared or written. */
 void probe_worker_end(void);
-void probe_worker_begin(void); /* after that, once more */
+/* Comes first, and after that once more. OUT_OF_MEMORY. */
+RAWHAL_CHECKED rawhal_status_t probe_worker_begin(rawhal_error_t *error);
 void probe_worker_abandon(void);
 
 #endif

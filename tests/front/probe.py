@@ -298,7 +298,8 @@ def check_kill(folder):
     """What was written before is whole."""
     path = os.path.join(folder, "kill")
     command = [RUNNER, RAWHAL, "exec", "--probe", "waves+memory,wait", "-o", path, "--", PROGRAM, FIXTURES, "waits"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               start_new_session=True)
     try:
         while process.stdout.readline() != "ready\n":
             assert process.poll() is None
