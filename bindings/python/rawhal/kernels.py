@@ -223,7 +223,7 @@ class Bound:
         ticket = self.submit(stream=chosen)
         try:
             return ticket.wait(timeout)
-        except (KeyboardInterrupt, TimeoutError):
+        except BaseException:  # TimedOut, or what the handler of a signal raised
             if not ticket.done():
                 chosen.abandon()
             raise

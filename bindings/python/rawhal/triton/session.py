@@ -261,7 +261,7 @@ class Session:
         if lent.wait or function.talks:
             try:
                 ticket.wait()
-            except KeyboardInterrupt:
+            except BaseException:  # what the handler of a signal raised
                 if not ticket.done():
                     self.device.default_stream.abandon()
                 raise
