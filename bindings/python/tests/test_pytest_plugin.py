@@ -206,6 +206,25 @@ def test_moves_copy():
             one.array[0] = 1
             assert other.array[0] == (one.is_cuda is other.is_cuda)
 
+def test_what_else_makes_tensors_there():
+    from torch.utils._device import DeviceContext
+
+    torch._modes.insert(0, DeviceContext(torch.device("cuda")))  # torch.set_default_device()
+    try:
+        assert torch.zeros(4).is_cuda and torch.zeros(4, device="cpu").is_cpu
+    finally:
+        del torch._modes[0]
+    assert torch.zeros(4).is_cpu and isinstance(torch.Generator("cuda"), torch.Generator)
+    pinned = torch.zeros(4, pin_memory=True)
+    assert pinned.is_pinned() and torch.zeros(4).pin_memory().is_pinned()
+    assert pinned.is_cpu and not torch.zeros(4).is_pinned()
+    mode = torch._modes.pop()  # which is off inside of torch's own functions
+    try:
+        engine = torch.autograd.Variable._execution_engine
+        assert engine.run_backward(lambda: torch.zeros(4, device="cuda").is_cuda)
+    finally:
+        torch._modes.append(mode)
+
 def test_the_gpu():
     assert torch.cuda.device_count() == 1 and torch.cuda.get_device_capability() == (9, 4)
     facts = torch.cuda.get_device_properties(0)
@@ -225,9 +244,9 @@ def test_torch_without_a_gpu_and_with_one_that_poses(pytester, monkeypatch):
         os.path.join(os.path.dirname(__file__), "stub_torch"), os.environ["PYTHONPATH"])))
     pytester.makepyfile(TORCH)
     done = pytester.runpytest_subprocess(*PLUGIN, "--rawhal-chip=gfx942")
-    done.assert_outcomes(skipped=4)
+    done.assert_outcomes(skipped=5)
     done = pytester.runpytest_subprocess(*PLUGIN, "--rawhal-chip=gfx942", "--rawhal-torch")
-    done.assert_outcomes(passed=4)
+    done.assert_outcomes(passed=5)
     done.stdout.fnmatch_lines(['rawhal: gfx942 *, torch\'s "cuda" is host memory'])
 
 

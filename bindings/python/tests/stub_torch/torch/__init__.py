@@ -76,6 +76,14 @@ class Tensor:
         return self if same else Tensor(self.array.astype(kind or self.array.dtype))
 
     @function
+    def pin_memory(self):
+        raise AssertionError("there is no GPU")
+
+    @function
+    def is_pinned(self):
+        return False
+
+    @function
     def clone(self):
         return Tensor(self.array.copy())
 
@@ -92,10 +100,28 @@ def _made(make):
     @function
     def made(*shape, dtype="f4", device=None, pin_memory=False):
         assert device is None or getattr(device, "type", device) == "cpu", f"there is no {device}"
+        assert not pin_memory, "there is no GPU"
         return Tensor(make(shape, dtype))
     return made
 
 
 empty, zeros, ones = _made(np.empty), _made(np.zeros), _made(np.ones)
+class Generator:
+    def __init__(self, device="cpu"):
+        pass
+
+    def __new__(cls, device="cpu"):
+        assert device == "cpu", f"there is no {device}"
+        return object.__new__(cls)
+
+
+class _Engine:
+    """Of gradients: the program's functions are called by one of torch's, which modes do not see."""
+
+    def run_backward(self, called):
+        return called()
+
+
+autograd = SimpleNamespace(Variable=SimpleNamespace(_execution_engine=_Engine()))
 cuda = SimpleNamespace(is_available=lambda: False, device_count=lambda: 0)
 version = SimpleNamespace(hip=None, cuda="13.0")

@@ -1,0 +1,1 @@
+"""What torch has besides."""
