@@ -65,8 +65,9 @@ TEST_P(Scalar, LoadsMayEndInPadding)
       const device::Result got =
           device::run(device::dispatch(load.object(), kernarg.as<char>(), 1, 1));
       EXPECT_EQ(got.ok, row.good) << got.fault.text;
-      if (!got.ok)
+      if (!got.ok) {
         EXPECT_EQ(got.fault.access_bytes, 4 * row.dwords) << "all of the load";
+      }
       const bool is_padding = row.from + 4 * row.dwords > row.size;
       EXPECT_EQ(*last, !row.good ? 5 : is_padding ? 0 : 0x01010101u);
     }
