@@ -218,6 +218,18 @@ def check_run(folder):
         assert results(out) == results(bare) and probed(errors) == counts, (rule, errors)
         assert [dispatch.probe.kernel for dispatch in read(path)] == kernels, rule
         os.remove(path)
+    # Registers: the work-item's number is in the first of the vector's.
+    path = os.path.join(folder, "values")
+    _, errors = run("run", "1", options=("--probe", "values,value=v0@0,wait,kernel=vector_add", "-o", path))
+    assert probed(errors) == (1, 0, 0), errors
+    assert [event.lanes for event in read(path)[0].events] == [tuple(range(64))] * 15 + [(*range(40), *[0] * 24)], errors
+    # What an operator does not want to have recorded.
+    path, policy = os.path.join(folder, "policy"), os.path.join(folder, "policy.json")
+    with open(policy, "w") as file:
+        json.dump({"version": 1, "rules": [{"kernel": "matmul", "record": False}]}, file)
+    _, errors = run("run", "2", options=("--probe", "waves,wait,kernel=*m*", "-o", path, "--policy", policy))
+    assert probed(errors) == (0, 4, 0), errors
+    assert "4 not (2 of kernels that cannot be probed, 2 of kernels that the policy does not record)" in errors, errors
     # Too small a buffer: what is lost is counted exactly, and the rest is there.
     whole = {dispatch.probe.kernel: dispatch.all_events for dispatch in made}
     path = os.path.join(folder, "small")
