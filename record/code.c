@@ -1,108 +1,49 @@
 #include "record/code.h"
 
+#include "probe/code.h"
+
 #include <elf.h>
 #include <string.h>
 
-/* ---- Encodings of GFX9 (its ISA documents, "Instruction Details") ---- */
-
-enum {
-  SRC_SDWA = 249,
-  SRC_DPP = 250,
-  SRC_LITERAL = 255,
-  CALLS = 1u << 31, /* besides RECORD_CODE_*: other functions' instructions count, too */
-};
-
-/* Encodings by the upper 6 bits, for those of 8 bytes. */
-typedef enum encoding {
-  ENCODING_SMEM = 0x30,
-  ENCODING_DS = 0x36,
-  ENCODING_FLAT = 0x37,
-  ENCODING_MUBUF = 0x38,
-} encoding_t;
-
-static uint32_t bits(uint32_t word, unsigned high, unsigned low)
-{
-  return word >> low & ((1u << (high - low + 1)) - 1);
-}
-
-static bool is_scalar(uint32_t word)
-{
-  return word >> 30 == 2;
-}
-
-static size_t scalar_size(uint32_t word)
-{
-  enum { SETREG_IMMEDIATE = 20 };
-  if (bits(word, 31, 23) == 0x17f) /* SOPP */
-    return 4;
-  if (bits(word, 31, 23) == 0x17d) /* SOP1 */
-    return bits(word, 7, 0) == SRC_LITERAL ? 8 : 4;
-  if (word >> 28 == 0xb && bits(word, 31, 23) != 0x17e) /* SOPK */
-    return bits(word, 27, 23) == SETREG_IMMEDIATE ? 8 : 4;
-  return bits(word, 7, 0) == SRC_LITERAL || bits(word, 15, 8) == SRC_LITERAL ? 8 : 4;
-}
-
-static size_t vector_size(uint32_t word)
-{
-  static const uint8_t with_constant[] = {23, 24, 36, 37}; /* v_madmk, v_madak, f32 and f16 */
-  const uint32_t source = bits(word, 8, 0);
-  if (source == SRC_LITERAL || source == SRC_SDWA || source == SRC_DPP)
-    return 8;
-  return memchr(with_constant, (int)bits(word, 30, 25), sizeof(with_constant)) ? 8 : 4;
-}
-
-static size_t size_of(uint32_t word)
-{
-  enum { VINTRP = 0x35 };
-  if (!(word >> 31))
-    return vector_size(word);
-  return is_scalar(word) ? scalar_size(word) : word >> 26 == VINTRP ? 4 : 8;
-}
+enum { CALLS = 1u << 31 }; /* besides RECORD_CODE_*: other functions' instructions count, too */
 
 /* ---- What they do ---- */
 
-static uint32_t of_scalar(uint32_t word)
+static uint32_t of_sopk(const code_t *code)
 {
-  enum { GETREG = 17, CALL = 21, SETPC = 0x1d, SWAPPC = 0x1e, HW_ID = 4, XCC_ID = 20 };
-  if (bits(word, 31, 23) == 0x17d)
-    return bits(word, 15, 8) == SWAPPC || bits(word, 15, 8) == SETPC ? CALLS : 0;
-  if (word >> 28 != 0xb || bits(word, 31, 23) >= 0x17d)
-    return 0;
-  const uint32_t operation = bits(word, 27, 23), hardware = bits(word, 5, 0);
-  if (operation == CALL)
-    return CALLS;
-  return operation == GETREG && (hardware == HW_ID || hardware == XCC_ID) ? RECORD_CODE_CLOCK : 0;
+  enum { GETREG = 0x11, HW_ID = 4, XCC_ID = 20 };
+  const uint32_t hardware = code_field(code->dword[0], 0, 6);
+  return code->op == GETREG && (hardware == HW_ID || hardware == XCC_ID) ? RECORD_CODE_CLOCK : 0;
 }
 
-static uint32_t of_scalar_memory(uint32_t word)
+static uint32_t of_smem(const code_t *code)
 {
   enum { MEMTIME = 0x24, MEMREALTIME = 0x25, FIRST_ATOMIC = 0x40 };
-  const uint32_t operation = bits(word, 25, 18);
-  if (operation == MEMTIME || operation == MEMREALTIME)
+  if (code->op == MEMTIME || code->op == MEMREALTIME)
     return RECORD_CODE_CLOCK;
-  return operation >= FIRST_ATOMIC ? RECORD_CODE_ATOMICS : 0;
+  return code->op >= FIRST_ATOMIC ? RECORD_CODE_ATOMICS : 0;
 }
 
 /* Sums of integers are the same in any order; what was there before is not, nor sums of floats. */
-static uint32_t of_memory(uint32_t word, unsigned returns)
+static uint32_t of_memory(const code_t *code, unsigned returns)
 {
   enum { FIRST = 0x40, SWAP = 0x40, COMPARE = 0x41, FLOATS = 0x4d, WIDE = 0x60, WIDE_COMPARE };
-  const uint32_t operation = bits(word, 24, 18);
+  const uint32_t operation = code->op;
   if (operation < FIRST)
     return 0;
-  const bool ordered = bits(word, returns, returns) || operation <= COMPARE ||
+  const bool ordered = code_field(code->dword[0], returns, 1) || operation <= COMPARE ||
                        (operation >= FLOATS && operation <= WIDE_COMPARE);
   return ordered ? RECORD_CODE_ATOMICS : 0;
 }
 
-static uint32_t of_group_memory(uint32_t word)
+static uint32_t of_group_memory(const code_t *code)
 {
   static const struct {
     uint8_t first, last;
   } ordered[] = {{0x10, 0x11}, {0x15, 0x15}, {0x17, 0x18}, {0x20, 0x35}, {0x50, 0x51},
                  {0x5c, 0x5c}, {0x60, 0x75}, {0x7c, 0x7c}, {0xb7, 0xb8}};
   enum { FIRST_SYNC = 0x98, LAST_SYNC = 0x9d };
-  const uint32_t operation = bits(word, 24, 17);
+  const uint32_t operation = code->op;
   if (operation >= FIRST_SYNC && operation <= LAST_SYNC)
     return RECORD_CODE_SYNC;
   for (size_t i = 0; i < sizeof(ordered) / sizeof(*ordered); ++i)
@@ -111,31 +52,37 @@ static uint32_t of_group_memory(uint32_t word)
   return 0;
 }
 
-static uint32_t of_instruction(uint32_t word)
+static uint32_t of_instruction(const code_t *code)
 {
   enum { FLAT_RETURNS = 16, BUFFER_RETURNS = 14 };
-  if (is_scalar(word))
-    return of_scalar(word);
-  switch (word >> 26) {
-  case ENCODING_SMEM:
-    return of_scalar_memory(word);
-  case ENCODING_FLAT:
-    return of_memory(word, FLAT_RETURNS);
-  case ENCODING_MUBUF:
-    return of_memory(word, BUFFER_RETURNS);
-  case ENCODING_DS:
-    return of_group_memory(word);
+  switch (code->format) {
+  case CODE_SOPK:
+    return of_sopk(code);
+  case CODE_SMEM:
+    return of_smem(code);
+  case CODE_FLAT:
+    return of_memory(code, FLAT_RETURNS);
+  case CODE_MUBUF:
+    return of_memory(code, BUFFER_RETURNS);
+  case CODE_DS:
+    return of_group_memory(code);
   default:
     return 0;
   }
 }
 
+/* What is no instruction is data. */
 static uint32_t of_bytes(const unsigned char *bytes, size_t size)
 {
-  uint32_t found = 0, word;
-  for (size_t at = 0; size >= sizeof(word) && at <= size - sizeof(word); at += size_of(word)) {
-    memcpy(&word, bytes + at, sizeof(word));
-    found |= of_instruction(word);
+  uint32_t found = 0;
+  for (size_t left = size / 4; left;) {
+    code_t code;
+    const bool is_code = code_decode(bytes, left, &code);
+    const size_t dwords = is_code ? code.dwords : 1;
+    if (is_code)
+      found |= of_instruction(&code) | (code.flow == CODE_CALLS ? (uint32_t)CALLS : 0);
+    bytes += dwords * 4;
+    left -= dwords;
   }
   return found;
 }

@@ -28,7 +28,7 @@ HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/list.h", "base/new_f
                      *("debug/core/" + name for name in ("change.h", "core.h", "file.h", "notes.h", "walk.h")), "debug/dump.h", "debug/report.h",
                      "debug/door/observe.h", "debug/door/requests.h"},
            "debug": {"softgpu/waves.h"},  # it includes nothing, and what it declares is found by name
-           "softgpu": {"probe/probe_records.h"}, "record": {"probe/probe_records.h"}}  # which is plain data
+           "softgpu": {"probe/probe_records.h"}, "record": {"probe/probe_records.h", "probe/code.h"}}  # which is plain data
 # Folders within one, lowest first: each may include itself and those before it.
 FLOORS = {
     "queue": ["queue/limit", "queue/gate"],
