@@ -100,6 +100,13 @@ def test_the_version_is_hips_while_it_is_on(torch):
     assert torch.version.hip is None and torch.version.cuda == "13"
 
 
+def test_a_device_may_be_named(torch):
+    cuda = torch.cuda
+    assert cuda.get_device_name(device="cuda") == cuda.get_device_properties(device=0).name
+    assert cuda.get_device_capability(device="cuda:0") == (9, 4)
+    assert cuda.mem_get_info(device=0) and cuda.memory_allocated(device="cuda") == 0
+
+
 def test_pinned_memory_is_the_hosts(torch):
     # without a driver torch pins nothing
     def empty(_size, device=None, pin_memory=False):

@@ -257,15 +257,17 @@ class _Posing:
             # each its own: torch's compiler looks functions up by the object
             **{name: _nothing() for name in _IDLE},
             "is_available": lambda: True, "device_count": lambda: 1, "current_device": lambda: 0,
-            "get_device_properties": lambda *_: facts,
-            "get_device_capability": lambda *_: capability,
-            "get_device_name": lambda *_: facts.name, "is_initialized": lambda: True,
+            "get_device_properties": lambda *_, **__: facts,
+            "get_device_capability": lambda *_, **__: capability,
+            "get_device_name": lambda *_, **__: facts.name, "is_initialized": lambda: True,
             "is_current_stream_capturing": lambda: False,
-            "mem_get_info": lambda *_: (8 << 30, 8 << 30), "memory_allocated": lambda *_: 0,
-            "max_memory_allocated": lambda *_: 0, "Event": _Event, "Stream": _Stream,
-            "current_stream": lambda *_: _Stream(), "default_stream": lambda *_: _Stream(),
-            "stream": lambda *_: contextlib.nullcontext(),
-            "device": lambda *_: contextlib.nullcontext(),
+            "mem_get_info": lambda *_, **__: (8 << 30, 8 << 30),
+            "memory_allocated": lambda *_, **__: 0,
+            "max_memory_allocated": lambda *_, **__: 0, "Event": _Event, "Stream": _Stream,
+            "current_stream": lambda *_, **__: _Stream(),
+            "default_stream": lambda *_, **__: _Stream(),
+            "stream": lambda *_, **__: contextlib.nullcontext(),
+            "device": lambda *_, **__: contextlib.nullcontext(),
         }
 
     def _put(self, place: Any, name: str, value: Any) -> None:
