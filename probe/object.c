@@ -26,7 +26,10 @@ enum {
 enum { SEGMENT_READ, SEGMENT_CODE, SEGMENT_NOTE, SEGMENTS };
 enum { SYMBOL_NONE, SYMBOL_CODE, SYMBOL_DESCRIPTOR, SYMBOLS };
 
-static const char section_names[] = "\0.note\0.rodata\0.text\0.symtab\0.strtab\0.shstrtab";
+/* The note's name is by what plans know it again. */
+static const char probed_name[] = ".note.rawhal.probe";
+static const char section_names[] =
+    "\0.note.rawhal.probe\0.rodata\0.text\0.symtab\0.strtab\0.shstrtab";
 
 /* ---- Bytes one after the other, twice: first their number, then themselves ---- */
 
@@ -240,4 +243,21 @@ rawhal_status_t object_write(const object_parts_t *parts, rawhal_bytes_t *bytes,
   put_object(&output, parts);
   *bytes = (rawhal_bytes_t){output.bytes, size};
   return RAWHAL_OK;
+}
+
+bool object_is_probed(const rawhal_hsaco_t *hsaco)
+{
+  const elf_view_t *elf = &hsaco->elf;
+  if (elf->names_index >= elf->section_count)
+    return false;
+  const Elf64_Shdr *names = &elf->sections[elf->names_index];
+  const char *text = elf_view_section(elf, names);
+  for (size_t i = 0; text && i < elf->section_count; ++i) {
+    const Elf64_Shdr *section = &elf->sections[i];
+    if (section->sh_type == SHT_NOTE && section->sh_name < names->sh_size &&
+        names->sh_size - section->sh_name >= sizeof(probed_name) &&
+        !memcmp(text + section->sh_name, probed_name, sizeof(probed_name)))
+      return true;
+  }
+  return false;
 }

@@ -16,4 +16,7 @@ typedef struct object_parts {
 RAWHAL_CHECKED rawhal_status_t object_write(const object_parts_t *parts, rawhal_bytes_t *bytes,
                                             rawhal_error_t *error);
 
+/* Has object_write() made it? */
+bool object_is_probed(const rawhal_hsaco_t *hsaco);
+
 #endif

@@ -1,5 +1,7 @@
 #include "probe/plan.h"
 
+#include "probe/object.h"
+
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sized.h"
@@ -39,6 +41,8 @@ static rawhal_status_t check_kernel(const rawhal_kernel_t *kernel, rawhal_error_
         error, RAWHAL_UNSUPPORTED, "it is for %s; probes are for gfx90a, gfx942 and gfx950",
         kernel->object->info.target.processor[0] ? kernel->object->info.target.processor
                                                  : "an unknown processor");
+  if (object_is_probed(kernel->object))
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "it has probes already");
   return RAWHAL_OK;
 }
 
@@ -107,10 +111,8 @@ static rawhal_status_t check_relocations(const rawhal_probe_plan_t *plan, rawhal
   return RAWHAL_OK;
 }
 
-/* Where the argument goes: behind all that the kernel takes. */
-static rawhal_status_t place_argument(rawhal_probe_plan_t *plan, rawhal_error_t *error)
+rawhal_status_t plan_argument(const rawhal_kernel_t *kernel, uint32_t *place, rawhal_error_t *error)
 {
-  const rawhal_kernel_t *kernel = plan->info.kernel;
   uint64_t end = kernel->kernarg_segment_size, offset;
   if (kernel->descriptor->kernarg_size > end)
     end = kernel->descriptor->kernarg_size;
@@ -124,8 +126,7 @@ static rawhal_status_t place_argument(rawhal_probe_plan_t *plan, rawhal_error_t 
       offset + sizeof(rawhal_probe_argument_t) > MOST_KERNARGS)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "its arguments take %llu bytes; at most %d",
                        (unsigned long long)end, MOST_KERNARGS);
-  plan->stubs.argument_offset = plan->info.argument_offset = (uint32_t)offset;
-  plan->info.kernarg_size = (uint32_t)(offset + sizeof(rawhal_probe_argument_t));
+  *place = (uint32_t)offset;
   return RAWHAL_OK;
 }
 
@@ -166,9 +167,11 @@ static rawhal_status_t fill(rawhal_probe_plan_t *plan, const rawhal_probe_spec_t
   if (status == RAWHAL_OK)
     status = plan_entry(kernel, &plan->stubs, error);
   if (status == RAWHAL_OK)
-    status = place_argument(plan, error);
+    status = plan_argument(kernel, &plan->info.argument_offset, error);
   if (status == RAWHAL_OK)
     status = walk_open(&plan->walk, error);
+  plan->stubs.argument_offset = plan->info.argument_offset;
+  plan->info.kernarg_size = plan->info.argument_offset + (uint32_t)sizeof(rawhal_probe_argument_t);
   plan->stubs.has_modes = plan->walk.registers.has_modes;
   if (status == RAWHAL_OK)
     status = check_relocations(plan, error);

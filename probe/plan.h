@@ -7,7 +7,10 @@
 #include "probe/stub.h"
 #include "probe/walk.h"
 
-enum { PLAN_DESCRIPTOR_BYTES = 64 };
+enum {
+  PLAN_DESCRIPTOR_BYTES = 64,
+  PLAN_SPECIAL_SGPRS = 6, /* VCC, FLAT_SCRATCH, XNACK_MASK: counted with the others */
+};
 
 struct rawhal_probe_plan {
   rawhal_probe_plan_info_t info;
@@ -28,6 +31,10 @@ RAWHAL_CHECKED rawhal_status_t plan_code(const rawhal_kernel_t *kernel, walk_t *
 /* What its waves begin with. UNSUPPORTED: no kernargs. */
 RAWHAL_CHECKED rawhal_status_t plan_entry(const rawhal_kernel_t *kernel, stubs_t *stubs,
                                           rawhal_error_t *error);
+
+/* Where the probe's argument goes: behind all that the kernel takes. UNSUPPORTED. */
+RAWHAL_CHECKED rawhal_status_t plan_argument(const rawhal_kernel_t *kernel, uint32_t *offset,
+                                             rawhal_error_t *error);
 
 /* Registers that are the kernel's: one more than the highest of each kind. */
 typedef struct plan_named {

@@ -38,7 +38,6 @@ enum {
   MOST_ARCH_VGPRS = 256,
   MOST_VGPRS = 512,
   SGPR_GRANULE = 16,
-  SPECIAL_SGPRS = 6,       /* VCC, FLAT_SCRATCH, XNACK_MASK: counted with the others */
   DESCRIPTOR_KERNARGS = 8, /* offsets in the descriptor */
   DESCRIPTOR_RSRC3 = 44,
   DESCRIPTOR_RSRC1 = 48,
@@ -148,7 +147,7 @@ rawhal_status_t plan_registers(rawhal_probe_plan_t *plan, uint32_t flags, rawhal
   if (!elf_view_offset_of(&kernel->object->elf, d->address, PLAN_DESCRIPTOR_BYTES, &offset))
     return rawhal_fail(error, RAWHAL_MALFORMED, "its descriptor is not in the object");
   memcpy(plan->descriptor, kernel->object->elf.bytes + offset, PLAN_DESCRIPTOR_BYTES);
-  const uint32_t sgprs = round_up(stub_sgprs(stubs) + SPECIAL_SGPRS, SGPR_GRANULE),
+  const uint32_t sgprs = round_up(stub_sgprs(stubs) + PLAN_SPECIAL_SGPRS, SGPR_GRANULE),
                  vgprs = total > d->vgpr_count ? total : d->vgpr_count;
   uint32_t rsrc1 = d->pgm_rsrc1 & ~UINT32_C(0x3ff);
   rsrc1 |= vgprs / VGPR_GRANULE - 1;

@@ -100,8 +100,10 @@ RAWHAL_API void rawhal_probe_free(const rawhal_probe_plan_t *plan, rawhal_bytes_
 
 /* Holds a code object against the original, by what is in both alone and by other code than that
  * which made it: each instruction of the original is there once and in its order, branches lead to
- * the same ones, and what is between is of few opcodes, writes no register that the original names
- * and keeps SCC. MALFORMED, with the offset in `bytes`, and what is wrong there. */
+ * the same ones, and what is between is of few opcodes, leaves the registers that the original
+ * names as they are, and SCC, waits for what it loads, and stores only into the argument's memory:
+ * there within counters, and records that there is room for. What records say is not held against
+ * anything. MALFORMED, with the offset in `bytes`, and what is wrong there. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_verify(const rawhal_kernel_t *original,
                                                               const void *bytes, size_t size,
                                                               uint64_t load_delta,

@@ -234,6 +234,8 @@ void stub_exit(const stubs_t *stubs, emit_t *emit)
     emit_sopc(emit, EMIT_s_setvskip, EMIT_ZERO, EMIT_ZERO);
     emit_sopp(emit, EMIT_s_set_gpr_idx_off, 0);
   }
+  if (stubs->in_lanes)
+    emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
   fetch(stubs, emit, t + ENTRY_BUFFER, kept->buffer);
   fetch(stubs, emit, t + ENTRY_BUFFER + 1, kept->buffer + 1u);
   fetch(stubs, emit, t + ENTRY_WAVE, kept->wave);
@@ -367,8 +369,10 @@ void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, emit_t 
                  v = stubs->lanes_vgpr;
   const stub_registers_t r = stub_registers(stubs->kinds, first);
   wait_scalar(emit); /* nothing that the kernel loads comes into what is borrowed */
+  emit_sopp(emit, EMIT_s_nop, NOP_SGPR); /* gfx942: SGPRs and EXEC that a VALU has written */
   for (uint32_t i = 0; i < count; ++i)
     emit_vop3(emit, EMIT_v_writelane_b32, v, first + i, emit_integer(STUB_BORROWED + i));
+  emit_sopp(emit, EMIT_s_nop, 0); /* gfx942: a VGPR that has been written */
   for (uint32_t i = 0; i < count; ++i)
     emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_KEPT + i));
   emit_sopp(emit, EMIT_s_nop, NOP_SGPR);

@@ -15,6 +15,7 @@ typedef struct verification {
   uint32_t *before;  /* of each that is not neutral: the one before that is not */
   uint32_t previous; /* the last that has its place; the count of the original's: none */
   owned_t owned;
+  lasting_t lasting;
   uint64_t budget; /* instructions that may still be looked at */
 } verification_t;
 
@@ -41,7 +42,8 @@ static bool is_half_pc(const verification_t *v, uint32_t number, uint32_t to, ui
          code.dword[0] == (0xbe800000 | to << 16 | EMIT_LITERAL);
 }
 
-static bool between(verification_t *v, uint32_t first, uint32_t end, between_t where,
+/* Before the original's instruction number `next`. */
+static bool between(verification_t *v, uint32_t first, uint32_t end, between_t where, uint32_t next,
                     uint32_t *wrong, const char **text)
 {
   const uint64_t cost = end - first + UINT64_C(1);
@@ -52,7 +54,8 @@ static bool between(verification_t *v, uint32_t first, uint32_t end, between_t w
     return false;
   }
   v->budget -= cost;
-  return verify_between(&v->walk, first, end, where, &v->owned, wrong, text);
+  return verify_between(&v->walk, first, end, where, v->original.instructions[next].mode, &v->owned,
+                        &v->lasting, wrong, text);
 }
 
 /* An s_branch past others, which lead elsewhere. */
@@ -149,15 +152,18 @@ static bool match_neutral(verification_t *v, uint32_t first, uint32_t end, uint3
 static uint32_t candidate(verification_t *v, uint32_t i, uint32_t first, uint32_t probed,
                           uint32_t *wrong, const char **text)
 {
-  const between_t where = v->previous == v->original.count                ? BETWEEN_ENTRY
-                          : v->original.instructions[i].flow == CODE_ENDS ? BETWEEN_END
-                                                                          : BETWEEN_TWO;
+  const bool is_first = v->previous == v->original.count,
+             is_last = v->original.instructions[i].flow == CODE_ENDS;
+  const between_t where = is_first && is_last ? BETWEEN_WHOLE
+                          : is_first          ? BETWEEN_ENTRY
+                          : is_last           ? BETWEEN_END
+                                              : BETWEEN_TWO;
   const uint32_t neutral = v->previous == v->original.count ? 0 : v->previous + 1;
   for (; probed < v->walk.count && v->budget; ++probed) {
     if (!same(v, i, probed))
       continue;
     v->matches[i] = probed;
-    if (!between(v, first, probed, where, wrong, text))
+    if (!between(v, first, probed, where, i, wrong, text))
       continue;
     *text = "is not followed by all waits of the original's";
     if (match_neutral(v, neutral, i, first, wrong))
@@ -221,7 +227,7 @@ static rawhal_status_t check_branches(verification_t *v, rawhal_error_t *error)
       return fail(v, v->matches[i], error, "leads elsewhere than the original's");
     const between_t where =
         v->original.instructions[next].flow == CODE_ENDS ? BETWEEN_END : BETWEEN_TWO;
-    if (!between(v, lands, v->matches[next], where, &wrong, &text))
+    if (!between(v, lands, v->matches[next], where, next, &wrong, &text))
       return fail(v, wrong, error, text);
   }
   return RAWHAL_OK;
@@ -254,6 +260,42 @@ static rawhal_status_t check_descriptor(const verification_t *v, rawhal_error_t 
 
 /* ---- The whole ---- */
 
+/* What stores may still read where the kernel goes on, and what does not last, is found on the way,
+ * and holds everywhere: again with it, until there is no more. */
+static rawhal_status_t judge(verification_t *v, rawhal_error_t *error)
+{
+  lasting_t before;
+  v->lasting = LASTING_NOTHING;
+  v->budget = ((uint64_t)v->original.count + v->walk.count) * LOOKED_AT;
+  rawhal_status_t status;
+  do {
+    before = v->lasting;
+    status = match(v, error);
+    if (status == RAWHAL_OK)
+      status = check_branches(v, error);
+  } while (status == RAWHAL_OK &&
+           (memcmp(&before.read, &v->lasting.read, sizeof(before.read)) != 0 ||
+            memcmp(&before.changed, &v->lasting.changed, sizeof(before.changed)) != 0 ||
+            before.changed_lanes != v->lasting.changed_lanes));
+  return status;
+}
+
+/* Atomics that add 8 bytes, as counters need. */
+static uint32_t additions(const walk_t *walk)
+{
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < walk->count; ++i) {
+    const code_t code = walk_code(walk, &walk->instructions[i]);
+    count += ((uint32_t)code.format << 12 | code.op) == EMIT_s_atomic_add_x2;
+  }
+  return count;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+  return a < b ? a : b;
+}
+
 static rawhal_status_t hold(verification_t *v, rawhal_error_t *error)
 {
   stubs_t entry = {0};
@@ -267,11 +309,25 @@ static rawhal_status_t hold(verification_t *v, rawhal_error_t *error)
     return rawhal_fail(error, RAWHAL_MALFORMED,
                        "what stands before the probed kernel's first instruction differs");
   plan_named_t named;
+  uint32_t argument;
   status = plan_named(v->kernel->descriptor, &v->original.registers, &named, error);
+  if (status == RAWHAL_OK)
+    status = plan_argument(v->kernel, &argument, error);
   if (status != RAWHAL_OK)
     return status;
-  v->owned =
-      (owned_t){.sgprs = named.sgprs, .vgprs = named.vgprs, .initial_sgprs = entry.initial_sgprs};
+  const rawhal_descriptor_t *d = v->probed->descriptor;
+  const uint32_t sgprs = d->sgpr_count - least(d->sgpr_count, PLAN_SPECIAL_SGPRS);
+  v->owned = (owned_t){.sgprs = named.sgprs,
+                       .vgprs = named.vgprs,
+                       .initial_sgprs = entry.initial_sgprs,
+                       .sgprs_end = least(sgprs, CODE_SGPRS),
+                       .vgprs_end = d->accum_offset,
+                       .kernarg_sgpr = entry.kernarg_sgpr,
+                       .argument_offset = argument,
+                       .counters = additions(&v->walk) - additions(&v->original)};
+  if (d->kernarg_size < argument + sizeof(rawhal_probe_argument_t))
+    return rawhal_fail(error, RAWHAL_MALFORMED,
+                       "the probed kernel's arguments end before the probe's");
   if (v->owned.sgprs < entry.initial_sgprs)
     v->owned.sgprs = entry.initial_sgprs;
   if (!v->owned.vgprs)
@@ -281,9 +337,7 @@ static rawhal_status_t hold(verification_t *v, rawhal_error_t *error)
   v->before = allocate(v->original.allocator, entries * sizeof(*v->before));
   if (!v->matches || !v->before)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory to compare a kernel's code");
-  v->budget = ((uint64_t)v->original.count + v->walk.count) * LOOKED_AT;
-  status = match(v, error);
-  return status == RAWHAL_OK ? check_branches(v, error) : status;
+  return judge(v, error);
 }
 
 rawhal_status_t rawhal_probe_verify(const rawhal_kernel_t *original, const void *bytes, size_t size,

@@ -9,18 +9,69 @@
 typedef enum between {
   BETWEEN_ENTRY, /* before the kernel's first instruction: what it is not given is free */
   BETWEEN_TWO,
-  BETWEEN_END, /* before s_endpgm: everything is free */
+  BETWEEN_END,   /* before s_endpgm: everything is free */
+  BETWEEN_WHOLE, /* both: the kernel has no other instruction */
 } between_t;
 
 /* What the kernel has: registers from these numbers on are not its. */
 typedef struct owned {
   uint32_t sgprs, vgprs, initial_sgprs;
+  uint32_t sgprs_end, vgprs_end; /* that the probed kernel's waves have */
+  uint32_t kernarg_sgpr, argument_offset;
+  uint32_t counters; /* that the probes add to, each at one place */
 } owned_t;
 
-/* Instructions number `first` to `end` - 1 of the probed kernel, entered at any of them that
- * `is_landing` says, and at the first. True: they go on to number `end`, and there all that is the
- * kernel's is as it was. Else `*wrong` is the instruction's number, and the text says what is. */
-bool verify_between(const walk_t *walk, uint32_t first, uint32_t end, between_t where,
-                    const owned_t *owned, uint32_t *wrong, const char **text);
+/* SGPRs, a bit each. */
+typedef struct sgpr_set {
+  uint64_t bits[2];
+} sgpr_set_t;
+
+/* What is known of a register, SCC or a lane: whose value it has. */
+typedef enum value {
+  VALUE_ITS_OWN, /* what the kernel left in it */
+  VALUE_OTHER,   /* anything */
+  VALUE_SCC,     /* SCC's own, as 1 or 0 */
+  VALUE_EXEC,    /* halves of EXEC's own */
+  VALUE_EXEC_HIGH,
+  VALUE_ZERO,
+  VALUE_ONE,
+  VALUE_ACTIVE,   /* how many bits EXEC has */
+  VALUE_ARGUMENT, /* its first dword; the others follow, of which these are capacities */
+  VALUE_WAVES = VALUE_ARGUMENT + 4,
+  VALUE_EVENTS,
+  VALUE_WAVE = VALUE_ARGUMENT + 8, /* numbers of records, */
+  VALUE_EVENT,
+  VALUE_WAVE_PLACE, /* in bytes, */
+  VALUE_EVENT_PLACE,
+  VALUE_WAVE_ADDRESS, /* and where they are */
+  VALUE_WAVE_ADDRESS_HIGH,
+  VALUE_EVENT_ADDRESS,
+  VALUE_EVENT_ADDRESS_HIGH,
+  VALUE_WAVE_LOST, /* of SCC: there is no room for a record, */
+  VALUE_EVENT_LOST,
+  VALUE_WAVE_CARRY, /* or what an address carries */
+  VALUE_EVENT_CARRY,
+  VALUE_ALL,       /* of EXEC */
+  VALUE_SGPR = 32, /* and from there on: that of an SGPR of that number, less this */
+} value_t;
+
+/* What lasts through the kernel in what is not its: as the entry leaves it. */
+typedef struct lasting {
+  uint8_t sgprs[CODE_SGPRS], lanes[64]; /* value_t */
+  uint32_t lanes_vgpr, offsets_vgpr;    /* UINT32_MAX: none */
+  uint32_t event_bytes;                 /* 0: none yet */
+  sgpr_set_t read;                      /* that stores may still read where the kernel goes on */
+  sgpr_set_t changed;     /* that do not last after all: other stretches are theirs, */
+  uint64_t changed_lanes; /* and lanes */
+} lasting_t;
+#define LASTING_NOTHING ((lasting_t){.lanes_vgpr = UINT32_MAX, .offsets_vgpr = UINT32_MAX})
+
+/* Instructions number `first` to `end` - 1 of the probed kernel, entered at the first. `mode`:
+ * code_mode() of the original there. True: they go on to number `end`, there all that is the
+ * kernel's is as it was and what lasts is, too, and no memory is written but that of the argument;
+ * `*lasting` has what that adds. Else `*wrong` is the instruction's number, and the text says what
+ * is. */
+bool verify_between(const walk_t *walk, uint32_t first, uint32_t end, between_t where, uint8_t mode,
+                    const owned_t *owned, lasting_t *lasting, uint32_t *wrong, const char **text);
 
 #endif

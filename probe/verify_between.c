@@ -1,180 +1,17 @@
-#include "probe/verify.h"
+#include "probe/verify_state.h"
 
-#include <string.h>
-
-/* What is known of a register, SCC or a lane: whose value it has. */
-enum {
-  ITS_OWN = 0,
-  OTHER = 1,  /* anything */
-  OF_SCC = 2, /* SCC's own, as 1 or 0 */
-  OF_EXEC = 3,
-  OF_SGPR = 4, /* and from there on: that of an SGPR of that number, less 4 */
-  TRACKED = 128,
-};
-
-typedef struct state {
-  bool reached;
-  uint8_t sgprs[TRACKED]; /* by operand encoding */
-  uint8_t lanes[64];      /* of the one VGPR that is written by lanes */
-  uint8_t scc, exec;
-} state_t;
-
-typedef struct judge {
-  const walk_t *walk;
-  const owned_t *owned;
-  between_t where;
-  uint32_t lanes_vgpr; /* CODE_NONE: none yet */
-  const char *text;
-} judge_t;
-
-static bool refuse(judge_t *judge, const char *text)
-{
-  judge->text = text;
-  return false;
-}
-
-static bool is(const code_t *code, emit_op_t op)
-{
-  return ((uint32_t)code->format << 12 | code->op) == (uint32_t)op;
-}
-
-/* ---- Writes ---- */
-
-static bool write_sgprs(judge_t *judge, state_t *state, uint32_t first, uint32_t count,
-                        uint8_t value)
-{
-  if (first == CODE_EXEC && count == 2) {
-    if (judge->where != BETWEEN_ENTRY)
-      return refuse(judge, "writes EXEC");
-    state->exec = value == OF_EXEC ? ITS_OWN : OTHER;
-    return true;
-  }
-  if (first + count > CODE_SGPRS)
-    return refuse(judge, "writes a register that is not a plain SGPR");
-  for (uint32_t i = first; i < first + count; ++i)
-    state->sgprs[i] = value;
-  return true;
-}
-
-static bool write_vgpr(judge_t *judge, uint32_t number)
-{
-  return number >= judge->owned->vgprs || refuse(judge, "writes a VGPR of the kernel's");
-}
-
-/* ---- One instruction ---- */
-
-static bool is_pair(const code_t *code)
-{
-  return is(code, EMIT_s_mov_b64) || is(code, EMIT_s_memrealtime) ||
-         is(code, EMIT_s_load_dwordx2) || is(code, EMIT_s_atomic_add_x2);
-}
-
-static bool of_sop1(judge_t *judge, const code_t *code, state_t *state)
-{
-  const uint32_t to = code_field(code->dword[0], 16, 7), from = code_field(code->dword[0], 0, 8);
-  if (is(code, EMIT_s_bcnt1_i32_b64))
-    state->scc = OTHER;
-  uint8_t value = OTHER;
-  if (is(code, EMIT_s_mov_b64) && from == CODE_EXEC && state->exec == ITS_OWN)
-    value = OF_EXEC;
-  if (is(code, EMIT_s_mov_b64) && from < CODE_SGPRS && state->sgprs[from] == OF_EXEC &&
-      to == CODE_EXEC)
-    value = OF_EXEC;
-  return write_sgprs(judge, state, to, is_pair(code) ? 2 : 1, value);
-}
-
-static bool of_sop2(judge_t *judge, const code_t *code, state_t *state)
-{
-  const uint32_t d = code->dword[0];
-  const bool keeps_scc = is(code, EMIT_s_cselect_b32) && code_field(d, 0, 8) == EMIT_ZERO + 1 &&
-                         code_field(d, 8, 8) == EMIT_ZERO && state->scc == ITS_OWN;
-  if (!is(code, EMIT_s_cselect_b32) && !is(code, EMIT_s_mul_i32))
-    state->scc = OTHER;
-  return write_sgprs(judge, state, code_field(d, 16, 7), 1, keeps_scc ? OF_SCC : OTHER);
-}
-
-static void of_sopc(const code_t *code, state_t *state)
-{
-  const uint32_t a = code_field(code->dword[0], 0, 8), b = code_field(code->dword[0], 8, 8);
-  const bool restores =
-      is(code, EMIT_s_cmp_lg_u32) && b == EMIT_ZERO && a < CODE_SGPRS && state->sgprs[a] == OF_SCC;
-  state->scc = restores ? ITS_OWN : OTHER;
-}
-
-static bool of_smem(judge_t *judge, const code_t *code, state_t *state)
-{
-  const uint32_t data = code_field(code->dword[0], 6, 7);
-  const bool returns = code_field(code->dword[0], 16, 1);
-  if (is(code, EMIT_s_load_dword) || is(code, EMIT_s_load_dwordx2) ||
-      is(code, EMIT_s_load_dwordx4) || is(code, EMIT_s_memrealtime))
-    return write_sgprs(judge, state, data,
-                       is(code, EMIT_s_load_dwordx4) ? 4
-                       : is_pair(code)               ? 2
-                                                     : 1,
-                       OTHER);
-  if ((is(code, EMIT_s_atomic_add) || is(code, EMIT_s_atomic_add_x2)) && returns)
-    return write_sgprs(judge, state, data, is_pair(code) ? 2 : 1, OTHER);
-  return true;
-}
-
-static bool of_lanes(judge_t *judge, const code_t *code, state_t *state)
-{
-  const uint32_t to = code_field(code->dword[0], 0, 8), from = code_field(code->dword[1], 0, 9),
-                 lane = code_field(code->dword[1], 9, 9) - EMIT_ZERO;
-  if (is(code, EMIT_v_mbcnt_lo_u32_b32) || is(code, EMIT_v_mbcnt_hi_u32_b32))
-    return to != judge->lanes_vgpr ? write_vgpr(judge, to)
-                                   : refuse(judge, "writes a VGPR that keeps SGPRs");
-  const uint32_t vgpr = is(code, EMIT_v_writelane_b32) ? to : from - EMIT_VGPR;
-  if (lane >= 64)
-    return refuse(judge, "has a lane that is not a constant");
-  if (judge->lanes_vgpr != CODE_NONE && judge->lanes_vgpr != vgpr)
-    return refuse(judge, "keeps SGPRs in another VGPR than before");
-  judge->lanes_vgpr = vgpr;
-  if (is(code, EMIT_v_writelane_b32)) {
-    const bool own = from < CODE_SGPRS && state->sgprs[from] == ITS_OWN;
-    state->lanes[lane] = own ? (uint8_t)(OF_SGPR + from) : OTHER;
-    return write_vgpr(judge, to);
-  }
-  const bool back = to < CODE_SGPRS && state->lanes[lane] == OF_SGPR + to;
-  return write_sgprs(judge, state, to, 1, back ? ITS_OWN : OTHER);
-}
-
-static bool step(judge_t *judge, const code_t *code, state_t *state)
-{
-  if (!emit_knows(code))
-    return refuse(judge, "is not an instruction that probes are made of");
-  if (judge->where != BETWEEN_END &&
-      (is(code, EMIT_s_setvskip) || is(code, EMIT_s_set_gpr_idx_off)))
-    return refuse(judge, "changes a mode of the kernel's");
-  switch (code->format) {
-  case CODE_SOP1:
-    return of_sop1(judge, code, state);
-  case CODE_SOP2:
-    return of_sop2(judge, code, state);
-  case CODE_SOPK:
-    return write_sgprs(judge, state, code_field(code->dword[0], 16, 7), 1, OTHER);
-  case CODE_SOPC:
-    of_sopc(code, state);
-    return true;
-  case CODE_SMEM:
-    return of_smem(judge, code, state);
-  case CODE_VOP1:
-    return write_sgprs(judge, state, code_field(code->dword[0], 17, 8), 1, OTHER);
-  case CODE_VOP2:
-    return write_vgpr(judge, code_field(code->dword[0], 17, 8));
-  case CODE_VOP3:
-    return of_lanes(judge, code, state);
-  default:
-    return true; /* waits, skips, stores of vectors */
-  }
-}
-
-/* ---- A stretch ---- */
+/* ---- Where two ways come together ---- */
 
 static void merge_byte(uint8_t *to, uint8_t from)
 {
   if (*to != from)
-    *to = OTHER;
+    *to = VALUE_OTHER;
+}
+
+static void add(sgpr_set_t *to, const sgpr_set_t *from)
+{
+  to->bits[0] |= from->bits[0];
+  to->bits[1] |= from->bits[1];
 }
 
 static void merge(state_t *to, const state_t *from)
@@ -184,74 +21,178 @@ static void merge(state_t *to, const state_t *from)
     to->reached = true;
     return;
   }
-  for (unsigned i = 0; i < TRACKED; ++i)
+  for (unsigned i = 0; i < sizeof(to->sgprs); ++i)
     merge_byte(&to->sgprs[i], from->sgprs[i]);
   for (unsigned i = 0; i < sizeof(to->lanes); ++i)
     merge_byte(&to->lanes[i], from->lanes[i]);
   merge_byte(&to->scc, from->scc);
   merge_byte(&to->exec, from->exec);
+  to->mode |= from->mode;
+  to->offsets = to->offsets < from->offsets ? to->offsets : from->offsets;
+  to->wave_inside &= from->wave_inside;
+  to->event_inside &= from->event_inside;
+  to->waits |= from->waits;
+  add(&to->loaded, &from->loaded);
+  add(&to->read, &from->read);
+}
+
+/* ---- Both ends of a stretch ---- */
+
+/* What the kernel is given, or has, is its own, and may be what its scalar memory is still at. */
+static state_t begin(const judge_t *judge, uint8_t mode)
+{
+  const bool is_entry = state_is_entry(judge);
+  const uint32_t own = is_entry ? judge->owned->initial_sgprs : judge->owned->sgprs;
+  state_t state = {.reached = true, .mode = mode, .waits = !is_entry};
+  for (uint32_t i = 0; i < CODE_SGPRS; ++i)
+    state.sgprs[i] = i < own    ? (uint8_t)VALUE_ITS_OWN
+                     : is_entry ? (uint8_t)VALUE_OTHER
+                                : judge->lasting.sgprs[i];
+  for (uint32_t i = 0; i < sizeof(state.lanes); ++i)
+    state.lanes[i] = is_entry ? (uint8_t)VALUE_OTHER : judge->lasting.lanes[i];
+  if (!is_entry)
+    state.read = judge->lasting.read;
+  return state;
+}
+
+static uint8_t lasts(uint8_t value)
+{
+  return (value >= VALUE_ARGUMENT && value <= VALUE_WAVE) || value == VALUE_ZERO ||
+                 value == VALUE_ONE
+             ? value
+             : (uint8_t)VALUE_OTHER;
+}
+
+/* The entry makes what lasts. */
+static bool is_entered(judge_t *judge, const state_t *state)
+{
+  lasting_t *lasting = &judge->lasting;
+  for (uint32_t i = 0; i < judge->owned->initial_sgprs; ++i)
+    if (state->sgprs[i] != VALUE_ITS_OWN)
+      return state_refuse(judge, "comes after a change of an SGPR of the kernel's");
+  for (uint32_t i = 0; i < CODE_SGPRS; ++i)
+    lasting->sgprs[i] = i < judge->owned->sgprs || lasting->changed.bits[i / 64] >> (i % 64) & 1
+                            ? (uint8_t)VALUE_OTHER
+                            : lasts(state->sgprs[i]);
+  for (uint32_t i = 0; i < sizeof(lasting->lanes); ++i)
+    lasting->lanes[i] =
+        lasting->changed_lanes >> i & 1 ? (uint8_t)VALUE_OTHER : lasts(state->lanes[i]);
+  return state->offsets == 0 || state->offsets == OFFSETS_DONE ||
+         state_refuse(judge, "comes before the lanes' offsets are made");
+}
+
+/* In between all is as it was; what is not, and not the kernel's, does not last. */
+static bool is_as_before(judge_t *judge, const state_t *state)
+{
+  lasting_t *lasting = &judge->lasting;
+  for (uint32_t i = 0; i < CODE_SGPRS; ++i) {
+    if (i < judge->owned->sgprs && state->sgprs[i] != VALUE_ITS_OWN)
+      return state_refuse(judge, "comes after a change of an SGPR of the kernel's");
+    if (i >= judge->owned->sgprs && lasting->sgprs[i] != VALUE_OTHER &&
+        lasting->sgprs[i] != state->sgprs[i])
+      lasting->changed.bits[i / 64] |= UINT64_C(1) << (i % 64);
+  }
+  for (uint32_t i = 0; i < sizeof(lasting->lanes); ++i)
+    if (lasting->lanes[i] != VALUE_OTHER && lasting->lanes[i] != state->lanes[i])
+      lasting->changed_lanes |= UINT64_C(1) << i;
+  return state->scc == VALUE_ITS_OWN || state_refuse(judge, "comes after a change of SCC");
+}
+
+/* Nothing comes later into what is the kernel's, nor is read there; nor comes into anything. */
+static bool is_done(judge_t *judge, const state_t *state)
+{
+  if (state->loaded.bits[0] | state->loaded.bits[1])
+    return state_refuse(judge, "comes before what is loaded");
+  for (uint32_t i = 0; i < judge->owned->sgprs; ++i)
+    if (state->read.bits[i / 64] >> (i % 64) & 1)
+      return state_refuse(judge, "comes before an SGPR of the kernel's is stored");
+  add(&judge->lasting.read, &state->read);
+  return true;
 }
 
 static bool is_whole(judge_t *judge, const state_t *state)
 {
-  const uint32_t owned =
-      judge->where == BETWEEN_ENTRY ? judge->owned->initial_sgprs : judge->owned->sgprs;
-  if (state->exec != ITS_OWN)
-    return refuse(judge, "comes after a change of EXEC");
-  if (judge->where == BETWEEN_END)
+  if (state->exec != VALUE_ITS_OWN)
+    return state_refuse(judge, "comes after a change of EXEC");
+  if (judge->where == BETWEEN_END || judge->where == BETWEEN_WHOLE)
     return true;
-  for (uint32_t i = 0; i < owned; ++i)
-    if (state->sgprs[i] != ITS_OWN)
-      return refuse(judge, "comes after a change of an SGPR of the kernel's");
-  return judge->where == BETWEEN_ENTRY || state->scc == ITS_OWN ||
-         refuse(judge, "comes after a change of SCC");
+  return is_done(judge, state) &&
+         (judge->where == BETWEEN_ENTRY ? is_entered(judge, state) : is_as_before(judge, state));
 }
+
+/* ---- A stretch ---- */
 
 enum { MOST_SKIPS = 4 }; /* that are open at a time */
 
-bool verify_between(const walk_t *walk, uint32_t first, uint32_t end, between_t where,
-                    const owned_t *owned, uint32_t *wrong, const char **text)
-{
-  judge_t judge = {.walk = walk, .owned = owned, .where = where, .lanes_vgpr = CODE_NONE};
-  state_t state = {.reached = true};
+typedef struct skips {
   struct skip {
     uint32_t to;
     state_t state;
-  } skips[MOST_SKIPS];
-  uint32_t skip_count = 0;
-  for (uint32_t i = first; i <= end; ++i) {
-    for (uint32_t s = 0; s < skip_count;)
-      if (skips[s].to == i) {
-        merge(&state, &skips[s].state);
-        skips[s] = skips[--skip_count];
-      } else {
-        ++s;
-      }
-    *wrong = i;
-    *text = NULL;
-    if (i == end)
-      break;
-    if (!state.reached) /* hops, which others come by */
-      continue;
+  } open[MOST_SKIPS];
+  uint32_t count;
+} skips_t;
+
+static void land(skips_t *skips, uint32_t at, state_t *state)
+{
+  for (uint32_t i = 0; i < skips->count;)
+    if (skips->open[i].to == at) {
+      merge(state, &skips->open[i].state);
+      skips->open[i] = skips->open[--skips->count];
+    } else {
+      ++i;
+    }
+}
+
+/* A branch, which says what is known on both ways: there is room for a record, or not. */
+static bool skip(judge_t *judge, skips_t *skips, const walk_instruction_t *branch, uint32_t number,
+                 uint32_t end, state_t *state)
+{
+  if (branch->target <= number || branch->target > end || skips->count == MOST_SKIPS)
+    return state_refuse(judge, "goes elsewhere");
+  struct skip *open = &skips->open[skips->count++];
+  *open = (struct skip){branch->target, *state};
+  state->reached = branch->flow == CODE_BRANCHES;
+  if (branch->flow == CODE_BRANCHES && state->scc == VALUE_WAVE_LOST) {
+    open->state.wave_inside = false;
+    state->wave_inside = true;
+  }
+  if (branch->flow == CODE_BRANCHES && state->scc == VALUE_EVENT_LOST) {
+    open->state.event_inside = false;
+    state->event_inside = true;
+  }
+  return true;
+}
+
+bool verify_between(const walk_t *walk, uint32_t first, uint32_t end, between_t where, uint8_t mode,
+                    const owned_t *owned, lasting_t *lasting, uint32_t *wrong, const char **text)
+{
+  judge_t judge = {.owned = owned, .where = where, .lasting = *lasting};
+  skips_t skips = {.count = 0};
+  if (state_is_entry(&judge)) {
+    judge.lasting = LASTING_NOTHING;
+    judge.lasting.read = lasting->read;
+    judge.lasting.changed = lasting->changed;
+    judge.lasting.changed_lanes = lasting->changed_lanes;
+  }
+  state_t state = begin(&judge, mode);
+  for (uint32_t i = first; i < end && !judge.text; ++i) {
     const walk_instruction_t *instruction = &walk->instructions[i];
     const code_t code = walk_code(walk, instruction);
-    if (!step(&judge, &code, &state)) {
-      *text = judge.text;
-      return false;
-    }
-    if (instruction->flow != CODE_JUMPS && instruction->flow != CODE_BRANCHES)
-      continue;
-    if (instruction->target <= i || instruction->target > end || skip_count == MOST_SKIPS) {
-      *text = "goes elsewhere";
-      return false;
-    }
-    skips[skip_count].to = instruction->target;
-    skips[skip_count++].state = state;
-    state.reached = instruction->flow == CODE_BRANCHES;
+    *wrong = i;
+    land(&skips, i, &state);
+    /* What is not reached: hops, which others come by. */
+    if (state.reached && state_step(&judge, &code, &state) &&
+        (instruction->flow == CODE_JUMPS || instruction->flow == CODE_BRANCHES))
+      skip(&judge, &skips, instruction, i, end, &state);
   }
-  if (!state.reached)
-    *text = "is not reached";
-  else if (!is_whole(&judge, &state))
-    *text = judge.text;
-  return !*text;
+  if (!judge.text) {
+    *wrong = end;
+    land(&skips, end, &state);
+    if (!state.reached)
+      state_refuse(&judge, "is not reached");
+    else if (is_whole(&judge, &state))
+      *lasting = judge.lasting;
+  }
+  *text = judge.text;
+  return !judge.text;
 }

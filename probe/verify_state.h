@@ -1,0 +1,34 @@
+/* One instruction of a probe, judged: what it makes of what is known. Internal to this folder. */
+#ifndef RAWHAL_PROBE_VERIFY_STATE_H
+#define RAWHAL_PROBE_VERIFY_STATE_H
+
+#include "probe/verify.h"
+
+/* What is known at a place. */
+typedef struct state {
+  bool reached;
+  uint8_t sgprs[CODE_SGPRS], lanes[64]; /* value_t */
+  uint8_t scc, exec;                    /* likewise */
+  uint8_t mode;                         /* code_mode() */
+  uint8_t offsets;                      /* steps done of those that make lasting_t.offsets_vgpr */
+  bool wave_inside, event_inside;       /* there is room for the record of the number */
+  sgpr_set_t loaded, read;              /* by scalar memory that has not been waited for: */
+  bool waits;                           /* there may be some of the kernel's, too */
+} state_t;
+
+enum { OFFSETS_DONE = 3 };
+
+typedef struct judge {
+  const owned_t *owned;
+  between_t where;
+  lasting_t lasting; /* a copy, which grows */
+  const char *text;  /* what is wrong, if anything is */
+} judge_t;
+
+bool state_refuse(judge_t *judge, const char *text);
+bool state_step(judge_t *judge, const code_t *code, state_t *state);
+
+bool state_is_entry(const judge_t *judge);
+bool state_is(const code_t *code, emit_op_t op);
+
+#endif

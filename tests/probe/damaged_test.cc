@@ -1,0 +1,210 @@
+// Clones that somebody has changed: what would harm the kernel or memory is refused, wherever in the code it is.
+#include "tests/harness/allocator.h"
+#include "tests/probe/written.h"
+
+extern "C" {
+#include "probe/code.h"
+}
+
+namespace {
+
+// Loads, computes, stores, waits: s[0:1], s2, s4 to s7 and v0 to v3 are named.
+const std::vector<uint32_t> code = {0xc00a0100,
+                                    0x00000000, // s_load_dwordx4 s[4:7], s[0:1], 0x0
+                                    0x24020082, // v_lshlrev_b32 v1, 2, v0
+                                    0xbf8cc07f, // s_waitcnt lgkmcnt(0)
+                                    0xdc508000,
+                                    0x02040001, // global_load_dword v2, v1, s[4:5]
+                                    0xbf8c0f70, // s_waitcnt vmcnt(0)
+                                    0xbf048002,
+                                    branch(s_cbranch_scc0, 1), // s_cmp_eq_u32 s2, 0
+                                    s_barrier,                 //
+                                    0xdc708000,
+                                    0x00060201, // global_store_dword v1, v2, s[6:7]
+                                    0x7e060280, // v_mov_b32 v3, 0
+                                    branch(s_cbranch_vccnz, -12), // to the wait for memory
+                                    s_endpgm};
+
+struct Harm {
+  const char *text;
+  std::vector<uint32_t> dwords;
+  bool at_end; // also where the kernel ends
+};
+
+const Harm harms[] = {
+    {"s_mov_b32 s0, 0", {0xbe800080}, false},
+    {"s_mov_b64 s[0:1], 0", {0xbe800180}, false},
+    {"v_readfirstlane_b32 s1, v0", {0x7e020500}, false},
+    {"v_mov_b32 v0, 0", {0x7e000280}, true},
+    {"s_mov_b64 exec, 0", {0xbefe0180}, false}, // where the entry has all lanes on, it is put back
+    {"s_mov_b64 vcc, 0", {0xbeea0180}, true},
+    {"s_mov_b32 m0, 0", {0xbefc0080}, true},
+    {"s_endpgm", {s_endpgm}, false},
+    {"s_barrier", {s_barrier}, true},
+    {"s_setvskip 1, 0", {0xbf108081}, true},
+    {"s_setprio 3", {0xbf8f0003}, true},
+    {"s_trap 2", {0xbf920002}, true},
+    {"s_mov_b32 s0, 0x1234", {0xbe8000ff, 0x1234}, false},
+    {"s_store_dword s0, s[0:1], 0", {0xc0420000, 0}, true},
+    {"s_store_dwordx4 s[0:3], s[0:1], 0", {0xc04a0000, 0}, true},
+    {"s_atomic_add s0, s[0:1], 0", {0xc20a0000, 0}, true},
+    {"s_atomic_add_x2 s[0:1], s[0:1], 64", {0xc28a0000, 64}, true},
+    {"s_load_dwordx4 s[0:3], s[0:1], 0", {0xc00a0000, 0}, true},
+    {"s_dcache_inv", {0xc0800000, 0}, true},
+    {"v_writelane_b32 v0, s0, 0", {0xd28a0000, 0x00010000}, true},
+    {"v_readlane_b32 s1, v0, 0", {0xd2890001, 0x00010100}, false},
+    {"global_store_dword v0, v1, s[0:1]", {0xdc708000, 0x00000100}, true},
+    {"flat_store_dword v[0:1], v2", {0xdc700000, 0x007f0200}, true},
+    {"buffer_store_dword v0, off, s[0:3], 0", {0xe0700000, 0x80000000}, true},
+    {"ds_write_b32 v0, v1", {0xd81a0000, 0x00000100}, true},
+};
+
+struct Text {
+  size_t at, dwords;
+};
+
+Text text_of(const std::string &clone)
+{
+  Elf64_Ehdr header;
+  memcpy(&header, clone.data(), sizeof(header));
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    memcpy(&section, clone.data() + header.e_shoff + i * sizeof(section), sizeof(section));
+    if (section.sh_flags & SHF_EXECINSTR)
+      return {section.sh_offset, section.sh_size / 4 - 64}; // without what is prefetched
+  }
+  return {};
+}
+
+// Every instruction of the clone replaced by each harm of its length. What is only harm until the kernel ends is not looked
+// for behind `end`.
+void expect_all_refused(Written *kernel, const std::string &clone, size_t end)
+{
+  const Text text = text_of(clone);
+  size_t tried = 0;
+  for (size_t at = 0; at < text.dwords;) {
+    code_t one;
+    ASSERT_TRUE(code_decode(clone.data() + text.at + at * 4, text.dwords - at, &one)) << at;
+    for (const Harm &harm : harms) {
+      std::string changed = clone;
+      char *place = &changed[text.at + at * 4];
+      if (harm.dwords.size() != one.dwords || (at >= end && !harm.at_end) ||
+          !memcmp(place, harm.dwords.data(), one.dwords * 4u))
+        continue;
+      memcpy(place, harm.dwords.data(), one.dwords * 4u);
+      EXPECT_EQ(RAWHAL_MALFORMED, kernel->verify(changed))
+          << harm.text << " at +0x" << std::hex << at * 4;
+      ++tried;
+    }
+    at += one.dwords;
+  }
+  EXPECT_GT(tried, 200u);
+}
+
+} // namespace
+
+TEST(ProbeDamaged, WhatHarmsIsRefused)
+{
+  Written kernel(code);
+  for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)})
+    for (uint32_t kinds : {uint32_t(RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES), every_kind}) {
+      SCOPED_TRACE(testing::Message() << "kinds " << kinds << ", flags " << flags);
+      ASSERT_EQ(RAWHAL_OK, kernel.plan(kinds, flags)) << kernel.error.message;
+      const std::string clone = kernel.apply();
+      ASSERT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
+      // The last branch is the kernel's last instruction that needs its registers.
+      const Text text = text_of(clone);
+      size_t end = flags ? 0 : text.dwords; // what is borrowed is written, and put back
+      const auto is_last = [&](size_t at) {
+        uint32_t dword;
+        memcpy(&dword, &clone[text.at + at * 4], 4);
+        return dword >> 16 == branch(s_cbranch_vccnz, 0) >> 16;
+      };
+      while (end && !is_last(end - 1))
+        --end;
+      expect_all_refused(&kernel, clone, end);
+    }
+}
+
+// Whatever bit is turned, there is an answer; and waits that something needs are not left out.
+TEST(ProbeDamaged, BitsAndWaits)
+{
+  Written kernel(code);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_MEMORY, RAWHAL_PROBE_KEEP_IN_LANES));
+  const std::string clone = kernel.apply();
+  const Text text = text_of(clone);
+  size_t waits = 0, refused = 0;
+  for (size_t at = 0; at < text.dwords; ++at) {
+    std::string changed = clone;
+    changed[text.at + at * 4 + at % 4] ^= char(1 << at % 8);
+    (void)!kernel.verify(changed);
+    uint32_t dword;
+    memcpy(&dword, &clone[text.at + at * 4], 4);
+    if (dword != 0xbf8cc07f)
+      continue;
+    changed = clone;
+    memcpy(&changed[text.at + at * 4], &s_nop, 4);
+    ++waits;
+    refused += kernel.verify(changed) != RAWHAL_OK;
+  }
+  EXPECT_GT(waits, 6u);
+  EXPECT_GE(refused * 2, waits); // two that are neighbours stand in for each other
+}
+
+TEST(ProbeDamaged, DescriptorsAndOthersCode)
+{
+  Written kernel(code), other({s_endpgm});
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(every_kind));
+  ASSERT_EQ(RAWHAL_OK, other.plan(every_kind));
+  const std::string clone = kernel.apply();
+  EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(other.apply()));
+  EXPECT_EQ(RAWHAL_MALFORMED, other.verify(clone));
+  for (size_t size = 0; size < clone.size(); size += 97)
+    EXPECT_NE(RAWHAL_OK, kernel.verify(clone.substr(0, size))) << size;
+}
+
+// Each failed allocation is said, and leaves nothing.
+TEST(ProbeDamaged, NoMemory)
+{
+  Written kernel(code);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(every_kind));
+  const std::string clone = kernel.apply();
+  for (long allowed = 0; allowed < 1000; ++allowed) {
+    Allocator own;
+    rawhal_hsaco_options_t options = {};
+    options.size = sizeof(options);
+    options.allocator = own.hook();
+    rawhal_hsaco_t *hsaco = nullptr;
+    ASSERT_EQ(RAWHAL_OK, rawhal_hsaco_open(kernel.bytes().data(), kernel.bytes().size(), &options,
+                                           &hsaco, nullptr));
+    const rawhal_kernel_t *one = rawhal_hsaco_kernel(hsaco, 0);
+    const size_t before = own.live();
+    rawhal_probe_spec_t spec = {};
+    rawhal_probe_plan_t *plan = nullptr;
+    rawhal_bytes_t bytes = {};
+    rawhal_error_t error = {};
+    spec.size = sizeof(spec);
+    spec.kinds = every_kind;
+    own.left = allowed;
+    rawhal_status_t status = rawhal_probe_plan(one, &spec, &plan, &error);
+    EXPECT_EQ(status == RAWHAL_OK, plan != nullptr);
+    if (status == RAWHAL_OK) {
+      status = rawhal_probe_apply(plan, 0, &bytes, &error);
+      EXPECT_EQ(status == RAWHAL_OK, bytes.data != nullptr);
+      rawhal_probe_free(plan, &bytes);
+    }
+    if (status == RAWHAL_OK)
+      status = rawhal_probe_verify(one, clone.data(), clone.size(), 0, &error);
+    own.left = -1;
+    rawhal_probe_plan_destroy(plan);
+    EXPECT_EQ(before, own.live());
+    rawhal_hsaco_close(hsaco);
+    if (!own.refused) {
+      EXPECT_EQ(RAWHAL_OK, status) << error.message;
+      EXPECT_GT(allowed, 10);
+      return;
+    }
+    EXPECT_EQ(RAWHAL_OUT_OF_MEMORY, status) << allowed << ": " << error.message;
+  }
+  ADD_FAILURE() << "no end";
+}

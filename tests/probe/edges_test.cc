@@ -1,0 +1,211 @@
+// Kernels at the edges of what can be probed: planned, applied and verified, or refused with the reason.
+#include "tests/probe/written.h"
+
+namespace {
+
+void expect_probed(Written *kernel)
+{
+  for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)})
+    for (uint32_t kinds :
+         {uint32_t(RAWHAL_PROBE_WAVES), uint32_t(RAWHAL_PROBE_BLOCKS), every_kind}) {
+      ASSERT_EQ(RAWHAL_OK, kernel->plan(kinds, flags)) << kernel->error.message;
+      const std::string clone = kernel->apply();
+      ASSERT_FALSE(clone.empty()) << kernel->error.message;
+      EXPECT_EQ(RAWHAL_OK, kernel->verify(clone)) << kernel->error.message;
+    }
+}
+
+void expect_refused(Written *kernel, const char *reason, uint32_t kinds = every_kind,
+                    uint32_t flags = 0)
+{
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, kernel->plan(kinds, flags));
+  EXPECT_TRUE(strstr(kernel->error.message, reason)) << kernel->error.message;
+}
+
+Written::Shape shape(uint32_t sgprs, uint32_t vgprs, uint32_t accum)
+{
+  Written::Shape made;
+  made.sgprs = sgprs;
+  made.vgprs = vgprs;
+  made.accum = accum;
+  return made;
+}
+
+} // namespace
+
+TEST(ProbeEdges, OneInstruction)
+{
+  Written kernel({s_endpgm});
+  expect_probed(&kernel);
+  EXPECT_EQ(1u, kernel.info()->instructions);
+}
+
+TEST(ProbeEdges, LoopToTheFirstInstruction)
+{
+  Written kernel({0xbf048000 /* s_cmp_eq_u32 s0, 0 */, branch(s_cbranch_scc0, -2), s_endpgm});
+  expect_probed(&kernel);
+  Written forever({branch(s_branch, -1)});
+  expect_probed(&forever);
+}
+
+TEST(ProbeEdges, BranchIntoALiteral)
+{
+  Written kernel({branch(s_cbranch_scc0, 1), 0xbe8300ff /* s_mov_b32 s3, */, s_endpgm, s_endpgm});
+  expect_refused(&kernel, "two ways that overlap");
+}
+
+// What is only data by the way it is reached is not followed.
+TEST(ProbeEdges, LiteralThatIsAnEnd)
+{
+  Written kernel({0xbe8300ff, s_endpgm, s_barrier, s_endpgm});
+  expect_probed(&kernel);
+  EXPECT_EQ(3u, kernel.info()->instructions);
+}
+
+TEST(ProbeEdges, BranchesOutOfTheCode)
+{
+  Written before({branch(s_branch, -100)});
+  expect_refused(&before, "before the kernel");
+  Written behind({branch(s_branch, 32000)});
+  expect_refused(&behind, "beyond the code");
+}
+
+// With probes between, branches both ways need hops, and those others.
+TEST(ProbeEdges, FarBranches)
+{
+  std::vector<uint32_t> code = {branch(s_cbranch_scc0, 30000)};
+  for (int i = 0; i < 10000; ++i) {
+    code.push_back(branch(s_cbranch_vccnz, 0)); // a block each
+    code.push_back(s_barrier);
+    code.push_back(s_nop);
+  }
+  code.push_back(branch(s_cbranch_scc0, -30000));
+  code.push_back(s_endpgm);
+  Written kernel(code);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES))
+      << kernel.error.message;
+  const std::string clone = kernel.apply();
+  EXPECT_GT(clone.size(), 2u * 128 * 1024);
+  EXPECT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
+}
+
+TEST(ProbeEdges, ReadsItsPc)
+{
+  Written kernel({0xbe841c00 /* s_getpc_b64 s[4:5] */, s_endpgm});
+  expect_probed(&kernel);
+  EXPECT_TRUE(kernel.info()->reads_pc);
+  EXPECT_TRUE(kernel.apply(RAWHAL_PROBE_NOWHERE).empty());
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, kernel.error.status);
+  const std::string clone = kernel.apply(0x7f0000000000);
+  EXPECT_EQ(RAWHAL_OK, kernel.verify(clone, 0x7f0000000000));
+  EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(clone, 0x7f0000001000)); // loaded elsewhere
+}
+
+TEST(ProbeEdges, CallsAndIndirectJumps)
+{
+  for (uint32_t call : {0xbe801d04u /* s_setpc_b64 s[4:5] */, 0xbe801e04u /* s_swappc_b64 */,
+                        0xba840000u /* s_call_b64 */}) {
+    Written kernel({call, s_endpgm});
+    expect_refused(&kernel, "calls");
+  }
+}
+
+TEST(ProbeEdges, AllSgprs)
+{
+  Written kernel({0xbee50080 /* s_mov_b32 s101, 0 */, s_barrier, s_endpgm}, shape(112, 8, 4));
+  expect_probed(&kernel);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(every_kind));
+  EXPECT_EQ(102u, kernel.info()->named_sgprs);
+  EXPECT_EQ(0u, kernel.info()->kept_sgprs); // in lanes
+}
+
+TEST(ProbeEdges, AllVgprs)
+{
+  const uint32_t v255 = 0x7ffe0280; // v_mov_b32 v255, 0
+  Written scalar({v255, s_endpgm}, shape(16, 256, 256));
+  ASSERT_EQ(RAWHAL_OK, scalar.plan(RAWHAL_PROBE_WAVES | RAWHAL_PROBE_BLOCKS))
+      << scalar.error.message;
+  EXPECT_EQ(0u, scalar.info()->kept_vgprs);
+  expect_refused(&scalar, "no VGPR", RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_LANES);
+  const uint32_t read = 0xd3d84000, a255 = 0x180001ff; // v_accvgpr_read_b32 v0, a255
+  Written both({v255, read, a255, s_endpgm}, shape(16, 512, 256));
+  EXPECT_EQ(RAWHAL_OK, both.plan(RAWHAL_PROBE_WAVES)) << both.error.message;
+  EXPECT_EQ(256u, both.info()->named_agprs);
+  expect_refused(&both, "no VGPR", RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_LANES);
+}
+
+// A wrong accum offset, as code by hand has it: v9 is the kernel's all the same; with AGPRs it may be one of them.
+TEST(ProbeEdges, VgprsBeyondTheAccumOffset)
+{
+  const uint32_t v9 = 0x7e120280;
+  Written kernel({v9, s_endpgm}, shape(16, 16, 8));
+  expect_probed(&kernel);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(every_kind, RAWHAL_PROBE_KEEP_IN_LANES));
+  EXPECT_EQ(10u, kernel.info()->first_kept_vgpr);
+  Written with_agprs({v9, 0xd3d84000, 0x18000101, s_endpgm}, shape(16, 16, 8));
+  expect_refused(&with_agprs, "v9, of 8");
+}
+
+TEST(ProbeEdges, ModesOfVectors)
+{
+  const uint32_t on = 0xbf118004 /* s_set_gpr_idx_on s4, 0 */, off = 0xbf9c0000, skip = 0xbf108081;
+  Written indexed({on, s_barrier, off, s_barrier, s_endpgm});
+  EXPECT_EQ(RAWHAL_OK, indexed.plan(every_kind)) << indexed.error.message;
+  EXPECT_EQ(RAWHAL_OK, indexed.verify(indexed.apply())) << indexed.error.message;
+  expect_refused(&indexed, "s_set_gpr_idx_on", every_kind, RAWHAL_PROBE_KEEP_IN_LANES);
+  Written skipped({skip, s_barrier, s_endpgm});
+  EXPECT_EQ(RAWHAL_OK, skipped.plan(every_kind)) << skipped.error.message;
+  EXPECT_EQ(RAWHAL_OK, skipped.verify(skipped.apply())) << skipped.error.message;
+  expect_refused(&skipped, "s_setvskip", every_kind, RAWHAL_PROBE_KEEP_IN_LANES);
+  // MODE's own bit of indexing: any VGPR may be named.
+  Written by_mode({0xb900f6c1 | 0x10 << 16 /* s_setreg_b32 hwreg(MODE, 27, 31) */, s_endpgm},
+                  shape(16, 32, 16));
+  ASSERT_EQ(RAWHAL_OK, by_mode.plan(RAWHAL_PROBE_WAVES)) << by_mode.error.message;
+  EXPECT_EQ(16u, by_mode.info()->named_vgprs);
+}
+
+// VCC, M0, EXEC and trap registers are no SGPRs of the kernel's.
+TEST(ProbeEdges, SpecialRegisters)
+{
+  Written kernel({0xbeea01fe - 0x80 /* s_mov_b64 vcc, exec */, 0xbefc0080 /* m0 */,
+                  0xbefe01c1 /* exec */, 0xbeec0080 /* ttmp0 */, s_barrier, s_endpgm});
+  expect_probed(&kernel);
+  EXPECT_EQ(0u, kernel.info()->named_sgprs);
+}
+
+TEST(ProbeEdges, WithoutMetadata)
+{
+  Written::Shape bare;
+  bare.documented = false;
+  Written kernel({s_endpgm}, bare);
+  const rawhal_status_t status = kernel.plan(every_kind);
+  EXPECT_TRUE(status == RAWHAL_OK || status == RAWHAL_UNSUPPORTED) << kernel.error.message;
+}
+
+TEST(ProbeEdges, ProbedAlready)
+{
+  Written kernel({s_endpgm});
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_WAVES));
+  const std::string clone = kernel.apply();
+  rawhal_hsaco_t *hsaco = nullptr;
+  ASSERT_EQ(RAWHAL_OK, rawhal_hsaco_open(clone.data(), clone.size(), nullptr, &hsaco, nullptr));
+  rawhal_probe_spec_t spec = {};
+  rawhal_probe_plan_t *plan = nullptr;
+  rawhal_error_t error = {};
+  spec.size = sizeof(spec);
+  spec.kinds = RAWHAL_PROBE_WAVES;
+  EXPECT_EQ(RAWHAL_UNSUPPORTED,
+            rawhal_probe_plan(rawhal_hsaco_kernel(hsaco, 0), &spec, &plan, &error));
+  EXPECT_STREQ("it has probes already", error.message);
+  rawhal_hsaco_close(hsaco);
+}
+
+TEST(ProbeEdges, BytesAtAnyAddress)
+{
+  Written kernel({s_barrier, s_endpgm});
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(every_kind));
+  const std::string clone = " " + kernel.apply();
+  EXPECT_EQ(RAWHAL_OK, rawhal_probe_verify(kernel.kernel(), clone.data() + 1, clone.size() - 1, 0,
+                                           &kernel.error))
+      << kernel.error.message;
+}
