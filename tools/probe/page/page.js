@@ -61,16 +61,16 @@
   }
 
   function drawTimeline(waves) {
-    const WIDE = 900, LEFT = 190, ROW = 7, all = Math.max(1, waves.ticks);
+    const WIDE = 900, LEFT = 190, ROW = 7, LABEL = 12, all = Math.max(1, waves.ticks);
     const svg = svgNode("svg", {role: "img", "aria-label": `${plural(waves.sample.length, "wave")} on ` +
       `${plural(waves.units.length, "compute unit")}; the table below has each unit`});
     const at = (tick) => LEFT + WIDE * tick / all;
     let top = 4;
     waves.units.forEach((unit, index) => {
       const placed = stack(waves.sample.filter((wave) => wave[1] === index));
-      const high = ROW * Math.max(2, ...placed.map((one) => one.row + 1));
+      const high = Math.max(LABEL, ROW * Math.max(1, ...placed.map((one) => one.row + 1)));
       svg.append(svgNode("rect", {class: "row", x: LEFT, y: top, width: WIDE, height: high}),
-        svgNode("text", {x: 2, y: top + 11}, unitName(unit)));
+        svgNode("text", {x: 2, y: top + LABEL - 2}, unitName(unit)));
       for (const {wave, row} of placed) {
         const [number, , simd, slot, start, end, x, y, z] = wave, from = at(start);
         svg.append(svgNode("rect", {class: `wave c${colour(x, y, z)}${end === null ? " going" : ""}`, x: from,
@@ -78,7 +78,7 @@
         svgNode("title", {}, `wave ${number}, work-group ${x}, ${y}, ${z}: SIMD ${simd}, slot ${slot}, ` +
           `${count(start)} to ${end === null ? "no end" : count(end)}`)));
       }
-      top += high + 3;
+      top += high + 2;
     });
     svg.append(svgNode("text", {x: LEFT, y: top + 11}, "0"),
       svgNode("text", {x: LEFT + WIDE, y: top + 11, "text-anchor": "end"}, `${count(waves.ticks)} ticks`));
@@ -100,9 +100,9 @@
       `The unit with most has ${mean(most * waves.units.length, waves.recorded)} times the mean.`),
     make("figure", {}, make("div", {className: "scroll", tabIndex: 0}, drawTimeline(waves)),
       make("figcaption", {}, `${drawn}A colour is a work-group's, of several. ${times}`)),
-    grid("Compute units", ["Unit", "Waves", "SIMD 0", "SIMD 1", "SIMD 2", "SIMD 3", "At once", "Ticks"],
+    make("details", {}, make("summary", {}, plural(waves.units.length, "compute unit")), grid("Waves of each", ["Unit", "Waves", "SIMD 0", "SIMD 1", "SIMD 2", "SIMD 3", "At once", "Ticks"],
       waves.units.map((unit) => [unitName(unit), barred(count(unit.waves), unit.waves / most), ...unit.simds,
-        unit.at_once, unit.ticks])));
+        unit.at_once, unit.ticks]))));
   }
 
   /* ---- Code ---- */
@@ -270,8 +270,8 @@
   }
 
   function fill(one) {
-    return make("div", {className: "details"}, factsOf(one), ...[drawWaves(one), drawCode(one), drawLines(one),
-      drawBanks(one), drawPlaces(one), drawValues(one), drawBarriers(one)].flat().filter(Boolean));
+    return make("div", {className: "details"}, factsOf(one), ...[drawCode(one), drawLines(one), drawBanks(one),
+      drawPlaces(one), drawValues(one), drawBarriers(one), drawWaves(one)].flat().filter(Boolean));
   }
 
   function draw(one, isOpen) {
