@@ -37,8 +37,8 @@ static void find_memory(isa_probe_t *probe)
   probe->generation = softgpu_memory_generation(); /* before it is looked for */
   probe->buffer = reach_buffer(probe);
   probe->events = reach_events(probe);
-  probe->is_gone = !probe->buffer || (uintptr_t)probe->buffer % sizeof(uint64_t) ||
-                   (has_events && !probe->events);
+  probe->is_gone = !probe->buffer || (has_events && !probe->events) ||
+                   ((uintptr_t)probe->buffer | (uintptr_t)probe->events) % sizeof(uint64_t);
   if (probe->is_gone)
     probe->generation = UINT64_MAX; /* which it never is */
 }

@@ -54,8 +54,8 @@ TEST_P(Probe, GivesScalarsAndActiveLanesAsTheSourceSays)
   };
   add(76, RAWHAL_PROBE_SGPR, 8, 0);
   add(80, RAWHAL_PROBE_VGPR, 0xff, 1);
-  add(80, RAWHAL_PROBE_VGPR, 0xff, 200); // the kernel has none of that number
-  add(80, RAWHAL_PROBE_SGPR, 126, 0);    // EXEC
+  add(80, RAWHAL_PROBE_VGPR, 0xff, 32); // the kernel has none of that number
+  add(80, RAWHAL_PROBE_SGPR, 126, 0);   // EXEC
   std::stable_sort(points.begin(), points.end(),
                    [](const auto &a, const auto &b) { return a.offset < b.offset; });
   Records records(plan.counters, 2, 64);
@@ -105,6 +105,27 @@ TEST_P(Probe, GivesScalarsAndActiveLanesAsTheSourceSays)
   EXPECT_EQ(records.wave(0).workgroup[0] + records.wave(1).workgroup[0], 1u);
 }
 
+TEST_P(Probe, BeginsAWaveOnceThoughItComesToItsFirstInstructionAgain)
+{
+  device::Kernel kernel({
+      0xbf068002, // s_cmp_eq_u32 s2, 0
+      0xbe820080, // s_mov_b32 s2, 0
+      0xbf84fffd, // s_cbranch_scc0 to the first
+      0xbf810000, // s_endpgm
+  });
+  device::Memory kernarg(64);
+  probing::Plan plan = probing::Planner(SOFTGPU_GFX90A, kernel.entry(), kernel.end()).plan();
+  Records records(plan.counters, 30, 0);
+  ASSERT_TRUE(ask(kernarg.address(), records, plan.points, plan.counters));
+  ASSERT_TRUE(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 20)).ok);
+  EXPECT_EQ(records.header().waves, 20u);
+  EXPECT_EQ(records.counter(0), 20u + 19);
+  std::set<uint32_t> groups;
+  for (uint32_t i = 0; i < records.waves(); ++i)
+    groups.insert(records.wave(i).workgroup[0]);
+  EXPECT_EQ(groups.size(), 20u);
+}
+
 // What s_setvskip skips enters a block all the same, and accesses nothing.
 TEST_P(Probe, CountsBlocksOfSkippedInstructions)
 {
@@ -114,6 +135,8 @@ TEST_P(Probe, CountsBlocksOfSkippedInstructions)
       0xbf850000,             // s_cbranch_scc1 to what follows
       0x7e020280,             // v_mov_b32 v1, 0
       0xdc708000, 0x00040001, // global_store_dword v1, v0, s[4:5]
+      0xbf840000,             // s_cbranch_scc0 to what follows
+      0xc0060200, 0x00000000, // s_load_dwordx2 s[8:9], s[0:1], 0x0
       0xbf108080,             // s_setvskip 0, 0
       0xbf810000,             // s_endpgm
   });
@@ -123,7 +146,7 @@ TEST_P(Probe, CountsBlocksOfSkippedInstructions)
   ASSERT_TRUE(ask(kernarg.address(), records, plan.points, plan.counters));
   ASSERT_TRUE(device::run(device::dispatch(kernel.object(), kernarg.as<void>(), 3)).ok);
   expect_flow(plan, records, 3);
-  EXPECT_EQ(instructions(plan, records), 3 * 7u);
+  EXPECT_EQ(instructions(plan, records), 3 * 9u);
   EXPECT_EQ(records.header().events, 0u);
 }
 
