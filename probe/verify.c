@@ -19,7 +19,7 @@ typedef struct verification {
   uint64_t budget; /* instructions that may still be looked at */
 } verification_t;
 
-enum { LOOKED_AT = 4096 }; /* times that each instruction may be, on average */
+enum { LOOKED_AT = 32 }; /* times that each instruction may be, on average */
 
 static rawhal_status_t fail(const verification_t *v, uint32_t number, rawhal_error_t *error,
                             const char *what)
