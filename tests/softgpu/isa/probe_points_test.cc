@@ -190,7 +190,8 @@ TEST_P(Probe, LeavesWhatWasRecordedBeforeAFault)
   device::Kernel kernel(kernels::words("store_lane"));
   device::Memory out(4096), kernarg(64);
   kernarg.as<uint64_t>()[0] = out.address();
-  kernarg.as<uint64_t>()[1] = 4096; // beyond the end
+  const uint32_t beyond = 0x7ffff000; // what lies right behind may be other memory
+  kernarg.as<uint64_t>()[1] = beyond;
   probing::Plan plan = probing::Planner(SOFTGPU_GFX90A, kernel.entry(), kernel.end()).plan();
   const uint32_t store = plan.blocks.back().next - 12;
   std::vector<rawhal_probe_point_t> points = plan.points;
@@ -209,7 +210,7 @@ TEST_P(Probe, LeavesWhatWasRecordedBeforeAFault)
   ASSERT_EQ(records.header().events, 1u);
   EXPECT_EQ(records.event(0).offset, store);
   EXPECT_EQ(records.event(0).exec, 0x7fu);
-  EXPECT_EQ(records.lanes_of(0)[5], 4096u);
+  EXPECT_EQ(records.lanes_of(0)[5], beyond);
 }
 
 // A refused dispatch is the one that was meant, too.
