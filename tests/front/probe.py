@@ -270,7 +270,7 @@ def check_streams(folder):
     for rule in ("waves+blocks", "waves+blocks,wait,buffer=64K", "memory,buffer=256K"):
         out, errors = run("streams", "16", "200", options=("--probe", rule, "-o", path))
         yes, no, lost = probed(errors)
-        assert out == "right\n" and yes + no == launches and yes > 0, (out, errors)
+        assert out == "right\n" and yes + no == launches and (yes or "wait" not in rule), (out, errors)
         made = read(path)
         assert len(made) == yes and all(dispatch.all_waves == 1 for dispatch in made) and lost == 0, (len(made), errors)
         assert len({dispatch.counters for dispatch in made}) <= 1

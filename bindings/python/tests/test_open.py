@@ -1,4 +1,5 @@
 """What open() refuses, and what of arguments would be lost on the way to C."""
+import os
 import subprocess
 import sys
 
@@ -30,6 +31,11 @@ def test_a_misspelt_variable_is_told_and_one_that_is_right_gives_way(value, opti
     assert done.stdout.startswith(said), done.stdout + done.stderr
 
 
+unsanitized = pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""),
+                                 reason="AddressSanitizer itself takes terabytes of address space")
+
+
+@unsanitized
 @pytest.mark.parametrize("gib, gpus, opens", [(2, 1, False), (4, 1, False), (6, 1, True),
                                               (6, 2, False), (11, 2, True)])
 def test_too_little_address_space_is_an_error_before_the_runtime_ends_the_process(gib, gpus, opens):
@@ -41,6 +47,7 @@ def test_too_little_address_space_is_an_error_before_the_runtime_ends_the_proces
     assert opens or f"(RLIMIT_AS is {gib << 10} MiB: ulimit -v)" in done.stdout
 
 
+@unsanitized
 def test_the_command_says_so_too():
     done = subprocess.run(["bash", "-c", 'ulimit -v 2000000; exec "$@"', "-", sys.executable, "-m",
                            "rawhal", "devices", "--device", "softgpu"],
