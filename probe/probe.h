@@ -91,7 +91,8 @@ RAWHAL_API uint64_t rawhal_probe_buffer_bytes(const rawhal_probe_plan_t *plan,
 
 /* Makes the code object with the probed kernel. `load_delta`: what is to be added to the original
  * object's own addresses to get those where it is loaded. The bytes are freed by
- * rawhal_probe_free(). INVALID_ARGUMENT: the delta is needed; OUT_OF_MEMORY. */
+ * rawhal_probe_free(). INVALID_ARGUMENT: the delta is needed; CAP_EXCEEDED: with probes between,
+ * branches cannot be made to reach, or the object has more than 1 GiB; OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_apply(const rawhal_probe_plan_t *plan,
                                                              uint64_t load_delta,
                                                              rawhal_bytes_t *bytes,
@@ -103,7 +104,9 @@ RAWHAL_API void rawhal_probe_free(const rawhal_probe_plan_t *plan, rawhal_bytes_
  * the same ones, and what is between is of few opcodes, leaves the registers that the original
  * names as they are, and SCC, waits for what it loads, and stores only into the argument's memory:
  * there within counters, and records that there is room for. What records say is not held against
- * anything. MALFORMED, with the offset in `bytes`, and what is wrong there. */
+ * anything. MALFORMED, with the offset in `bytes`, and what is wrong there, or it would take too
+ * long to tell; INVALID_ARGUMENT: no kernel, or the delta is needed; OUT_OF_MEMORY; and what
+ * rawhal_hsaco_open() and rawhal_probe_plan() say of the code in either. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_verify(const rawhal_kernel_t *original,
                                                               const void *bytes, size_t size,
                                                               uint64_t load_delta,

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#define PROBE_MEMORY_LARGEST ((uint64_t)1 << 36)
+#define PROBE_MEMORY_LARGEST ((uint64_t)1 << 32) /* events have places below 4 GiB */
 
 /* Aligned to pages. */
 typedef struct probe_memory {

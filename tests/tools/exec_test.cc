@@ -40,6 +40,7 @@ TEST(Exec, ProbesAreReadBeforeItStarts)
       {"waves,sample=1/0", "sample=1/0"},
       {"waves,first=x", "'x'"},
       {"waves,buffer=1", "a buffer of '1' bytes"},
+      {"waves,buffer=5G", "a buffer of '5G' bytes"},
       {"waves,buffer=1T", "a buffer of '1T' bytes"},
       {"waves,by=magic", "got 'magic'"},
       {"waves,wait=1", "got 'wait=1'"},
