@@ -42,7 +42,7 @@ rawhal_status_t rawhal_probe_apply(const rawhal_probe_plan_t *plan, uint64_t loa
           ? 0
           : load_delta + plan->info.kernel->descriptor->entry + plan->preamble;
   emit_t code = {.allocator = plan->allocator};
-  unsigned char descriptor[PLAN_DESCRIPTOR_BYTES];
+  unsigned char descriptor[DESCRIPTOR_SIZE];
   memcpy(descriptor, plan->descriptor, sizeof(descriptor));
   rawhal_status_t status = make_code(plan, original, &code, error);
   if (status == RAWHAL_OK) {

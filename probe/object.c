@@ -1,15 +1,15 @@
 #include "probe/object.h"
 
 #include "base/error.h"
+#include "hsaco/descriptor.h"
 #include "hsaco/memory.h"
+#include "hsaco/note.h"
 
 #include <string.h>
 
 enum {
-  DESCRIPTOR_BYTES = 64,
   DESCRIPTOR_ENTRY = 16,
   PAGE = 4096,
-  NOTE_METADATA = 32, /* NT_AMDGPU_METADATA */
   MOST_BYTES = 1 << 30,
 };
 
@@ -96,7 +96,7 @@ static void put_note(output_t *output, const rawhal_kernel_t *kernel)
   static const char name[8] = "AMDGPU";
   output_t counted = {0};
   put_metadata(&counted, kernel);
-  const uint32_t header[3] = {7, (uint32_t)counted.at, NOTE_METADATA};
+  const uint32_t header[3] = {7, (uint32_t)counted.at, NOTE_AMDGPU_METADATA};
   put(output, header, sizeof(header));
   put(output, name, sizeof(name));
   put_metadata(output, kernel);
@@ -158,7 +158,7 @@ static void put_symbols(output_t *output, sections_t *sections, const rawhal_ker
                                            .st_other = STV_PROTECTED,
                                            .st_shndx = SECTION_RODATA,
                                            .st_value = rodata->sh_addr,
-                                           .st_size = DESCRIPTOR_BYTES};
+                                           .st_size = DESCRIPTOR_SIZE};
   begin(output, sections, SECTION_SYMTAB, SHT_SYMTAB, 0, 8);
   sections->headers[SECTION_SYMTAB].sh_link = SECTION_STRTAB;
   sections->headers[SECTION_SYMTAB].sh_info = 1; /* the first that is global */
@@ -185,7 +185,7 @@ static void put_object(output_t *output, const object_parts_t *parts)
   put_note(output, parts->kernel);
   end(output, &sections, SECTION_NOTE);
   begin(output, &sections, SECTION_RODATA, SHT_PROGBITS, SHF_ALLOC, 64);
-  put(output, parts->descriptor, DESCRIPTOR_BYTES);
+  put(output, parts->descriptor, DESCRIPTOR_SIZE);
   end(output, &sections, SECTION_RODATA);
   const size_t read_end = output->at;
   begin(output, &sections, SECTION_TEXT, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, PAGE);

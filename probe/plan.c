@@ -10,8 +10,7 @@
 
 enum {
   ALL_KINDS = RAWHAL_PROBE_WAVES | RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES | RAWHAL_PROBE_EXEC |
-              RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_VALUES | RAWHAL_PROBE_BARRIERS,
-  EVENTS = RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_VALUES | RAWHAL_PROBE_BARRIERS,
+              STUB_EVENTS,
   PRELOADED_ENTRY = 256, /* where hardware that preloads arguments enters */
   ARGUMENT_ALIGNMENT = 16,
   MOST_VALUES = 64,
@@ -154,7 +153,7 @@ static rawhal_status_t take_spec(const rawhal_probe_spec_t *given, rawhal_probe_
                        spec->value_count, spec->kinds);
   if (spec->kinds & RAWHAL_PROBE_EXEC)
     spec->kinds |= RAWHAL_PROBE_BLOCKS;
-  if (spec->kinds & EVENTS)
+  if (spec->kinds & STUB_EVENTS)
     spec->kinds |= RAWHAL_PROBE_WAVES;
   return RAWHAL_OK;
 }

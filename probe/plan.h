@@ -2,13 +2,13 @@
 #ifndef RAWHAL_PROBE_PLAN_H
 #define RAWHAL_PROBE_PLAN_H
 
+#include "hsaco/descriptor.h"
 #include "hsaco/object.h"
 #include "probe/probe.h"
 #include "probe/stub.h"
 #include "probe/walk.h"
 
 enum {
-  PLAN_DESCRIPTOR_BYTES = 64,
   PLAN_SPECIAL_SGPRS = 6, /* VCC, FLAT_SCRATCH, XNACK_MASK: counted with the others */
 };
 
@@ -21,7 +21,7 @@ struct rawhal_probe_plan {
   size_t point_room;
   uint32_t
       preamble; /* bytes before the first instruction, for older firmware: preloaded arguments */
-  unsigned char descriptor[PLAN_DESCRIPTOR_BYTES]; /* the probed kernel's, but for its entry */
+  unsigned char descriptor[DESCRIPTOR_SIZE]; /* the probed kernel's, but for its entry */
 };
 
 /* A kernel's code, as hardware enters it; and what stands before. UNSUPPORTED, MALFORMED. */

@@ -28,6 +28,15 @@ static rawhal_status_t add(rawhal_probe_plan_t *plan, const rawhal_probe_point_t
   return RAWHAL_OK;
 }
 
+/* One that names no registers. */
+static rawhal_probe_point_t point_at(const walk_instruction_t *instruction)
+{
+  return (rawhal_probe_point_t){.offset = instruction->at * 4,
+                                .scalar = CODE_NONE,
+                                .soffset = CODE_NONE,
+                                .vector = CODE_NONE};
+}
+
 /* ---- Counters ---- */
 
 static rawhal_status_t add_counter(rawhal_probe_plan_t *plan, rawhal_probe_point_t point,
@@ -49,13 +58,10 @@ static rawhal_status_t add_block(rawhal_probe_plan_t *plan, uint32_t number, raw
   while (last + 1 < walk->count && !walk->instructions[last + 1].is_head)
     ++last;
   const walk_instruction_t *end = &walk->instructions[last];
-  rawhal_probe_point_t point = {.offset = first->at * 4,
-                                .action = RAWHAL_PROBE_COUNT,
-                                .block_bytes = (end->at + end->dwords - first->at) * 4,
-                                .instructions = last - number + 1,
-                                .scalar = CODE_NONE,
-                                .soffset = CODE_NONE,
-                                .vector = CODE_NONE};
+  rawhal_probe_point_t point = point_at(first);
+  point.action = RAWHAL_PROBE_COUNT;
+  point.block_bytes = (end->at + end->dwords - first->at) * 4;
+  point.instructions = last - number + 1;
   rawhal_status_t status = add_counter(plan, point, error);
   if (status != RAWHAL_OK || !wants(plan, RAWHAL_PROBE_EXEC))
     return status;
@@ -136,10 +142,7 @@ static rawhal_status_t add_of(rawhal_probe_plan_t *plan, const rawhal_probe_spec
                               uint32_t number, rawhal_error_t *error)
 {
   const walk_instruction_t *instruction = &plan->walk.instructions[number];
-  rawhal_probe_point_t point = {.offset = instruction->at * 4,
-                                .scalar = CODE_NONE,
-                                .soffset = CODE_NONE,
-                                .vector = CODE_NONE};
+  rawhal_probe_point_t point = point_at(instruction);
   rawhal_status_t status = RAWHAL_OK;
   if (instruction->is_head && wants(plan, RAWHAL_PROBE_BLOCKS))
     status = add_block(plan, number, error);
@@ -165,14 +168,13 @@ static rawhal_status_t add_of(rawhal_probe_plan_t *plan, const rawhal_probe_spec
 rawhal_status_t plan_points(rawhal_probe_plan_t *plan, const rawhal_probe_spec_t *spec,
                             rawhal_error_t *error)
 {
-  const uint32_t events = RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_VALUES | RAWHAL_PROBE_BARRIERS;
   rawhal_status_t status = check_values(plan, spec, error);
   for (uint32_t i = 0; i < plan->walk.count && status == RAWHAL_OK; ++i)
     status = add_of(plan, spec, i, error);
   if (status != RAWHAL_OK)
     return status;
   plan->info.points = plan->points;
-  if (plan->info.kinds & events)
+  if (plan->info.kinds & STUB_EVENTS)
     plan->info.event_bytes = (uint32_t)sizeof(rawhal_probe_event_t) +
                              (plan->stubs.has_lanes ? RAWHAL_PROBE_LANES_BYTES : 0);
   plan->stubs.event_bytes = plan->info.event_bytes;

@@ -144,9 +144,9 @@ rawhal_status_t plan_registers(rawhal_probe_plan_t *plan, uint32_t flags, rawhal
   plan->info.kept_vgprs = kept;
   plan->info.first_kept_vgpr = kept ? first : 0;
 
-  if (!elf_view_offset_of(&kernel->object->elf, d->address, PLAN_DESCRIPTOR_BYTES, &offset))
+  if (!elf_view_offset_of(&kernel->object->elf, d->address, DESCRIPTOR_SIZE, &offset))
     return rawhal_fail(error, RAWHAL_MALFORMED, "its descriptor is not in the object");
-  memcpy(plan->descriptor, kernel->object->elf.bytes + offset, PLAN_DESCRIPTOR_BYTES);
+  memcpy(plan->descriptor, kernel->object->elf.bytes + offset, DESCRIPTOR_SIZE);
   const uint32_t sgprs = round_up(stub_sgprs(stubs) + PLAN_SPECIAL_SGPRS, SGPR_GRANULE),
                  vgprs = total > d->vgpr_count ? total : d->vgpr_count;
   uint32_t rsrc1 = d->pgm_rsrc1 & ~UINT32_C(0x3ff);

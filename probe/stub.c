@@ -3,7 +3,6 @@
 #include <assert.h>
 
 enum {
-  EVENTS = RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_VALUES | RAWHAL_PROBE_BARRIERS,
   COUNTERS = RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES | RAWHAL_PROBE_EXEC,
   COUNTERS_AT = sizeof(rawhal_probe_header_t),
   STUB_BORROWED = 0, /* lanes: what SGPRs of the kernel's held, and what is kept */
@@ -28,7 +27,7 @@ static uint8_t take(uint32_t *next, uint32_t width)
 
 stub_registers_t stub_registers(uint32_t kinds, uint32_t first)
 {
-  const bool events = kinds & EVENTS;
+  const bool events = kinds & STUB_EVENTS;
   uint32_t next = first;
   stub_registers_t r = {(uint8_t)first, 0,         CODE_NONE, CODE_NONE, CODE_NONE,
                         CODE_NONE,      CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE,
@@ -132,6 +131,14 @@ enum {
 };
 static_assert(sizeof(rawhal_probe_wave_t) == 64, "a record's place is its number, shifted by 6");
 
+/* Where the record of the wave's number is, but for waves_offset. */
+static void place_record(emit_t *emit, uint32_t t)
+{
+  emit_sop2(emit, EMIT_s_lshl_b32, t + ENTRY_PLACE, t + ENTRY_WAVE, emit_integer(6), 0);
+  emit_sop2(emit, EMIT_s_add_u32, t + ENTRY_ADDRESS, t + ENTRY_BUFFER, t + ENTRY_PLACE, 0);
+  emit_sop2(emit, EMIT_s_addc_u32, t + ENTRY_ADDRESS + 1, t + ENTRY_BUFFER + 1, EMIT_ZERO, 0);
+}
+
 /* A record of the wave, with all but its end; and its number. */
 static void enter_wave(const stubs_t *stubs, emit_t *emit, uint32_t t)
 {
@@ -152,9 +159,7 @@ static void enter_wave(const stubs_t *stubs, emit_t *emit, uint32_t t)
   wait_scalar(emit);
   emit_sopc(emit, EMIT_s_cmp_ge_u32, t + ENTRY_WAVE, t + ENTRY_WAVES);
   const size_t lost = emit_skip(emit);
-  emit_sop2(emit, EMIT_s_lshl_b32, t + ENTRY_PLACE, t + ENTRY_WAVE, emit_integer(6), 0);
-  emit_sop2(emit, EMIT_s_add_u32, t + ENTRY_ADDRESS, t + ENTRY_BUFFER, t + ENTRY_PLACE, 0);
-  emit_sop2(emit, EMIT_s_addc_u32, t + ENTRY_ADDRESS + 1, t + ENTRY_BUFFER + 1, EMIT_ZERO, 0);
+  place_record(emit, t);
   emit_smem(emit, EMIT_s_store_dwordx4, t + ENTRY_FIRST, t + ENTRY_ADDRESS,
             stubs->waves_offset + WAVE(start), false);
   emit_smem(emit, EMIT_s_store_dwordx4, t + ENTRY_SECOND, t + ENTRY_ADDRESS,
@@ -189,7 +194,7 @@ static void enter_counting(const stubs_t *stubs, emit_t *emit)
 void stub_entry(const stubs_t *stubs, emit_t *emit)
 {
   const stub_registers_t *kept = &stubs->kept;
-  const bool waves = stubs->kinds & RAWHAL_PROBE_WAVES, events = stubs->kinds & EVENTS;
+  const bool waves = stubs->kinds & RAWHAL_PROBE_WAVES, events = stubs->kinds & STUB_EVENTS;
   const uint32_t t = entry_first(stubs);
   if (!waves && !stubs->in_lanes) {
     enter_counting(stubs, emit);
@@ -244,9 +249,7 @@ void stub_exit(const stubs_t *stubs, emit_t *emit)
   emit_smem(emit, EMIT_s_memrealtime, t + ENTRY_FIRST, 0, 0, false);
   emit_smem(emit, EMIT_s_load_dword, t + ENTRY_WAVES, t + ENTRY_BUFFER, HEADER(wave_capacity),
             false);
-  emit_sop2(emit, EMIT_s_lshl_b32, t + ENTRY_PLACE, t + ENTRY_WAVE, emit_integer(6), 0);
-  emit_sop2(emit, EMIT_s_add_u32, t + ENTRY_ADDRESS, t + ENTRY_BUFFER, t + ENTRY_PLACE, 0);
-  emit_sop2(emit, EMIT_s_addc_u32, t + ENTRY_ADDRESS + 1, t + ENTRY_BUFFER + 1, EMIT_ZERO, 0);
+  place_record(emit, t);
   wait_scalar(emit);
   emit_sopc(emit, EMIT_s_cmp_ge_u32, t + ENTRY_WAVE, t + ENTRY_WAVES);
   const size_t lost = emit_skip(emit);

@@ -28,6 +28,9 @@ typedef struct stub_registers {
   uint8_t address;         /* a pair */
 } stub_registers_t;
 
+/* Kinds that record events. */
+enum { STUB_EVENTS = RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_VALUES | RAWHAL_PROBE_BARRIERS };
+
 enum { STUB_MOST_REGISTERS = 24, STUB_ENTRY_REGISTERS = 20 };
 
 typedef struct stubs {
