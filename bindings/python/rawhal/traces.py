@@ -145,8 +145,9 @@ class Trace(Observer, Sequence[TracedLaunch]):
         self._entries.append(entry)
 
     def save(self, path: "str | os.PathLike[str]") -> None:
-        """Writes a new file in the format of `rawhal exec --trace`, as Perfetto and chrome://tracing
-        read it: a thread for each stream, and what has ended. FileExistsError: it is there."""
+        """Writes a new file in the format of `rawhal exec --trace`, as Perfetto and
+        chrome://tracing read it: a thread for each stream, and what has ended.
+        FileExistsError: it is there."""
         launches = [one for one in self if one.start_ns is not None]
         begin = min((one.start_ns or 0 for one in launches), default=0)
         process = os.getpid()

@@ -16,13 +16,14 @@ try:
 except rawhal.RawhalError as error:
     print(type(error).__name__, error)
 """
+MISSPELT = "InvalidArgument RAWHAL_DEVICE: expected softgpu or hsa, got 'nonsense'"
 SOFTGPU = "dict(chip='gfx90a', options={'vram_mib': 256})"
 
 
 @pytest.mark.parametrize("value, options, said", [
-    ("nonsense", SOFTGPU, "InvalidArgument RAWHAL_DEVICE: expected softgpu or hsa, got 'nonsense'"),
-    ("nonsense", "dict(hardware=False)", "InvalidArgument RAWHAL_DEVICE: expected softgpu or hsa, got 'nonsense'"),
-    ("nonsense", "dict(hardware=True)", "InvalidArgument RAWHAL_DEVICE: expected softgpu or hsa, got 'nonsense'"),
+    ("nonsense", SOFTGPU, MISSPELT),
+    ("nonsense", "dict(hardware=False)", MISSPELT),
+    ("nonsense", "dict(hardware=True)", MISSPELT),
     ("hsa", SOFTGPU, "gfx90a"),  # what the program says comes first
     ("softgpu", SOFTGPU, "gfx90a"),
     ("", SOFTGPU, "gfx90a")])
@@ -39,8 +40,8 @@ unsanitized = pytest.mark.skipif("libasan" in os.environ.get("LD_PRELOAD", ""),
 @pytest.mark.parametrize("gib, gpus, opens", [(2, 1, False), (4, 1, False), (6, 1, True),
                                               (6, 2, False), (11, 2, True)])
 def test_too_little_address_space_is_an_error_before_the_runtime_ends_the_process(gib, gpus, opens):
-    done = run(f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({gib << 30},) * 2)" + OPEN,
-               f"dict(chip='gfx90a', options={{'vram_mib': 256, 'gpus': {gpus}}})")
+    limit = f"import resource; resource.setrlimit(resource.RLIMIT_AS, ({gib << 30},) * 2)"
+    done = run(limit + OPEN, f"dict(chip='gfx90a', options={{'vram_mib': 256, 'gpus': {gpus}}})")
     refusal = (f"OutOfMemory the HSA runtime takes {4096 * gpus + 64} MiB of address space for "
                f"{gpus} GPU{'s' if gpus > 1 else ''}")
     assert done.returncode == 0 and done.stdout.startswith("gfx90a" if opens else refusal), done
@@ -66,7 +67,8 @@ def test_no_text_is_cut_at_a_nul(dev, add, tmp_path):
     for what, function in (
             ("name", lambda: module["vector_add\0x"]), ("name", lambda: module.variable("x\0")),
             ("kernel", lambda: dev.load(path, "vector_add\0")),
-            ("source", lambda: dev.load(path + "\0")), ("source", lambda: rawhal.inspect(path + "\0")),
+            ("source", lambda: dev.load(path + "\0")),
+            ("source", lambda: rawhal.inspect(path + "\0")),
             ("label", lambda: dev.zeros(4, label="a\0b")),
             ("label", lambda: dev.pinned(4, label="a\0b")),
             ("label", lambda: dev.array([1], label="a\0b")),

@@ -131,7 +131,8 @@ def test_a_file_as_rawhal_exec_writes_it(dev, add, tmp_path):
     assert "this machine's processors" in names[0]["args"]["name"]
     assert [one["args"]["name"] for one in names[1:]] == [f"stream {one.stream}" for one in trace]
     first, second = events
-    assert first["ts"] == 0 and first["dur"] == trace[0].time_ns / 1e3 and first["cat"] == "dispatch"
+    assert first["ts"] == 0 and first["dur"] == trace[0].time_ns / 1e3
+    assert first["cat"] == "dispatch"
     assert second["ts"] == (trace[1].start_ns - trace[0].start_ns) / 1e3
     assert first["args"] == {"work_items": [64, 1, 1], "workgroup": [64, 1, 1], "group_bytes": 0,
                              "instructions": trace[0].instructions, "ticket": trace[0].ticket,

@@ -40,7 +40,8 @@ class device:
 
 def _fact(name, value):
     """An attribute that modes see, by what its descriptor is read with."""
-    return property(lambda self: _seen(getattr(Tensor, name).__get__, lambda one: value, (self,), {}))
+    return property(lambda self: _seen(getattr(Tensor, name).__get__, lambda one: value,
+                                       (self,), {}))
 
 
 class Tensor:
@@ -116,7 +117,7 @@ class Generator:
 
 
 class _Engine:
-    """Of gradients: the program's functions are called by one of torch's, which modes do not see."""
+    """Of gradients: the program's functions are called by one of torch's, which modes miss."""
 
     def run_backward(self, called):
         return called()
