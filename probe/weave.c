@@ -80,10 +80,15 @@ static void put_instruction(weaving_t *weaving, uint32_t number)
   emit_dwords(weaving->code, code.dword, code.dwords);
 }
 
+static bool is_at(const weave_t *weave, size_t point, uint32_t offset)
+{
+  return point < weave->point_count && weave->points[point].offset == offset;
+}
+
 static void pass(weaving_t *weaving)
 {
   const weave_t *weave = weaving->weave;
-  const rawhal_probe_point_t *point = weave->points, *end = point + weave->point_count;
+  size_t next = 0; /* of the points */
   weaving->code->count = weaving->first;
   stub_entry(weave->stubs, weaving->code);
   for (uint32_t i = 0; i < weave->walk->count; ++i) {
@@ -91,11 +96,11 @@ static void pass(weaving_t *weaving)
     if (weaving->hop_count)
       put_hops(weaving, i);
     weaving->labels[i] = here(weaving);
-    for (; point < end && point->offset == offset && point->action != RAWHAL_PROBE_PASSED; ++point)
-      stub_point(weave->stubs, point, weaving->code);
+    for (; is_at(weave, next, offset) && weave->points[next].action != RAWHAL_PROBE_PASSED; ++next)
+      stub_point(weave->stubs, &weave->points[next], weaving->code);
     put_instruction(weaving, i);
-    for (; point < end && point->offset == offset; ++point)
-      stub_point(weave->stubs, point, weaving->code);
+    for (; is_at(weave, next, offset); ++next)
+      stub_point(weave->stubs, &weave->points[next], weaving->code);
   }
 }
 
