@@ -25,6 +25,14 @@
 
 RAWHAL_BEGIN
 
+/* The name of one kind: "waves". NULL: it is none, or several. From RAWHAL_PROBE_WAVES on, each bit
+ * has one up to the first that has none. */
+RAWHAL_API const char *rawhal_probe_kind_name(rawhal_probe_kind_t kind);
+/* Kinds from their names, with + between: "waves+blocks". INVALID_ARGUMENT: one is no name. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_kinds_parse(rawhal_string_t text,
+                                                                   uint32_t *kinds,
+                                                                   rawhal_error_t *error);
+
 /* A planned kernel. */
 typedef struct rawhal_probe_plan rawhal_probe_plan_t;
 

@@ -11,16 +11,6 @@
 
 enum { DEFAULT_BUFFER = 64 << 20, LEAST_BUFFER = 4096 };
 
-static const struct {
-  const char *name;
-  rawhal_probe_kind_t kind;
-} kinds[] = {
-    {"waves", RAWHAL_PROBE_WAVES},       {"blocks", RAWHAL_PROBE_BLOCKS},
-    {"edges", RAWHAL_PROBE_EDGES},       {"exec", RAWHAL_PROBE_EXEC},
-    {"memory", RAWHAL_PROBE_MEMORY},     {"values", RAWHAL_PROBE_VALUES},
-    {"barriers", RAWHAL_PROBE_BARRIERS},
-};
-
 static rawhal_status_t no_memory(rawhal_error_t *error)
 {
   return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a probe");
@@ -161,24 +151,12 @@ static rawhal_status_t read_item(probe_rule_t *rule, const char *text, rawhal_er
 
 /* ---- Lines ---- */
 
-static rawhal_status_t read_kind(probe_rule_t *rule, const char *text, rawhal_error_t *error)
-{
-  for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); ++i)
-    if (strcmp(text, kinds[i].name) == 0) {
-      rule->kinds |= kinds[i].kind;
-      return RAWHAL_OK;
-    }
-  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "expected waves, blocks, edges, exec, memory, values or barriers, got '%.60s'",
-                     text);
-}
-
 static rawhal_status_t read_line(probe_rule_t *rule, char *line, rawhal_error_t *error)
 {
-  char *rest = line, *names = strsep(&rest, ",");
-  rawhal_status_t status = rule->text ? RAWHAL_OK : no_memory(error);
-  for (char *kind; status == RAWHAL_OK && (kind = strsep(&names, "+"));)
-    status = read_kind(rule, kind, error);
+  char *rest = line;
+  const rawhal_string_t kinds = rawhal_string(strsep(&rest, ","));
+  rawhal_status_t status =
+      rule->text ? rawhal_probe_kinds_parse(kinds, &rule->kinds, error) : no_memory(error);
   for (char *item; status == RAWHAL_OK && (item = strsep(&rest, ","));)
     status = read_item(rule, item, error);
   if (status == RAWHAL_OK && !(rule->kinds & RAWHAL_PROBE_VALUES) != !rule->value_count)

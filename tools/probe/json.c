@@ -423,9 +423,10 @@ static void put_head(json_writer_t *out, const show_item_t *item)
                  dispatch->workgroup[2]);
   json_put_text(out, "made_by", probe->maker == RECORD_MADE_BY_DEVICE ? "softgpu" : "code");
   json_begin_array(out, "kinds");
-  for (unsigned i = 0; show_kind(i); ++i)
-    if (probe->kinds >> i & 1)
-      json_put_text(out, NULL, show_kind(i));
+  const char *name_of_kind;
+  for (uint32_t kind = 1; (name_of_kind = rawhal_probe_kind_name(kind)); kind <<= 1)
+    if (probe->kinds & kind)
+      json_put_text(out, NULL, name_of_kind);
   json_end(out);
   json_put_bool(out, "stopped", item->records.flags & RECORD_PROBED_STOPPED);
   json_put_bool(out, "host_time", item->records.flags & RECORD_PROBED_HOST_TIME);

@@ -29,26 +29,6 @@ typedef struct planning {
   size_t reason_count;
 } planning_t;
 
-/* ---- Kinds ---- */
-
-bool probe_read_kinds(const char *text, uint32_t *kinds)
-{
-  *kinds = 0;
-  for (const char *word = text;; ++word) {
-    const size_t size = strcspn(word, "+");
-    unsigned bit = 0;
-    const char *name;
-    while ((name = show_kind(bit)) && (strlen(name) != size || memcmp(name, word, size) != 0))
-      ++bit;
-    if (!name)
-      return false;
-    *kinds |= 1u << bit;
-    word += size;
-    if (!*word)
-      return true;
-  }
-}
-
 /* ---- Reasons ---- */
 
 /* Places and registers become "N": what is left is the kind of reason. */
@@ -222,11 +202,10 @@ static int run(char **files, probe_request_t *request)
   rawhal_error_t error;
   planning_t planning = {.request = request, .json = {.out = stdout}};
   const char *kinds = request->kinds ? request->kinds : "waves+blocks";
-  if (!probe_read_kinds(kinds, &planning.kinds) || planning.kinds & RAWHAL_PROBE_VALUES)
-    return tool_usage("probe",
-                      "--kinds: '%s' is not some of waves, blocks, edges, exec, memory "
-                      "and barriers, with + between",
-                      kinds);
+  if (rawhal_probe_kinds_parse(rawhal_string(kinds), &planning.kinds, &error) != RAWHAL_OK)
+    return tool_usage("probe", "--kinds: %s", error.message);
+  if (planning.kinds & RAWHAL_PROBE_VALUES)
+    return tool_usage("probe", "--kinds: values are of places that one kernel has");
   if (request->json) {
     json_begin_object(&planning.json, NULL);
     json_put_text(&planning.json, "schema", "rawhal-probe-plan-1");

@@ -66,8 +66,6 @@ typedef struct probe_verb {
 
 extern const probe_verb_t probe_plan, probe_show;
 
-/* Kinds of probes from "waves+blocks". False: one is unknown. */
-bool probe_read_kinds(const char *text, uint32_t *kinds);
 /* Is it a name that the pattern is for? */
 bool probe_name_matches(const char *pattern, rawhal_string_t name);
 

@@ -15,13 +15,6 @@ static const uint64_t most_points = 4 << 20;
 
 /* ---- Words ---- */
 
-const char *show_kind(unsigned bit)
-{
-  static const char *const kinds[] = {"waves",  "blocks", "edges",   "exec",
-                                      "memory", "values", "barriers"};
-  return bit < sizeof(kinds) / sizeof(*kinds) ? kinds[bit] : NULL;
-}
-
 const char *show_access(const rawhal_probe_point_t *point)
 {
   static const char *const words[] = {"access", "load", "store", "atomic"};

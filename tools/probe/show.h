@@ -2,6 +2,8 @@
 #ifndef TOOLS_PROBE_SHOW_H
 #define TOOLS_PROBE_SHOW_H
 
+#include <rawhal/probe.h>
+
 #include "tools/probe/code.h"
 #include "tools/probe/figures.h"
 #include "tools/probe/probe.h"
@@ -58,7 +60,6 @@ extern const show_form_t show_text, show_json;
 bool show_all(show_t *show, rawhal_error_t *error);
 
 /* What the forms share. */
-const char *show_kind(unsigned bit); /* "waves" of 0; NULL behind the last */
 /* "load", "store", "atomic". */
 const char *show_access(const rawhal_probe_point_t *point);
 /* "s4", "v[2:3]": what a value's point keeps. */

@@ -482,9 +482,10 @@ static void put_head(const show_t *show, const show_item_t *item)
          dispatch->workgroup[0], dispatch->workgroup[1], dispatch->workgroup[2]);
   (void)tool_print_text(dispatch->device);
   fputs("\n  probes:", stdout);
-  for (unsigned i = 0; show_kind(i); ++i)
-    if (probe->kinds >> i & 1)
-      printf(" %s", show_kind(i));
+  const char *name_of_kind;
+  for (uint32_t kind = 1; (name_of_kind = rawhal_probe_kind_name(kind)); kind <<= 1)
+    if (probe->kinds & kind)
+      printf(" %s", name_of_kind);
   printf(", by %s", probe->maker == RECORD_MADE_BY_DEVICE ? "softgpu" : "the kernel's code");
   if (probe->event_bytes) {
     fputs("; ", stdout);
