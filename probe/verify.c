@@ -16,18 +16,19 @@ typedef struct verification {
   uint32_t previous; /* the last that has its place; the count of the original's: none */
   owned_t owned;
   lasting_t lasting;
+  wrong_t wrong;   /* with what was looked at last */
   uint64_t budget; /* instructions that may still be looked at */
 } verification_t;
 
 enum { LOOKED_AT = 32 }; /* times that each instruction may be, on average */
 
-static rawhal_status_t fail(const verification_t *v, uint32_t number, rawhal_error_t *error,
-                            const char *what)
+static rawhal_status_t fail(const verification_t *v, rawhal_error_t *error)
 {
   const walk_t *walk = &v->walk;
-  const uint32_t at = number < walk->count ? walk->instructions[number].at : walk->end;
+  const uint32_t number = v->wrong.number,
+                 at = number < walk->count ? walk->instructions[number].at : walk->end;
   return rawhal_fail_at(error, RAWHAL_MALFORMED, walk->offset + at * UINT64_C(4),
-                        "the probed kernel's instruction at +0x%x %s", at * 4, what);
+                        "the probed kernel's instruction at +0x%x %s", at * 4, v->wrong.text);
 }
 
 /* ---- Which instruction is which ---- */
@@ -42,20 +43,17 @@ static bool is_half_pc(const verification_t *v, uint32_t number, uint32_t to, ui
          code.dword[0] == (0xbe800000 | to << 16 | EMIT_LITERAL);
 }
 
-/* Before the original's instruction number `next`. */
-static bool between(verification_t *v, uint32_t first, uint32_t end, between_t where, uint32_t next,
-                    uint32_t *wrong, const char **text)
+static bool between(verification_t *v, const stretch_t *stretch)
 {
-  const uint64_t cost = end - first + UINT64_C(1);
-  *wrong = first;
-  *text = "is looked at too often: too much is between the original's";
+  const uint64_t cost = stretch->end - stretch->first + UINT64_C(1);
+  v->wrong =
+      (wrong_t){stretch->first, "is looked at too often: too much is between the original's"};
   if (cost > v->budget) {
     v->budget = 0;
     return false;
   }
   v->budget -= cost;
-  return verify_between(&v->walk, first, end, where, v->original.instructions[next].mode, &v->owned,
-                        &v->lasting, wrong, text);
+  return verify_between(&v->walk, stretch, &v->owned, &v->lasting, &v->wrong);
 }
 
 /* An s_branch past others, which lead elsewhere. */
@@ -131,13 +129,12 @@ static uint32_t anchor(const verification_t *v, uint32_t number)
 
 /* Neutral ones from `first` to `end` - 1 are the last that are the same before the instruction that
  * `end` is. */
-static bool match_neutral(verification_t *v, uint32_t first, uint32_t end, uint32_t from,
-                          uint32_t *wrong)
+static bool match_neutral(verification_t *v, uint32_t first, uint32_t end, uint32_t from)
 {
   uint32_t probed = v->matches[end];
   for (uint32_t i = end; i-- > first;) {
     do {
-      *wrong = probed;
+      v->wrong = (wrong_t){probed, "is not followed by all waits of the original's"};
       if (probed == from)
         return false;
       --probed;
@@ -147,10 +144,22 @@ static bool match_neutral(verification_t *v, uint32_t first, uint32_t end, uint3
   return true;
 }
 
+/* What comes behind instruction number `previous`, or at the first, begins in this mode: in that
+ * of what is there, where only branches lead to it. */
+static uint8_t mode_behind(const verification_t *v, uint32_t previous)
+{
+  if (previous == v->original.count)
+    return 0;
+  const walk_instruction_t *one = &v->original.instructions[previous];
+  if (!walk_goes_on(one))
+    return v->original.instructions[previous + 1].mode;
+  const code_t code = walk_code(&v->original, one);
+  return code_mode(&code, one->mode);
+}
+
 /* The next place at which instruction number `i` may be, from `probed` on; the walk's count: there
  * is none. */
-static uint32_t candidate(verification_t *v, uint32_t i, uint32_t first, uint32_t probed,
-                          uint32_t *wrong, const char **text)
+static uint32_t candidate(verification_t *v, uint32_t i, uint32_t first, uint32_t probed)
 {
   const bool is_first = v->previous == v->original.count,
              is_last = v->original.instructions[i].flow == CODE_ENDS;
@@ -158,15 +167,14 @@ static uint32_t candidate(verification_t *v, uint32_t i, uint32_t first, uint32_
                           : is_first          ? BETWEEN_ENTRY
                           : is_last           ? BETWEEN_END
                                               : BETWEEN_TWO;
-  const uint32_t neutral = v->previous == v->original.count ? 0 : v->previous + 1;
+  const uint32_t neutral = is_first ? 0 : v->previous + 1;
+  const uint8_t mode = mode_behind(v, v->previous);
+  v->wrong = (wrong_t){first, "is not followed by all of the original's"};
   for (; probed < v->walk.count && v->budget; ++probed) {
     if (!same(v, i, probed))
       continue;
     v->matches[i] = probed;
-    if (!between(v, first, probed, where, i, wrong, text))
-      continue;
-    *text = "is not followed by all waits of the original's";
-    if (match_neutral(v, neutral, i, first, wrong))
+    if (between(v, &(stretch_t){first, probed, where, mode}) && match_neutral(v, neutral, i, first))
       return probed;
   }
   return v->walk.count;
@@ -182,20 +190,19 @@ static uint32_t width(const verification_t *v, uint32_t i)
 static rawhal_status_t match(verification_t *v, rawhal_error_t *error)
 {
   const uint32_t none = v->original.count;
-  uint32_t wrong = 0, at = 0, i = anchor(v, 0);
-  const char *text = "is not followed by all of the original's";
+  uint32_t at = 0, i = anchor(v, 0);
   v->previous = none;
   while (i < none) {
     const uint32_t first =
         v->previous == none ? 0 : v->matches[v->previous] + width(v, v->previous);
-    const uint32_t found = candidate(v, i, first, at > first ? at : first, &wrong, &text);
+    const uint32_t found = candidate(v, i, first, at > first ? at : first);
     if (found < v->walk.count) {
       v->before[i] = v->previous;
       v->previous = i;
       at = 0;
       i = anchor(v, i + 1);
     } else if (v->previous == none || !v->budget) {
-      return fail(v, wrong, error, text);
+      return fail(v, error);
     } else { /* the one before, from the next place on */
       i = v->previous;
       v->previous = v->before[i];
@@ -220,15 +227,14 @@ static rawhal_status_t check_branches(verification_t *v, rawhal_error_t *error)
     uint32_t last = wanted; /* waits before it may have their places among the probe's */
     while (last && is_neutral(&v->original, last - 1))
       --last;
-    uint32_t wrong;
-    const char *text;
+    v->wrong = (wrong_t){v->matches[i], "leads elsewhere than the original's"};
     if (next == v->original.count || lands > v->matches[wanted] ||
         (last && lands < v->matches[last - 1] + width(v, last - 1)))
-      return fail(v, v->matches[i], error, "leads elsewhere than the original's");
+      return fail(v, error);
     const between_t where =
         v->original.instructions[next].flow == CODE_ENDS ? BETWEEN_END : BETWEEN_TWO;
-    if (!between(v, lands, v->matches[next], where, next, &wrong, &text))
-      return fail(v, wrong, error, text);
+    if (!between(v, &(stretch_t){lands, v->matches[next], where, one->mode}))
+      return fail(v, error);
   }
   return RAWHAL_OK;
 }

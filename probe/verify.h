@@ -66,12 +66,22 @@ typedef struct lasting {
 } lasting_t;
 #define LASTING_NOTHING ((lasting_t){.lanes_vgpr = UINT32_MAX, .offsets_vgpr = UINT32_MAX})
 
-/* Instructions number `first` to `end` - 1 of the probed kernel, entered at the first. `mode`:
- * code_mode() of the original there. True: they go on to number `end`, there all that is the
- * kernel's is as it was and what lasts is, too, and no memory is written but that of the argument;
- * `*lasting` has what that adds. Else `*wrong` is the instruction's number, and the text says what
- * is. */
-bool verify_between(const walk_t *walk, uint32_t first, uint32_t end, between_t where, uint8_t mode,
-                    const owned_t *owned, lasting_t *lasting, uint32_t *wrong, const char **text);
+/* Instructions of the probed kernel, entered at the first. */
+typedef struct stretch {
+  uint32_t first, end; /* the number of the first, and of the one behind the last */
+  between_t where;
+  uint8_t mode; /* code_mode() that it is entered in */
+} stretch_t;
+
+/* What is wrong with it. */
+typedef struct wrong {
+  uint32_t number; /* of the instruction */
+  const char *text;
+} wrong_t;
+
+/* True: it goes on to its end, there all that is the kernel's is as it was and what lasts is, too,
+ * and no memory is written but that of the argument; `*lasting` has what that adds. */
+bool verify_between(const walk_t *walk, const stretch_t *stretch, const owned_t *owned,
+                    lasting_t *lasting, wrong_t *wrong);
 
 #endif

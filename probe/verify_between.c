@@ -163,10 +163,11 @@ static bool skip(judge_t *judge, skips_t *skips, const walk_instruction_t *branc
   return true;
 }
 
-bool verify_between(const walk_t *walk, uint32_t first, uint32_t end, between_t where, uint8_t mode,
-                    const owned_t *owned, lasting_t *lasting, uint32_t *wrong, const char **text)
+bool verify_between(const walk_t *walk, const stretch_t *stretch, const owned_t *owned,
+                    lasting_t *lasting, wrong_t *wrong)
 {
-  judge_t judge = {.owned = owned, .where = where, .lasting = *lasting};
+  const uint32_t end = stretch->end;
+  judge_t judge = {.owned = owned, .where = stretch->where, .lasting = *lasting};
   skips_t skips = {.count = 0};
   if (state_is_entry(&judge)) {
     judge.lasting = LASTING_NOTHING;
@@ -174,11 +175,11 @@ bool verify_between(const walk_t *walk, uint32_t first, uint32_t end, between_t 
     judge.lasting.changed = lasting->changed;
     judge.lasting.changed_lanes = lasting->changed_lanes;
   }
-  state_t state = begin(&judge, mode);
-  for (uint32_t i = first; i < end && !judge.text; ++i) {
+  state_t state = begin(&judge, stretch->mode);
+  for (uint32_t i = stretch->first; i < end && !judge.text; ++i) {
     const walk_instruction_t *instruction = &walk->instructions[i];
     const code_t code = walk_code(walk, instruction);
-    *wrong = i;
+    wrong->number = i;
     land(&skips, i, &state);
     /* What is not reached: hops, which others come by. */
     if (state.reached && state_step(&judge, &code, &state) &&
@@ -186,13 +187,13 @@ bool verify_between(const walk_t *walk, uint32_t first, uint32_t end, between_t 
       skip(&judge, &skips, instruction, i, end, &state);
   }
   if (!judge.text) {
-    *wrong = end;
+    wrong->number = end;
     land(&skips, end, &state);
     if (!state.reached)
       state_refuse(&judge, "is not reached");
     else if (is_whole(&judge, &state))
       *lasting = judge.lasting;
   }
-  *text = judge.text;
+  wrong->text = judge.text;
   return !judge.text;
 }

@@ -176,9 +176,9 @@ static rawhal_status_t spread_modes(walk_t *walk, rawhal_error_t *error)
     const walk_instruction_t *one = &walk->instructions[number];
     const code_t code = walk_code(walk, one);
     const uint8_t after = code_mode(&code, one->mode);
-    const uint32_t next[2] = {
-        one->flow == CODE_ENDS || one->flow == CODE_JUMPS ? walk->count : number + 1,
-        one->flow == CODE_BRANCHES || one->flow == CODE_JUMPS ? one->target : walk->count};
+    const uint32_t next[2] = {walk_goes_on(one) ? number + 1 : walk->count,
+                              one->flow == CODE_BRANCHES || one->flow == CODE_JUMPS ? one->target
+                                                                                    : walk->count};
     for (int i = 0; i < 2; ++i)
       if (next[i] < walk->count &&
           (walk->instructions[next[i]].mode | after) != walk->instructions[next[i]].mode) {

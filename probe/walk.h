@@ -37,6 +37,12 @@ void walk_close(walk_t *walk);
 /* An instruction again. */
 code_t walk_code(const walk_t *walk, const walk_instruction_t *instruction);
 
+/* Whether what comes after it in the code may be next. */
+static inline bool walk_goes_on(const walk_instruction_t *instruction)
+{
+  return instruction->flow != CODE_JUMPS && instruction->flow != CODE_ENDS;
+}
+
 /* The number of the one at a place, in dwords; `count` where there is none. */
 uint32_t walk_find(const walk_t *walk, uint64_t at);
 

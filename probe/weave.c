@@ -143,8 +143,7 @@ static rawhal_status_t add_hop(weaving_t *weaving, uint32_t from, uint32_t targe
   }
   /* Where it is fallen into: what goes round hops then tells them from the kernel's own. */
   const walk_instruction_t *instructions = weaving->weave->walk->instructions;
-  while (low && low + 1 < count &&
-         (instructions[low - 1].flow == CODE_JUMPS || instructions[low - 1].flow == CODE_ENDS))
+  while (low && low + 1 < count && !walk_goes_on(&instructions[low - 1]))
     ++low;
   if (weaving->hop_count == weaving->hop_room) {
     const uint32_t room = weaving->hop_room ? weaving->hop_room * 2 : 16;

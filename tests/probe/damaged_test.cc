@@ -43,7 +43,7 @@ const Harm harms[] = {
     {"s_barrier", {s_barrier}, true},
     {"s_setvskip 1, 0", {0xbf108081}, true},
     {"s_setprio 3", {0xbf8f0003}, true},
-    {"s_trap 2", {0xbf920002}, true},
+    {"s_trap 2", {s_trap}, true},
     {"s_mov_b32 s0, 0x1234", {0xbe8000ff, 0x1234}, false},
     {"s_store_dword s0, s[0:1], 0", {0xc0420000, 0}, true},
     {"s_store_dwordx4 s[0:3], s[0:1], 0", {0xc04a0000, 0}, true},
@@ -159,6 +159,11 @@ TEST(ProbeDamaged, DescriptorsAndOthersCode)
   const std::string clone = kernel.apply();
   EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(other.apply()));
   EXPECT_EQ(RAWHAL_MALFORMED, other.verify(clone));
+  Written shorter({s_barrier, s_endpgm}), longer({s_barrier, s_trap, s_endpgm});
+  ASSERT_EQ(RAWHAL_OK, shorter.plan(every_kind));
+  EXPECT_EQ(RAWHAL_MALFORMED, longer.verify(shorter.apply()));
+  EXPECT_TRUE(strstr(longer.error.message, "is not followed by all of the original's"))
+      << longer.error.message;
   for (size_t size = 0; size < clone.size(); size += 97)
     EXPECT_NE(RAWHAL_OK, kernel.verify(clone.substr(0, size))) << size;
 }

@@ -164,6 +164,27 @@ TEST(ProbeEdges, ModesOfVectors)
   EXPECT_EQ(16u, by_mode.info()->named_vgprs);
 }
 
+// Each way to a place has the mode that it comes in, and a probe that only one of them runs is judged by that.
+TEST(ProbeEdges, ModesOfWaysThatMeet)
+{
+  const uint32_t skip = 0xbf108081;
+  Written again({s_barrier, skip, branch(s_cbranch_vccnz, -3), s_endpgm}); // the entry reads v0
+  ASSERT_EQ(RAWHAL_OK, again.plan(every_kind)) << again.error.message;
+  EXPECT_EQ(RAWHAL_OK, again.verify(again.apply())) << again.error.message;
+  const auto expect_in_lanes = [](uint32_t kind, const std::vector<uint32_t> &code) {
+    Written kernel(code);
+    ASSERT_EQ(RAWHAL_OK, kernel.plan(kind, RAWHAL_PROBE_KEEP_IN_LANES)) << kernel.error.message;
+    EXPECT_EQ(RAWHAL_OK, kernel.verify(kernel.apply())) << kernel.error.message;
+  };
+  // What is counted after a branch, before what another one leads to.
+  for (uint32_t target : {s_barrier, s_nop})
+    expect_in_lanes(RAWHAL_PROBE_EDGES,
+                    {branch(s_cbranch_scc0, 3), target, skip, branch(s_branch, -3), s_endpgm});
+  // Behind what does not go on, where nothing skips.
+  expect_in_lanes(RAWHAL_PROBE_BLOCKS,
+                  {branch(s_cbranch_scc0, 2), skip, s_endpgm, branch(s_cbranch_scc0, 0), s_endpgm});
+}
+
 // VCC, M0, EXEC and trap registers are no SGPRs of the kernel's.
 TEST(ProbeEdges, SpecialRegisters)
 {

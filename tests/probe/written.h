@@ -89,7 +89,8 @@ private:
 constexpr uint32_t every_kind = RAWHAL_PROBE_WAVES | RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES |
                                 RAWHAL_PROBE_EXEC | RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_BARRIERS;
 
-constexpr uint32_t s_endpgm = 0xbf810000, s_nop = 0xbf800000, s_barrier = 0xbf8a0000;
+constexpr uint32_t s_endpgm = 0xbf810000, s_nop = 0xbf800000, s_barrier = 0xbf8a0000,
+                   s_trap = 0xbf920002;
 constexpr uint32_t branch(uint32_t op, int dwords) // from the instruction after it
 {
   return 0xbf800000 | op << 16 | (static_cast<uint32_t>(dwords) & 0xffff);
