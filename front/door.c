@@ -123,7 +123,7 @@ static struct {
   bool done;
 } core;
 
-static void take_core(proxy_t *proxy, proxy_notice_t *notice)
+static void take_core(proxy_t *proxy, notice_t *notice)
 {
   (void)notice;
   uint64_t oldest;

@@ -16,14 +16,14 @@ static bool ending(void)
 }
 
 /* A thread that has the lock forwards. */
-static void forward(proxy_t *proxy, proxy_notice_t *notice)
+static void forward(proxy_t *proxy, notice_t *notice)
 {
   if (pthread_mutex_trylock(&proxy->lock))
     return;
   (void)flight_harvest(proxy);
   if (proxy->held)
     proxy_forward(proxy);
-  *notice = proxy_release(proxy);
+  proxy_release(proxy, notice);
 }
 
 void ending_forward(void)

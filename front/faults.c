@@ -454,7 +454,7 @@ enum { HW_EXCEPTION_EVENT = 1 };
 
 static scene_t *visited_for; /* with `lock` */
 
-static void visit(proxy_t *proxy, proxy_notice_t *notice)
+static void visit(proxy_t *proxy, notice_t *notice)
 {
   uint64_t oldest;
   (void)notice;
@@ -465,7 +465,7 @@ static void visit(proxy_t *proxy, proxy_notice_t *notice)
   add_queue(visited_for, proxy->real, NULL, known ? &oldest : NULL);
 }
 
-static void visit_ended(proxy_t *proxy, proxy_notice_t *notice)
+static void visit_ended(proxy_t *proxy, notice_t *notice)
 {
   uint64_t oldest = UINT64_MAX;
   (void)notice;

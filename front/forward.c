@@ -520,15 +520,20 @@ static void expect_next(proxy_t *proxy)
   proxy_expect((const char *)(flight_next(proxy) + 1) - 1);
 }
 
-static void forward_waiting(proxy_t *proxy)
+/* False: the queue has failed, and who was told may have destroyed it. */
+static bool forward_waiting(proxy_t *proxy)
 {
   for (int i = 0; proxy->held && i < 10000; ++i) {
+    const bool failed = proxy_has_failed(proxy);
     proxy_unlock(proxy);
+    if (failed)
+      return false;
     clock_nap(1000000);
     pthread_mutex_lock(&proxy->lock);
     (void)flight_harvest(proxy);
     proxy_forward(proxy);
   }
+  return true;
 }
 
 void proxy_ring(proxy_t *proxy)
@@ -539,10 +544,10 @@ void proxy_ring(proxy_t *proxy)
     proxy->announced = write;
   if (!proxy->held) /* or the service thread has it in hand */
     proxy_forward(proxy);
-  if (atomic_load(&service_ended))
-    forward_waiting(proxy);
-  else
+  if (!atomic_load(&service_ended))
     service_wake(proxy);
+  else if (!forward_waiting(proxy))
+    return;
   expect_next(proxy);
   proxy_unlock(proxy);
 }

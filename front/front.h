@@ -27,6 +27,7 @@
  *     flight   what is on the device, and what it is charged when it has finished
  *     service  the thread that forwards what was held back
  *     ending   who does so when the process ends
+ *     notices  what the program's handlers of queues are told
  *     faults   what a queue that fails was doing, and why it failed
  *     hangs    which queues do not get on, and what they wait for
  *     lately   kernargs of what has ended, for faults

@@ -66,7 +66,7 @@ static void add_stand(const proxy_t *proxy, const hang_stand_t *stand)
   seen.stands[seen.count++] = *stand;
 }
 
-static void look_at(proxy_t *proxy, proxy_notice_t *notice)
+static void look_at(proxy_t *proxy, notice_t *notice)
 {
   (void)notice;
   (void)flight_harvest(proxy);
@@ -108,12 +108,12 @@ static void look_at(proxy_t *proxy, proxy_notice_t *notice)
 
 /* ---- Telling ---- */
 
-static void stop(proxy_t *proxy, proxy_notice_t *notice, const char *why)
+static void stop(proxy_t *proxy, notice_t *notice, const char *why)
 {
   pthread_mutex_lock(&proxy->lock);
   if (!atomic_load(&proxy->died_at))
     (void)proxy_fail(proxy, HSA_STATUS_ERROR, why);
-  *notice = proxy_release(proxy);
+  proxy_release(proxy, notice);
 }
 
 static size_t stand_of(const proxy_t *proxy)
@@ -130,7 +130,7 @@ static bool others_wait(void)
   return seen.more || copying_holds();
 }
 
-static void tell(proxy_t *proxy, proxy_notice_t *notice)
+static void tell(proxy_t *proxy, notice_t *notice)
 {
   if (seen.told)
     return;
@@ -158,7 +158,7 @@ static void tell(proxy_t *proxy, proxy_notice_t *notice)
     front_report("%s", seen.line);
 }
 
-static void stop_with_device(proxy_t *proxy, proxy_notice_t *notice)
+static void stop_with_device(proxy_t *proxy, notice_t *notice)
 {
   if (proxy->device == seen.device && !atomic_load(&proxy->died_at))
     stop(proxy, notice, seen.line);
@@ -203,7 +203,7 @@ bool hangs_oldest(proxy_t *proxy, uint64_t *packet)
   return flies;
 }
 
-static void say(proxy_t *proxy, proxy_notice_t *notice)
+static void say(proxy_t *proxy, notice_t *notice)
 {
   (void)notice;
   char waits[512] = "", line[1536];

@@ -70,7 +70,7 @@ void lately_keep(lately_t *lately, uint64_t ticket, uint64_t packet, uint64_t ke
   __atomic_store_n(&lately->reads, false, __ATOMIC_RELEASE);
 }
 
-static void settle(proxy_t *proxy, proxy_notice_t *notice)
+static void settle(proxy_t *proxy, notice_t *notice)
 {
   (void)notice;
   while (proxy->lately && __atomic_load_n(&proxy->lately->reads, __ATOMIC_SEQ_CST))

@@ -3,6 +3,7 @@
 #include "front/devices.h"
 #include "front/door.h"
 #include "front/faults.h"
+#include "front/notices.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,13 +25,16 @@ static noted_t *all_noted;
 
 static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
 {
-  noted_t *noted = data; /* the program may destroy the queue */
-  void (*callback)(hsa_status_t, hsa_queue_t *, void *) = noted->callback;
-  void *own = noted->data;
+  noted_t *noted = data;
+  notice_t notice = {.callback = noted->callback,
+                     .status = status,
+                     .source = source,
+                     .data = noted->data,
+                     .of = noted};
+  notice_begin(&notice);
   atomic_store(&noted->failed, true);
   faults_tell(noted->device, source, NULL, status);
-  if (callback)
-    callback(status, source, own);
+  (void)notice_tell(&notice);
 }
 
 static void note(noted_t *noted)
@@ -97,9 +101,13 @@ static bool is_noted(const hsa_queue_t *queue)
 static hsa_status_t queue_destroy(hsa_queue_t *queue)
 {
   noted_t *noted = queue && !front_orphaned() ? forget(queue) : NULL;
+  if (noted)
+    notices_wait(noted);
   if (noted && !atomic_load(&noted->failed) && !is_noted(queue))
     faults_tell_destroyed(noted->device, queue);
   const hsa_status_t result = front.inner.queue_destroy(queue);
+  if (noted)
+    notices_wait(noted); /* of the runtime's, until then */
   if (noted && result != HSA_STATUS_SUCCESS)
     note(noted);
   else

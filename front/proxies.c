@@ -99,10 +99,11 @@ void proxies_each(proxy_visitor *visitor)
     proxy_t *proxy = visit_begin(i);
     if (!proxy)
       continue;
-    proxy_notice_t notice = {0};
+    notice_t notice = {0};
     visitor(proxy, &notice);
     visit_end(proxy);
-    proxy_notify(&notice);
+    if (notice.of)
+      (void)notice_tell(&notice);
   }
 }
 
@@ -202,6 +203,7 @@ void proxies_abandon(void)
   (void)pthread_mutex_init(&places_lock, NULL);
   (void)pthread_mutex_init(&making_lock, NULL);
   (void)pthread_cond_init(&visitor_left, NULL);
+  notices_abandon();
   atomic_store(&faces, NULL);
   for (uint32_t i = 0; i < PROXY_QUEUES; ++i) {
     atomic_store(&proxies[i], NULL);
@@ -215,13 +217,14 @@ static void on_error(hsa_status_t status, hsa_queue_t *source, void *data)
 {
   proxy_t *proxy = data;
   (void)source; /* which the program does not know */
+  notice_t notice;
+  proxy_notice(proxy, status, &notice);
   uint64_t alive = 0;
   (void)atomic_compare_exchange_strong(&proxy->died_at, &alive, clock_now());
   if (proxy->gate.lease)
     flight_end_all(proxy, atomic_load(&proxy->died_at));
   faults_tell(proxy->device, proxy->real, proxy, status);
-  if (proxy->callback)
-    proxy->callback(status, &proxy->face->hsa_queue, proxy->data);
+  (void)notice_tell(&notice);
 }
 
 static void reap(void *context)
@@ -403,12 +406,9 @@ static void let_finish(proxy_t *proxy)
 
 hsa_status_t proxy_destroy(proxy_t *proxy)
 {
-  if (service_is_self(proxy)) {
-    front_report("a queue was not destroyed: its error's handler runs on its thread");
-    return HSA_STATUS_ERROR;
-  }
   if (!end_visits(proxy))
     return front.hsa.queue_destroy(proxy->real); /* the runtime counts them, too */
+  notices_wait(proxy);
   if (!atomic_load(&proxy->died_at))
     faults_tell_destroyed(proxy->device, proxy->real);
   front_door_queue_gone(proxy->told, proxy->real->id);
@@ -416,6 +416,7 @@ hsa_status_t proxy_destroy(proxy_t *proxy)
   let_finish(proxy);
   hsa_signal_t doorbell = proxy->face->hsa_queue.doorbell_signal;
   hsa_status_t result = front.hsa.queue_destroy(proxy->real);
+  notices_wait(proxy); /* of the runtime's, until then */
   unmake(proxy);
   (void)front.hsa.signal_destroy(doorbell);
   return result;

@@ -10,8 +10,9 @@ proxy_t *proxy_of(const hsa_queue_t *queue);
 proxy_t *proxy_of_doorbell(hsa_signal_t signal);
 
 /* Calls `visitor` for every proxy. Threads that destroy one wait until it has returned, so it must
- * neither destroy one nor call the program: what it puts into `notice` is told after the visit. */
-typedef void proxy_visitor(proxy_t *proxy, proxy_notice_t *notice);
+ * neither destroy one, nor call the program, nor wait for a thread that does: what it begins in
+ * `notice` is told after the visit. */
+typedef void proxy_visitor(proxy_t *proxy, notice_t *notice);
 void proxies_each(proxy_visitor *visitor);
 void proxy_set_held(proxy_t *proxy, bool held);
 /* Is anything of another queue held back, or a copy? */

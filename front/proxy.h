@@ -20,6 +20,7 @@
 
 #include "front/held.h"
 #include "front/lately.h"
+#include "front/notices.h"
 #include "front/packet.h"
 #include "front/watch.h"
 
@@ -62,7 +63,8 @@ typedef struct proxy {
   pthread_mutex_t lock;
   pthread_cond_t wake; /* of the service thread */
   pthread_t thread;
-  bool has_thread, stop;
+  bool serving, stop;   /* there is that thread; it is to end */
+  bool telling;         /* it calls a handler */
   bool idle;            /* it sleeps until it is woken */
   bool planned;         /* it knows that something is held back */
   atomic_bool held;     /* something waits for the limiter: the service thread's to forward */
@@ -104,43 +106,46 @@ typedef struct proxy {
   tell_entry_t told;
 } proxy_t;
 
-/* What the program is to be told when no lock is held and nothing is visited: its handler may use
- * its queues, this one too, as other code may, and destroy them. Nothing without a callback. */
-typedef struct proxy_notice {
-  void (*callback)(hsa_status_t status, hsa_queue_t *source, void *data);
-  hsa_status_t status;
-  hsa_queue_t *source;
-  void *data;
-} proxy_notice_t;
-static inline void proxy_notify(const proxy_notice_t *notice)
-{
-  if (__builtin_expect(notice->callback != NULL, 0))
-    notice->callback(notice->status, notice->source, notice->data);
-}
-
 static inline proxy_packet_t *proxy_packet_at(const proxy_t *proxy, uint64_t index)
 {
   return &proxy->ring[index & proxy->mask];
 }
 
-/* Releases the lock, and says what has stopped the queue, which the program must be told. */
-static inline proxy_notice_t proxy_release(proxy_t *proxy)
+static inline bool proxy_has_failed(const proxy_t *proxy)
 {
-  proxy_notice_t notice = {0};
-  if (__builtin_expect(proxy->failure != HSA_STATUS_SUCCESS, 0)) {
-    notice =
-        (proxy_notice_t){proxy->callback, proxy->failure, &proxy->face->hsa_queue, proxy->data};
-    proxy->failure = HSA_STATUS_SUCCESS;
-  }
-  pthread_mutex_unlock(&proxy->lock);
-  return notice;
+  return __builtin_expect(proxy->failure != HSA_STATUS_SUCCESS, 0);
 }
 
-/* Releases it and tells. */
+/* Begins to tell the program of an error of its queue, which is there until then. */
+static inline void proxy_notice(const proxy_t *proxy, hsa_status_t status, notice_t *notice)
+{
+  *notice = (notice_t){.callback = proxy->callback,
+                       .status = status,
+                       .source = &proxy->face->hsa_queue,
+                       .data = proxy->data,
+                       .of = proxy};
+  notice_begin(notice);
+}
+
+/* Releases the lock, and begins to tell what has stopped the queue, if anything has. */
+static inline void proxy_release(proxy_t *proxy, notice_t *notice)
+{
+  if (proxy_has_failed(proxy))
+    proxy_notice(proxy, proxy->failure, notice);
+  proxy->failure = HSA_STATUS_SUCCESS;
+  pthread_mutex_unlock(&proxy->lock);
+}
+
+/* Releases it and tells: of a queue that has failed nothing may be left then. */
 static inline void proxy_unlock(proxy_t *proxy)
 {
-  const proxy_notice_t notice = proxy_release(proxy);
-  proxy_notify(&notice);
+  if (!proxy_has_failed(proxy)) {
+    pthread_mutex_unlock(&proxy->lock);
+    return;
+  }
+  notice_t notice;
+  proxy_release(proxy, &notice);
+  (void)notice_tell(&notice);
 }
 
 /* Does the index that the program sees say that all that was forwarded is taken? */

@@ -280,13 +280,13 @@ void queues_hooks(front_calls_t *hooks)
 
 /* ---- The end ---- */
 
-static void stop(proxy_t *proxy, proxy_notice_t *notice)
+static void stop(proxy_t *proxy, notice_t *notice)
 {
   (void)notice;
-  service_stop(proxy);
+  service_end(proxy);
 }
 
-static void harvest(proxy_t *proxy, proxy_notice_t *notice)
+static void harvest(proxy_t *proxy, notice_t *notice)
 {
   (void)notice;
   (void)flight_harvest(proxy);
@@ -306,7 +306,7 @@ void queues_end(void)
 
 static atomic_bool flying;
 
-static void look_at(proxy_t *proxy, proxy_notice_t *notice)
+static void look_at(proxy_t *proxy, notice_t *notice)
 {
   harvest(proxy, notice);
   if (!atomic_load(&proxy->died_at) && proxy_in_flight(proxy))

@@ -55,7 +55,7 @@ static void sleep_until(proxy_t *proxy, uint64_t until)
   proxy->idle = false;
 }
 
-static void tell(proxy_t *proxy, proxy_notice_t *notice)
+static void tell(proxy_t *proxy, notice_t *notice)
 {
   (void)notice;
   if (atomic_load(&proxy->blind))
@@ -67,6 +67,20 @@ void service_tell(void)
   proxies_each(tell);
 }
 
+/* Lets the lock go meanwhile. False: there is no proxy any more. */
+static bool tell_failure(proxy_t *proxy)
+{
+  notice_t notice;
+  proxy->telling = true;
+  (void)pthread_cond_broadcast(&proxy->wake);
+  proxy_release(proxy, &notice);
+  if (!notice_tell(&notice))
+    return false;
+  pthread_mutex_lock(&proxy->lock);
+  proxy->telling = false;
+  return true;
+}
+
 static void *serve(void *context)
 {
   proxy_t *proxy = context;
@@ -75,9 +89,10 @@ static void *serve(void *context)
     bool any = flight_harvest(proxy);
     if (proxy->held)
       proxy_forward(proxy);
-    if (proxy->failure != HSA_STATUS_SUCCESS) {
-      proxy_unlock(proxy);
-      pthread_mutex_lock(&proxy->lock);
+    if (proxy_has_failed(proxy)) {
+      if (!tell_failure(proxy))
+        return NULL;
+      continue;
     }
     (void)proxy_read_index(proxy); /* there are programs that read it where it is */
     if (any && proxies_hold(proxy))
@@ -86,6 +101,8 @@ static void *serve(void *context)
     if (!proxy->stop)
       sleep_until(proxy, until);
   }
+  proxy->serving = false;
+  (void)pthread_cond_broadcast(&proxy->wake);
   pthread_mutex_unlock(&proxy->lock);
   return NULL;
 }
@@ -109,10 +126,16 @@ void service_thread_end(pthread_t thread, pthread_mutex_t *lock, pthread_cond_t 
   (void)pthread_join(thread, NULL);
 }
 
+/* Nobody joins it: a handler that it calls may destroy the proxy. */
 bool service_start(proxy_t *proxy)
 {
-  proxy->has_thread = service_thread(&proxy->thread, &proxy->wake, serve, proxy, "rawhal-front");
-  return proxy->has_thread;
+  pthread_mutex_lock(&proxy->lock); /* it waits for that */
+  const bool started = service_thread(&proxy->thread, &proxy->wake, serve, proxy, "rawhal-front");
+  if (started)
+    (void)pthread_detach(proxy->thread);
+  proxy->serving = started;
+  pthread_mutex_unlock(&proxy->lock);
+  return started;
 }
 
 void service_wake(proxy_t *proxy)
@@ -125,14 +148,30 @@ void service_wake(proxy_t *proxy)
   }
 }
 
-bool service_is_self(const proxy_t *proxy)
+/* The caller holds the lock. */
+static void ask_to_end(proxy_t *proxy)
 {
-  return proxy->has_thread && pthread_equal(proxy->thread, pthread_self());
+  proxy->stop = true;
+  if (proxy->serving)
+    (void)pthread_cond_broadcast(&proxy->wake);
 }
 
 void service_stop(proxy_t *proxy)
 {
-  if (proxy->has_thread)
-    service_thread_end(proxy->thread, &proxy->lock, &proxy->wake, &proxy->stop);
-  proxy->has_thread = false;
+  WITHOUT_CANCELLATION();
+  pthread_mutex_lock(&proxy->lock);
+  ask_to_end(proxy);
+  while (proxy->serving && !pthread_equal(proxy->thread, pthread_self()))
+    (void)pthread_cond_wait(&proxy->wake, &proxy->lock);
+  pthread_mutex_unlock(&proxy->lock);
+}
+
+void service_end(proxy_t *proxy)
+{
+  WITHOUT_CANCELLATION();
+  pthread_mutex_lock(&proxy->lock);
+  ask_to_end(proxy);
+  while (proxy->serving && !proxy->telling)
+    (void)pthread_cond_wait(&proxy->wake, &proxy->lock);
+  pthread_mutex_unlock(&proxy->lock);
 }

@@ -14,8 +14,10 @@ void service_thread_end(pthread_t thread, pthread_mutex_t *lock, pthread_cond_t 
 bool service_start(proxy_t *proxy);
 /* The caller holds the lock. */
 void service_wake(proxy_t *proxy);
+/* Until the proxy's thread uses it no more; its own thread does not when it is back. */
 void service_stop(proxy_t *proxy);
-bool service_is_self(const proxy_t *proxy); /* on whose thread the caller is */
+/* Until it has ended, or is with the program, after which it ends. */
+void service_end(proxy_t *proxy);
 /* Something has finished: queues that may go on now look again. */
 void service_tell(void);
 /* From here on, threads of the program do what the service threads did. */

@@ -378,58 +378,6 @@ TEST_F(FrontProxy, WhatAStoppedQueueHadOnTheDeviceIsChargedUpToThen)
   EXPECT_LE(tenant.gpu_ns, each + static_cast<uint64_t>(lasted.count()));
 }
 
-// Whoever finds it tells the program: a thread of its own that rings, or ours, that forwards what was held back.
-class FrontProxyHandler : public FrontProxy, public testing::WithParamInterface<bool> {
-protected:
-  void Fail(std::function<void()> handler)
-  {
-    Set("RAWHAL_GRID_WORKGROUPS", "10");
-    handler_ = std::move(handler);
-    Start("50%");
-    if (GetParam()) {
-      toy_hold(true);
-      Submit(Kernel(1)); // never measured: one of it goes, until that is known
-      Submit(Kernel(1));
-    }
-    hsa_kernel_dispatch_packet_t packet = Kernel(2);
-    packet.grid_size_x = 11;
-    Submit(packet);
-    toy_hold(false);
-    while (!failed_)
-      usleep(1000);
-    EXPECT_EQ(static_cast<int>(HSA_STATUS_ERROR_OUT_OF_RESOURCES), failed_);
-  }
-};
-
-TEST_P(FrontProxyHandler, MayUseTheQueue)
-{
-  Fail([this] {
-    const uint64_t index = Reserve();
-    Write(index, Kernel(3));
-    Ring(index);
-    (void)Taken();
-  });
-  for (const toy_packet_t &ran : Ran(0))
-    EXPECT_NE(3u << 8, ran.kernel_object);
-}
-
-TEST_P(FrontProxyHandler, DestroysTheQueueUnlessOurThreadServesIt)
-{
-  hsa_status_t result = HSA_STATUS_SUCCESS;
-  Fail([&] {
-    result = Core<decltype(hsa_queue_destroy)>(88)(queue_);
-    if (result == HSA_STATUS_SUCCESS)
-      queue_ = nullptr;
-  });
-  EXPECT_EQ(GetParam() ? HSA_STATUS_ERROR : HSA_STATUS_SUCCESS, result);
-  EXPECT_EQ(GetParam(), Report().find("handler") != std::string::npos);
-}
-
-INSTANTIATE_TEST_SUITE_P(Threads, FrontProxyHandler, testing::Bool(),
-                         [](const testing::TestParamInfo<bool> &ours) {
-                           return ours.param ? "Ours" : "ThePrograms";
-                         });
-
 // Where only that is limited, nothing is asked of the device besides.
 TEST_F(FrontProxy, WithoutALimitOfTimePacketsGoAsTheyAre)
 {
