@@ -126,18 +126,18 @@ TEST_P(FrontNotices, ReachAHandlerThatDestroysTheQueue)
 // Whoever ends the threads that serve queues waits for a handler that one of them calls.
 TEST_P(FrontNotices, ReachAHandlerThatDestroysTheQueueWhileTheProcessEnds)
 {
-  std::atomic<bool> entered{false}, ends{false};
+  std::atomic<bool> entered{false}, ended{false};
   Fail([&] {
     entered = true;
-    while (!ends)
+    for (int i = 0; i < 200 && !ended; ++i)
       usleep(100);
-    usleep(2000);
+    EXPECT_TRUE(ended);
     Destroy();
   });
   while (!entered)
     usleep(100);
-  ends = true;
   queues_end();
+  ended = true;
   Wait();
   EXPECT_EQ(0u, toy_live_queues());
 }
