@@ -54,6 +54,7 @@
  *         outcomes what became of those that were tried, in a folder
  *       own_code code of ours, loaded
  *       names    which kernels a rule is for
+ *       rule_lines  rules as the environment has them
  *       record_file  what recordings and probes write in the same way
  *       probe/   copies of the program's kernels that record what they do
  *

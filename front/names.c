@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 void kernel_names(kernel_names_t *names, rawhal_string_t kernel, rawhal_content_hash_t object)
 {
@@ -15,6 +16,19 @@ void kernel_names(kernel_names_t *names, rawhal_string_t kernel, rawhal_content_
 bool name_matches(const char *pattern, const char *name)
 {
   return !pattern || strcmp(pattern, name) == 0 || fnmatch(pattern, name, FNM_NOESCAPE) == 0;
+}
+
+bool program_matches(const char *pattern, const char *program)
+{
+  const char *last = strrchr(program, '/');
+  return name_matches(pattern, program) || (last && name_matches(pattern, last + 1));
+}
+
+const char *program_or_own(const char *program, char own[PATH_MAX])
+{
+  const ssize_t length = program ? 0 : readlink("/proc/self/exe", own, PATH_MAX - 1);
+  own[length > 0 ? length : 0] = '\0';
+  return program ? program : own;
 }
 
 bool kernel_names_match(const kernel_names_t *names, const char *pattern, const char *object)

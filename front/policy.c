@@ -49,22 +49,13 @@ static rawhal_status_t read_file(const char *path, char **text, size_t *size, ra
                     : rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a policy");
 }
 
-/* A name without a slash is of the program's file alone. */
-static bool is_own(const policy_rule_t *rule, const char *program)
-{
-  const char *last = strrchr(program, '/');
-  return name_matches(rule->program, program) || (last && name_matches(rule->program, last + 1));
-}
-
 static void keep_own(const char *program)
 {
-  char self[PATH_MAX] = "";
-  ssize_t length = program ? 0 : readlink("/proc/self/exe", self, sizeof(self) - 1);
-  self[length > 0 ? length : 0] = '\0';
-  program = program ? program : self;
+  char self[PATH_MAX];
+  program = program_or_own(program, self);
   own = 0;
   for (size_t i = 0; i < policy.rule_count; ++i) {
-    if (!is_own(&policy.rules[i], program))
+    if (!program_matches(policy.rules[i].program, program))
       continue;
     policy_rule_t rule = policy.rules[i];
     policy.rules[i] = policy.rules[own];

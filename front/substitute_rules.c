@@ -3,6 +3,7 @@
 #include "front/devices.h"
 #include "front/names.h"
 #include "front/report.h"
+#include "front/rule_lines.h"
 
 #include "front/output.h"
 
@@ -56,8 +57,9 @@ static rawhal_status_t read_buffer(rule_extra_t *extra, char *value, rawhal_erro
 
 static rawhal_status_t read_dispatch(rule_extra_t *extra, char *value, rawhal_error_t *error)
 {
+  (void)value, (void)error;
   extra->argument.kind = REMAP_NUMBER;
-  return value ? rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'dispatch' has no value") : RAWHAL_OK;
+  return RAWHAL_OK;
 }
 
 static rawhal_status_t read_value(rule_extra_t *extra, char *value, rawhal_error_t *error)
@@ -78,11 +80,9 @@ static const struct {
 
 static rawhal_status_t read_extra(substitute_rule_t *rule, char *text, rawhal_error_t *error)
 {
-  char *value = strchr(text, '=');
-  if (value)
-    *value++ = '\0';
+  char *value;
   for (size_t i = 0; i < sizeof(extra_kinds) / sizeof(*extra_kinds); ++i) {
-    if (strcmp(text, extra_kinds[i].name) != 0 || (extra_kinds[i].valued && !value))
+    if (!rule_item_is(text, extra_kinds[i].name, extra_kinds[i].valued, &value))
       continue;
     if (rule->extra_count == REMAP_EXTRAS)
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "more than %d additional arguments",
@@ -121,7 +121,7 @@ static const char *cut_object(char *name)
   return at + 1;
 }
 
-static rawhal_status_t read_line(substitute_rule_t *rule, char *line, rawhal_error_t *error)
+static rawhal_status_t read_rule(substitute_rule_t *rule, char *line, rawhal_error_t *error)
 {
   char *rest = strchr(line, '='), *at = rest;
   if (!rest || rest == line)
@@ -155,20 +155,18 @@ static void close_rule(substitute_rule_t *rule)
   free(rule);
 }
 
+static rawhal_status_t read_line(void *context, char *line, rawhal_error_t *error)
+{
+  substitute_rule_t **last = context;
+  while (*last)
+    last = &(*last)->next;
+  *last = calloc(1, sizeof(**last));
+  return *last ? read_rule(*last, line, error) : no_memory(error);
+}
+
 rawhal_status_t rules_open(const char *lines, substitute_rule_t **rules, rawhal_error_t *error)
 {
-  char *copy = strdup(lines ? lines : ""), *at = copy;
-  rawhal_status_t status = copy ? RAWHAL_OK : no_memory(error);
-  for (char *line; status == RAWHAL_OK && (line = strsep(&at, "\n"));) {
-    if (!*line)
-      continue;
-    substitute_rule_t *rule = calloc(1, sizeof(*rule)), **last = rules;
-    status = rule ? read_line(rule, line, error) : no_memory(error);
-    while (*last)
-      last = &(*last)->next;
-    *last = rule;
-  }
-  free(copy);
+  rawhal_status_t status = rule_lines_read(lines, read_line, rules, error);
   if (status == RAWHAL_OK)
     return status;
   rules_close(*rules);

@@ -109,7 +109,7 @@ rawhal_status_t watch_check(const char *program, rawhal_error_t *error)
   if (status == RAWHAL_OK)
     status = substitute_check(error);
   if (status == RAWHAL_OK)
-    status = probes_check(&probing, error);
+    status = probes_check(program, &probing, error);
   return status == RAWHAL_OK ? open_outcomes(error) : status;
 }
 

@@ -6,6 +6,7 @@
 #include "front/report.h"
 
 #include "base/checked.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@ static probe_rule_t *rules;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static probed_t *all;
 static atomic_bool ended; /* nothing is probed any more */
+static uint64_t began;    /* ns, of windows */
 
 /* ---- Kernels ---- */
 
@@ -106,13 +108,22 @@ static uint64_t items_of(const hsa_kernel_dispatch_packet_t *packet)
              : UINT64_MAX;
 }
 
+static bool is_open(const probe_rule_t *rule)
+{
+  const uint64_t time = rule->after || rule->until != UINT64_MAX ? clock_now() - began : 0;
+  return time >= rule->after && time < rule->until;
+}
+
 static bool is_sampled(probed_t *entry, uint64_t queue_id,
                        const hsa_kernel_dispatch_packet_t *packet)
 {
   const probe_rule_t *rule = entry->rule;
   const uint64_t items = items_of(packet);
-  return (!rule->of_queue || queue_id == rule->queue) && items >= rule->least &&
-         items <= rule->most && atomic_fetch_add(&entry->seen, 1) % rule->each == 0;
+  if ((rule->of_queue && queue_id != rule->queue) || items < rule->least || items > rule->most ||
+      !is_open(rule))
+    return false;
+  const uint64_t before = atomic_fetch_add(&entry->seen, 1);
+  return before >= rule->skip && (before - rule->skip) % rule->each == 0;
 }
 
 static void tell_refusal(probed_t *entry)
@@ -203,32 +214,36 @@ void probes_unload(hsa_executable_t executable)
 
 /* ---- The whole ---- */
 
-static rawhal_status_t read_environment(bool *wanted, const char **path, rawhal_error_t *error)
+static rawhal_status_t read_environment(const char *program, bool *wanted, const char **path,
+                                        rawhal_error_t *error)
 {
   rawhal_error_t why;
   *path = secure_getenv("RAWHAL_PROBE_FILE");
   *path = *path && **path ? *path : NULL;
   rawhal_status_t status = probe_rules_open(secure_getenv("RAWHAL_PROBE"), &rules, &why);
-  *wanted = status == RAWHAL_OK && rules;
+  *wanted = false;
   if (status != RAWHAL_OK)
     return rawhal_fail(error, status, "RAWHAL_PROBE: %s", why.message);
-  if (!*wanted != !*path)
+  if (!rules != !*path)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s must be set, too",
-                       *wanted ? "RAWHAL_PROBE_FILE" : "RAWHAL_PROBE");
+                       rules ? "RAWHAL_PROBE_FILE" : "RAWHAL_PROBE");
+  probe_rules_keep(&rules, program);
+  *wanted = rules;
   return RAWHAL_OK;
 }
 
-rawhal_status_t probes_check(bool *wanted, rawhal_error_t *error)
+rawhal_status_t probes_check(const char *program, bool *wanted, rawhal_error_t *error)
 {
   const char *path;
-  rawhal_status_t status = read_environment(wanted, &path, error);
-  return status == RAWHAL_OK && *wanted ? probe_file_check(path, error) : status;
+  rawhal_status_t status = read_environment(program, wanted, &path, error);
+  return status == RAWHAL_OK && path ? probe_file_check(path, error) : status;
 }
 
 rawhal_status_t probes_open(bool *wanted, rawhal_error_t *error)
 {
   const char *path;
-  rawhal_status_t status = read_environment(wanted, &path, error);
+  rawhal_status_t status = read_environment(NULL, wanted, &path, error);
+  began = clock_now();
   if (status == RAWHAL_OK && *wanted)
     status = probe_worker_begin(error);
   if (status == RAWHAL_OK && *wanted)

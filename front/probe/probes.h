@@ -33,10 +33,11 @@
 typedef struct probe_run probe_run_t;
 
 /* Reads the environment, and makes the file. INVALID_ARGUMENT; errors of record_writer_create().
- * `*wanted`: there are rules. */
+ * `*wanted`: there are rules, for this program. */
 RAWHAL_CHECKED rawhal_status_t probes_open(bool *wanted, rawhal_error_t *error);
-/* The same but for the file: can it be made? */
-RAWHAL_CHECKED rawhal_status_t probes_check(bool *wanted, rawhal_error_t *error);
+/* The same for a `program` that is to be started, but for the file: can it be made? */
+RAWHAL_CHECKED rawhal_status_t probes_check(const char *program, bool *wanted,
+                                            rawhal_error_t *error);
 bool probes_flying(void); /* on the device, as far as is known */
 /* What the process ends with: from here on nothing is probed, and what has ended is written. */
 void probes_summary(void);

@@ -1,6 +1,7 @@
 #include "front/probe/rules.h"
 
 #include "front/report.h"
+#include "front/rule_lines.h"
 
 #include "base/error.h"
 #include "queue/limit/parse.h"
@@ -18,7 +19,6 @@ static rawhal_status_t no_memory(rawhal_error_t *error)
 
 /* ---- Items ---- */
 
-/* `value`: what follows the item's name and its sign. */
 typedef rawhal_status_t read_fn(probe_rule_t *rule, const char *value, rawhal_error_t *error);
 
 static rawhal_status_t copy_text(const char *value, char **to, rawhal_error_t *error)
@@ -39,6 +39,11 @@ static rawhal_status_t read_object(probe_rule_t *rule, const char *value, rawhal
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "'%.60s' is not the beginning of a code object's hash", value);
   return copy_text(value, &rule->object, error);
+}
+
+static rawhal_status_t read_client(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  return copy_text(value, &rule->client, error);
 }
 
 static rawhal_status_t read_queue(probe_rule_t *rule, const char *value, rawhal_error_t *error)
@@ -68,9 +73,24 @@ static rawhal_status_t read_sample(probe_rule_t *rule, const char *value, rawhal
              : status;
 }
 
+static rawhal_status_t read_skip(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  return limit_parse_count(value, &rule->skip, error);
+}
+
 static rawhal_status_t read_first(probe_rule_t *rule, const char *value, rawhal_error_t *error)
 {
   return limit_parse_count(value, &rule->first, error);
+}
+
+static rawhal_status_t read_after(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  return limit_parse(value, RAWHAL_UNIT_DURATION, 0, &rule->after, error);
+}
+
+static rawhal_status_t read_until(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  return limit_parse(value, RAWHAL_UNIT_DURATION, 0, &rule->until, error);
 }
 
 static rawhal_status_t read_buffer(probe_rule_t *rule, const char *value, rawhal_error_t *error)
@@ -124,34 +144,33 @@ static rawhal_status_t read_value(probe_rule_t *rule, const char *value, rawhal_
 }
 
 static const struct {
-  const char *begins; /* an item with a value ends in its sign */
+  const char *name;
+  bool valued;
   read_fn *read;
 } items[] = {
-    {"kernel=", read_kernel}, {"object=", read_object}, {"queue=", read_queue},
-    {"grid>=", read_least},   {"grid<=", read_most},    {"sample=", read_sample},
-    {"first=", read_first},   {"buffer=", read_buffer}, {"by=", read_by},
-    {"value=", read_value},   {"wait", read_wait},
+    {"kernel", true, read_kernel}, {"object", true, read_object}, {"client", true, read_client},
+    {"queue", true, read_queue},   {"grid>", true, read_least},   {"grid<", true, read_most},
+    {"sample", true, read_sample}, {"skip", true, read_skip},     {"first", true, read_first},
+    {"after", true, read_after},   {"until", true, read_until},   {"buffer", true, read_buffer},
+    {"by", true, read_by},         {"value", true, read_value},   {"wait", false, read_wait},
 };
 
-static rawhal_status_t read_item(probe_rule_t *rule, const char *text, rawhal_error_t *error)
+static rawhal_status_t read_item(probe_rule_t *rule, char *text, rawhal_error_t *error)
 {
-  for (size_t i = 0; i < sizeof(items) / sizeof(*items); ++i) {
-    const size_t length = strlen(items[i].begins);
-    const bool valued = items[i].read != read_wait;
-    if (strncmp(text, items[i].begins, length) != 0 || (text[length] != '\0') != valued)
-      continue;
-    return items[i].read(rule, text + length, error);
-  }
+  char *value;
+  for (size_t i = 0; i < sizeof(items) / sizeof(*items); ++i)
+    if (rule_item_is(text, items[i].name, items[i].valued, &value))
+      return items[i].read(rule, value, error);
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "expected kernel=NAME, object=HASH, queue=N, grid>=N, grid<=N, sample=1/N, "
-                     "first=N, buffer=BYTES, by=code|softgpu, value=REGISTER@OFFSET or wait, got "
-                     "'%.60s'",
+                     "expected kernel=NAME, object=HASH, client=NAME, queue=N, grid>=N, grid<=N, "
+                     "sample=1/N, skip=N, first=N, after=TIME, until=TIME, buffer=BYTES, "
+                     "by=code|softgpu, value=REGISTER@OFFSET or wait, got '%.60s'",
                      text);
 }
 
 /* ---- Lines ---- */
 
-static rawhal_status_t read_line(probe_rule_t *rule, char *line, rawhal_error_t *error)
+static rawhal_status_t read_rule(probe_rule_t *rule, char *line, rawhal_error_t *error)
 {
   char *rest = line;
   const rawhal_string_t kinds = rawhal_string(strsep(&rest, ","));
@@ -171,6 +190,7 @@ static void close_rule(probe_rule_t *rule)
   free(rule->text);
   free(rule->kernel);
   free(rule->object);
+  free(rule->client);
   free(rule);
 }
 
@@ -180,29 +200,28 @@ static probe_rule_t *make_rule(const char *line)
   if (!rule)
     return NULL;
   rule->text = strdup(line);
-  rule->most = rule->first = UINT64_MAX;
+  rule->most = rule->first = rule->until = UINT64_MAX;
   rule->each = 1;
   rule->buffer = DEFAULT_BUFFER;
   return rule;
 }
 
+static rawhal_status_t read_line(void *context, char *line, rawhal_error_t *error)
+{
+  probe_rule_t **last = context;
+  while (*last)
+    last = &(*last)->next;
+  probe_rule_t *rule = *last = make_rule(line);
+  rawhal_status_t status = rule ? read_rule(rule, line, error) : no_memory(error);
+  if (rule)
+    probe_pool_open(&rule->memory, rule->buffer);
+  return status;
+}
+
 rawhal_status_t probe_rules_open(const char *lines, probe_rule_t **rules, rawhal_error_t *error)
 {
-  char *copy = strdup(lines ? lines : ""), *at = copy;
-  probe_rule_t **last = rules;
   *rules = NULL;
-  rawhal_status_t status = copy ? RAWHAL_OK : no_memory(error);
-  for (char *line; status == RAWHAL_OK && (line = strsep(&at, "\n"));) {
-    if (!*line)
-      continue;
-    probe_rule_t *rule = *last = make_rule(line);
-    status = rule ? read_line(rule, line, error) : no_memory(error);
-    if (rule) {
-      probe_pool_open(&rule->memory, rule->buffer);
-      last = &rule->next;
-    }
-  }
-  free(copy);
+  rawhal_status_t status = rule_lines_read(lines, read_line, rules, error);
   if (status == RAWHAL_OK)
     return status;
   probe_rules_close(*rules);
@@ -214,6 +233,22 @@ void probe_rules_close(probe_rule_t *rules)
 {
   for (probe_rule_t *rule; (rule = rules);) {
     rules = rule->next;
+    close_rule(rule);
+  }
+}
+
+void probe_rules_keep(probe_rule_t **rules, const char *program)
+{
+  char own[PATH_MAX];
+  const char *tenant = secure_getenv("RAWHAL_TENANT");
+  program = program_or_own(program, own);
+  for (probe_rule_t *rule; (rule = *rules);) {
+    if (program_matches(rule->client, program) ||
+        name_matches(rule->client, tenant ? tenant : "")) {
+      rules = &rule->next;
+      continue;
+    }
+    *rules = rule->next;
     close_rule(rule);
   }
 }

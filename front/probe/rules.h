@@ -8,10 +8,14 @@
  *     kernel=NAME        the kernel's name as its code object has it, or a pattern of fnmatch();
  *                        without it, all but HIP's own, of copies and fills
  *     object=HASH        the beginning of the hash of its code object
+ *     client=NAME        only in programs of that file, as a path or the last part of one, or of that
+ *                        tenant; or a pattern of fnmatch()
  *     queue=N            dispatches of that queue only
  *     grid>=N, grid<=N   of so many work-items
  *     sample=1/N         one in N dispatches of each kernel, from the first on
+ *     skip=N             but for the first N of those
  *     first=N            N dispatches of each kernel
+ *     after=TIME, until=TIME   since the front was loaded, as 2s or 500ms
  *     buffer=BYTES       the memory of a dispatch's records; 64M without
  *     by=code|softgpu    by a copy of the kernel with probes in it, or by softgpu, which runs the
  *                        kernel as it is
@@ -46,13 +50,15 @@ enum { PROBE_VALUES = 16 };
 
 typedef struct probe_rule {
   char *text;            /* as it was given */
-  char *kernel, *object; /* NULL: any */
-  uint32_t kinds;        /* rawhal_probe_kind_t */
+  char *kernel, *object; /* NULL: any; so is: */
+  char *client;
+  uint32_t kinds; /* rawhal_probe_kind_t */
   bool by_softgpu, waits;
   bool of_queue;
   uint64_t queue;
   uint64_t least, most; /* work-items */
-  uint64_t each, first;
+  uint64_t each, skip, first;
+  uint64_t after, until; /* ns */
   uint64_t buffer;
   rawhal_probe_value_t values[PROBE_VALUES];
   size_t value_count;
@@ -66,6 +72,8 @@ typedef struct probe_rule {
 RAWHAL_CHECKED rawhal_status_t probe_rules_open(const char *lines, probe_rule_t **rules,
                                                 rawhal_error_t *error);
 void probe_rules_close(probe_rule_t *rules); /* NULL is allowed */
+/* Drops those of other clients. `program`: its file; NULL: this process's. */
+void probe_rules_keep(probe_rule_t **rules, const char *program);
 
 /* The first that is for that kernel; NULL: none is. */
 probe_rule_t *probe_rules_find(probe_rule_t *rules, rawhal_string_t kernel,

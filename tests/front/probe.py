@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Probes in a running program: probe.py RUNNER RAWHAL PROGRAM FIXTURES run|streams|unload|fault|fork|kill    PROGRAM: probed
+"""Probes in a running program: probe.py RUNNER RAWHAL PROGRAM FIXTURES run|rules|clients|quota|streams|unload|fault|fork|kill    PROGRAM: probed
 or any program: probe.py RUNNER RAWHAL PROGRAM KINDS same [ARGUMENTS...]
 
 The program's results are the same with probes and without; what they recorded is held against the grid, the device's count of
@@ -205,19 +205,6 @@ def check_run(folder):
                  for dispatch in (mine, its)
                  for starts in [{name: start for start, _, name in dispatch.allocations if name}]]
         assert sizes[0] == sizes[1], mine.probe.kernel
-    # Other rules: what they leave out, and the first that matches.
-    for rule, kernels, counts in [
-            ("blocks,wait,kernel=*reduce*", ["reduce"] * 3, (3, 0, 0)),
-            ("waves,wait,first=1", ["vector_add", "reduce", "matmul", "use_variables"], (4, 11, 0)),
-            ("waves,wait,sample=1/2,kernel=matmul", ["matmul"] * 2, (2, 1, 0)),
-            ("waves,wait,grid>=1001", ["reduce", "matmul"] * 3, (6, 9, 0)),
-            ("waves,wait,grid<=999,kernel=[!e]*", ["use_variables"] * 3, (3, 9, 0)),
-            ("waves,wait,queue=12345", [], (0, 15, 0))]:
-        path = os.path.join(folder, "rule")
-        out, errors = run("run", "3", options=("--probe", rule, "-o", path))
-        assert results(out) == results(bare) and probed(errors) == counts, (rule, errors)
-        assert [dispatch.probe.kernel for dispatch in read(path)] == kernels, rule
-        os.remove(path)
     # Registers: the work-item's number is in the first of the vector's.
     path = os.path.join(folder, "values")
     _, errors = run("run", "1", options=("--probe", "values,value=v0@0,wait,kernel=vector_add", "-o", path))
@@ -262,6 +249,69 @@ def check_run(folder):
     path = os.path.join(folder, "ends")
     out, errors = run("run", "3", options=("--probe", "memory,wait", "-o", path, "--probe-bytes", "64K"))
     assert results(out) == results(bare) and os.path.getsize(path) <= 64 << 10, errors
+
+
+def check_rules(folder):
+    """What rules leave out, and the first that matches."""
+    bare, _ = run("run", "3")
+    for rule, kernels, counts in [
+            ("blocks,wait,kernel=*reduce*", ["reduce"] * 3, (3, 0, 0)),
+            ("waves,wait,first=1", ["vector_add", "reduce", "matmul", "use_variables"], (4, 11, 0)),
+            ("waves,wait,sample=1/2,kernel=matmul", ["matmul"] * 2, (2, 1, 0)),
+            ("waves,wait,skip=1,kernel=matmul", ["matmul"] * 2, (2, 1, 0)),
+            ("waves,wait,skip=1,sample=1/2,kernel=matmul", ["matmul"], (1, 2, 0)),
+            ("waves,wait,skip=1,first=1,kernel=matmul", ["matmul"], (1, 2, 0)),
+            ("waves,wait,grid>=1001", ["reduce", "matmul"] * 3, (6, 9, 0)),
+            ("waves,wait,grid<=999,kernel=[!e]*", ["use_variables"] * 3, (3, 9, 0)),
+            ("waves,wait,queue=12345", [], (0, 15, 0)),
+            ("waves,wait,after=1000s", [], (0, 15, 0)),
+            ("waves,wait,until=0s", [], (0, 15, 0)),
+            ("waves,wait,after=0s,until=1000s,kernel=matmul", ["matmul"] * 3, (3, 0, 0))]:
+        path = os.path.join(folder, "rule")
+        out, errors = run("run", "3", options=("--probe", rule, "-o", path))
+        assert results(out) == results(bare) and probed(errors) == counts, (rule, errors)
+        assert [dispatch.probe.kernel for dispatch in read(path)] == kernels, rule
+        os.remove(path)
+
+
+def check_clients(folder):
+    """A rule is of some programs, or of a tenant's; in others it is none."""
+    path, name = os.path.join(folder, "client"), os.path.basename(PROGRAM)
+    for client, tenant, is_own in [(name, "", True), (PROGRAM, "", True), ("*robed", "", True), ("bl*", "blue", True),
+                                   ("sh", "", False), ("blue", "red", False), ("blue", "", False), (name + "/", "", False)]:
+        rules = "--probe", f"waves,wait,kernel=reduce,client={client}", "--probe", "waves,wait,kernel=[rm]*"
+        _, errors = run("run", "1", options=(*rules, "-o", path), environment={"RAWHAL_TENANT": tenant} if tenant else {})
+        assert [dispatch.probe.kernel for dispatch in read(path)] == ["reduce", "matmul"], errors
+        assert ("client=" in errors) == is_own, (client, tenant, errors)
+        os.remove(path)
+    # None is left: nothing is probed, and no file made.
+    _, errors = run("run", "1", options=("--probe", "waves,client=other", "-o", path))
+    assert not errors and not os.path.exists(path), errors
+    # The program that is started is another.
+    done = subprocess.run([RUNNER, RAWHAL, "exec", "--probe", f"waves,wait,client={name}", "-o", path, "--", "sh", "-c",
+                           '"$@" && true', "sh", PROGRAM, FIXTURES, "run", "1"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and probed(done.stderr) == (4, 1, 0) and len(read(path)) == 4, done
+
+
+def check_quota(folder):
+    """The code of copies is charged to the device's quota; records are in the host's memory. A program that has all of its
+    quota runs as without, and nothing is probed."""
+    bare, _ = run("run", "1")
+    path, fits = os.path.join(folder, "quota"), 1 << 20
+
+    def runs(quota, *options):
+        command = [RUNNER, RAWHAL, "exec", "--memory", str(quota), *options, "--", PROGRAM, FIXTURES, "run", "1"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+    _, errors = run("run", "1", options=("--memory", str(fits), "--probe", "waves+memory,wait,buffer=64M", "-o", path))
+    assert probed(errors) == (4, 1, 0), errors
+    os.remove(path)
+    for bit in reversed(range(12, 20)):
+        if runs(fits - (1 << bit)).returncode == 0:
+            fits -= 1 << bit
+    done = runs(fits, "--probe", "waves+memory,wait", "-o", path)
+    assert results(done.stdout) == results(bare) and probed(done.stderr) == (0, 5, 0), done
+    assert done.stderr.count("is not probed: the runtime does not load the kernel (0x1008)") == 4, done
 
 
 def check_streams(folder):
@@ -346,4 +396,4 @@ def check_same(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    {"run": check_run, "streams": check_streams, "unload": check_unload, "fault": check_fault, "fork": check_fork, "kill": check_kill, "same": check_same}[PART](place)
+    globals()[f"check_{PART}"](place)

@@ -39,6 +39,10 @@ TEST(Exec, ProbesAreReadBeforeItStarts)
       {"waves,sample=2", "expected sample=1/N, got '2'"},
       {"waves,sample=1/0", "sample=1/0"},
       {"waves,first=x", "'x'"},
+      {"waves,skip=-1", "'-1'"},
+      {"waves,after=2", "a duration such as"},
+      {"waves,until=soon", "a duration such as"},
+      {"waves,client=", "got 'client='"},
       {"waves,buffer=1", "a buffer of '1' bytes"},
       {"waves,buffer=5G", "a buffer of '5G' bytes"},
       {"waves,buffer=1T", "a buffer of '1T' bytes"},
@@ -61,7 +65,7 @@ TEST(Exec, ProbesAreReadBeforeItStarts)
   for (const char *right :
        {"waves", "waves+blocks+edges+exec+memory+barriers", "values,value=v0@0,value=s101@0x10",
         "blocks,kernel=*,object=0123abcd,queue=7,grid>=64,grid<=1024,sample=1/10,first=3,"
-        "buffer=4096,by=softgpu,wait"})
+        "skip=2,after=500ms,until=2s,client=*,buffer=4096,by=softgpu,wait"})
     EXPECT_EQ(0, run({tool, "exec", "--probe", right, "--probe", "waves", "-o", scratch / "out",
                       "--", "/bin/true"})
                      .status)
