@@ -8,8 +8,8 @@
  *     kernel=NAME        the kernel's name as its code object has it, or a pattern of fnmatch();
  *                        without it, all but HIP's own, of copies and fills
  *     object=HASH        the beginning of the hash of its code object
- *     client=NAME        only in programs of that file, as a path or the last part of one, or of that
- *                        tenant; or a pattern of fnmatch()
+ *     client=NAME        in programs of that file alone, as a path or the last part of one, or of
+ *                        that tenant; or a pattern of fnmatch()
  *     queue=N            dispatches of that queue only
  *     grid>=N, grid<=N   of so many work-items
  *     sample=1/N         one in N dispatches of each kernel, from the first on
