@@ -299,14 +299,17 @@ static void save_doors(const std::string &folder)
          start + std::string{ASK, 4, 0, 0, 100, 3, 'y', 'e', 's', 0, first, 1});
 }
 
-// Loads, computes, stores, branches, with every kind of probe in SGPRs and in lanes, of three chips; and a change of one dword.
+// Loads, computes, stores, branches, with every kind of probe in SGPRs and in lanes, of three chips; and a change of one
+// dword; and with what is kept in scratch memory.
 static std::string probed_code(int number)
 {
   const uint32_t code[] = {0xc00a0100, 0,          0x24020082, 0xbf8cc07f, 0xdc508000, 0x02040001,
                            0xbf8c0f70, 0xbf048002, 0xbf840001, 0xbf8a0000, 0xdc708000, 0x00060201,
                            0x7e060280, 0xbf87fff4, 0xbe841c00, 0xd3e40000, 0x04020300, 0xbf810000};
-  const char how[] = {char(number == 3 ? 0x0e : 0x5f), char(number & 1), char(number % 3),
-                      char(number == 2)};
+  const char how[] = {char(number == 4   ? 0x01
+                           : number == 3 ? 0x0e
+                                         : 0x5f),
+                      char(number == 4 ? 2 : number & 1), char(number % 3), char(number == 2)};
   const uint32_t change[] = {0x430, 0xbe800080};
   std::string bytes(how, sizeof(how));
   if (number == 2)
@@ -335,7 +338,7 @@ int main(int count, char **words)
   save(root + "/hsaco", "long_names", long_names());
   save(root + "/hsaco", "dynamic", dynamic(false));
   save(root + "/hsaco", "dynamic_gnu", dynamic(true));
-  for (int i = 0; i < 4; ++i)
+  for (int i = 0; i < 5; ++i)
     save(root + "/probe", "code" + std::to_string(i), probed_code(i));
   save(root + "/metadata", "plain", pack_metadata({plain_kernel("a"), plain_kernel("b")}));
   save(root + "/metadata", "full", pack_metadata({full_kernel()}));

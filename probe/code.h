@@ -12,6 +12,7 @@
 enum {
   CODE_MOST_DWORDS = 4,
   CODE_SGPRS = 102, /* with a number of their own: s0 to s101 */
+  CODE_FLAT_SCRATCH = 102,
   CODE_VCC = 106,
   CODE_M0 = 124,
   CODE_EXEC = 126,
@@ -20,6 +21,10 @@ enum {
   CODE_LITERAL = 255, /* operands that say what the next dword is */
   CODE_SDWA = 249,
   CODE_DPP = 250,
+
+  CODE_SEGMENT_FLAT = 0, /* of CODE_FLAT */
+  CODE_SEGMENT_SCRATCH = 1,
+  CODE_SEGMENT_GLOBAL = 2,
 
   CODE_VOP3P_SCALE = 0x2c,   /* opcodes: the first half of an instruction of 16 bytes, */
   CODE_SOPC_SETVSKIP = 0x10, /* and what changes code_mode() */
@@ -77,6 +82,7 @@ typedef struct code_registers {
   uint32_t first_vgprs;    /* of tuples only the first, which is named whatever their width */
   bool any_sgpr, any_vgpr; /* relative to M0: any that the wave has */
   bool has_modes;          /* s_set_gpr_idx_on, s_setvskip: see code_mode() */
+  bool has_scratch;        /* it accesses scratch, or names FLAT_SCRATCH */
 } code_registers_t;
 
 /* `available`: dwords to the end of the code, at least 1. False: it is cut off, or not an

@@ -91,12 +91,12 @@ static void flat_access(const code_t *code, code_access_t *access)
   const uint32_t d = code->dword[0], d1 = code->dword[1], segment = code_field(d, 14, 2),
                  saddr = code_field(d1, 16, 7);
   const access_range_t *range = find(code);
-  if (!range || segment == 1) /* scratch */
+  if (!range || segment == CODE_SEGMENT_SCRATCH)
     return;
-  const bool has_base = segment == 2 && saddr != 0x7f;
+  const bool has_base = segment == CODE_SEGMENT_GLOBAL && saddr != 0x7f;
   access->bytes = range->bytes;
   access->flags = range->flags | (code_field(d, 13, 1) ? RAWHAL_PROBE_TO_LDS : 0);
-  access->source = segment == 0 ? RAWHAL_PROBE_FLAT : RAWHAL_PROBE_GLOBAL;
+  access->source = segment == CODE_SEGMENT_FLAT ? RAWHAL_PROBE_FLAT : RAWHAL_PROBE_GLOBAL;
   access->vector = (uint8_t)code_field(d1, 0, 8);
   access->lane_bytes = has_base ? 4 : 8;
   if (has_base)
@@ -104,8 +104,9 @@ static void flat_access(const code_t *code, code_access_t *access)
   else
     access->source = RAWHAL_PROBE_FLAT;
   /* 12 bits without a sign for flat, 13 with one for global. */
-  access->immediate[0] = segment == 0 ? (int32_t)code_field(d, 0, 12)
-                                      : (int32_t)(code_field(d, 0, 13) ^ 0x1000) - 0x1000;
+  access->immediate[0] = segment == CODE_SEGMENT_FLAT
+                             ? (int32_t)code_field(d, 0, 12)
+                             : (int32_t)(code_field(d, 0, 13) ^ 0x1000) - 0x1000;
 }
 
 static void buffer_access(const code_t *code, code_access_t *access)

@@ -30,10 +30,10 @@ static void raise_to(uint32_t *count, uint32_t end)
  * wider, hardware may ignore the number's low bits. */
 static void add_sgpr(code_registers_t *registers, uint32_t number, uint32_t width)
 {
-  if (number >= CODE_SGPRS)
-    return;
   const uint32_t end = number + (width == 2 && number & 1 ? 1 : width);
-  raise_to(&registers->sgprs, end < CODE_SGPRS ? end : CODE_SGPRS);
+  registers->has_scratch |= number < CODE_FLAT_SCRATCH + 2 && end > CODE_FLAT_SCRATCH;
+  if (number < CODE_SGPRS)
+    raise_to(&registers->sgprs, end < CODE_SGPRS ? end : CODE_SGPRS);
 }
 
 static void add_vgpr(code_registers_t *registers, uint32_t number, uint32_t width)
@@ -262,6 +262,7 @@ static void add_flat(const code_t *code, code_registers_t *registers)
 {
   const uint32_t d1 = code->dword[1], saddr = code_field(d1, 16, 7), width = code_data_width(code);
   const bool acc = code_field(d1, 23, 1);
+  registers->has_scratch |= code_field(code->dword[0], 14, 2) == CODE_SEGMENT_SCRATCH;
   add_vgpr(registers, code_field(d1, 0, 8), code_field(d1, 0, 8) & 1 ? 1 : 2);
   for (unsigned low = 8; low <= 24; low += 16)
     add_data(registers, code_field(d1, low, 8), width, acc);

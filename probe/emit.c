@@ -94,8 +94,15 @@ void emit_shift_left(emit_t *emit, uint32_t vgpr, uint32_t by)
 void emit_global_store(emit_t *emit, emit_op_t op, uint32_t address, uint32_t data, uint32_t base,
                        uint32_t offset)
 {
-  const uint32_t dwords[] = {0xdc000000 | op_of(op) << 18 | 2u << 14 | offset,
+  const uint32_t dwords[] = {0xdc000000 | op_of(op) << 18 | CODE_SEGMENT_GLOBAL << 14 | offset,
                              base << 16 | data << 8 | address};
+  emit_dwords(emit, dwords, 2);
+}
+
+void emit_scratch(emit_t *emit, emit_op_t op, uint32_t vgpr)
+{
+  const uint32_t dwords[] = {0xdc000000 | op_of(op) << 18 | CODE_SEGMENT_SCRATCH << 14,
+                             vgpr << (op == EMIT_scratch_load_dword ? 24 : 8) | 0x7f << 16};
   emit_dwords(emit, dwords, 2);
 }
 
@@ -146,6 +153,7 @@ bool emit_knows(const code_t *code)
       EMIT_v_mbcnt_hi_u32_b32,
       EMIT_global_store_dword,
       EMIT_global_store_dwordx2,
+      EMIT_scratch_load_dword,
       EMIT_s_setvskip,
       EMIT_s_set_gpr_idx_off,
   };

@@ -48,6 +48,8 @@ typedef enum emit_op { /* format << 12 | opcode */
                        EMIT_v_mbcnt_hi_u32_b32 = CODE_VOP3 << 12 | 0x28d,
                        EMIT_global_store_dword = CODE_FLAT << 12 | 0x1c,
                        EMIT_global_store_dwordx2 = CODE_FLAT << 12 | 0x1d,
+                       EMIT_scratch_load_dword = CODE_FLAT << 12 | 0x14,
+                       EMIT_scratch_store_dword = CODE_FLAT << 12 | 0x1c,
 } emit_op_t;
 
 enum { /* operands: MI200 ISA document, "Scalar ALU operands" */
@@ -60,6 +62,7 @@ enum { /* operands: MI200 ISA document, "Scalar ALU operands" */
        EMIT_HW_ID = 4 | 0 << 6 | 31 << 11,
        EMIT_XCC_ID = 20 | 0 << 6 | 31 << 11,
        EMIT_WAIT_SCALAR = 0xc07f, /* lgkmcnt(0), any vmcnt and expcnt */
+       EMIT_WAIT_VECTOR = 0x0f70, /* vmcnt(0), any others */
 };
 /* 0 to 64. */
 static inline uint32_t emit_integer(uint32_t value)
@@ -92,6 +95,8 @@ void emit_readfirstlane(emit_t *emit, uint32_t to, uint32_t vgpr);
 void emit_shift_left(emit_t *emit, uint32_t vgpr, uint32_t by); /* v = v << by */
 void emit_global_store(emit_t *emit, emit_op_t op, uint32_t address, uint32_t data, uint32_t base,
                        uint32_t offset);
+/* Of gfx942 and gfx950: each lane's first dword of scratch. */
+void emit_scratch(emit_t *emit, emit_op_t op, uint32_t vgpr);
 
 /* s_cbranch_scc1 to where emit_land() will be called; its result goes there. */
 size_t emit_skip(emit_t *emit);

@@ -10,6 +10,7 @@
 
 enum {
   PLAN_SPECIAL_SGPRS = 6, /* VCC, FLAT_SCRATCH, XNACK_MASK: counted with the others */
+  PLAN_RSRC2_HAS_SCRATCH = 1,
 };
 
 struct rawhal_probe_plan {
@@ -47,6 +48,11 @@ typedef struct plan_named {
 RAWHAL_CHECKED rawhal_status_t plan_named(const rawhal_descriptor_t *descriptor,
                                           const code_registers_t *named, plan_named_t *bounded,
                                           rawhal_error_t *error);
+
+/* Whether waves have room in scratch memory: on gfx942 and gfx950, which give it to them without
+ * SGPRs, where the kernel, which names `named`, has none of its own. */
+bool plan_has_scratch(const rawhal_descriptor_t *descriptor, const code_registers_t *named,
+                      const stubs_t *stubs);
 
 /* Registers for the probes, and the descriptor that has them. UNSUPPORTED: there are not enough. */
 RAWHAL_CHECKED rawhal_status_t plan_registers(rawhal_probe_plan_t *plan, uint32_t flags,

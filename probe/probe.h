@@ -13,8 +13,9 @@
  *
  * What a probe leaves alone: each register that the kernel's code names, SCC, VCC and EXEC, and all
  * memory but that of its argument. What it changes: times, how many registers a wave takes, and
- * with that how many waves run at a time; and PC, which differs from the original's in traps and
- * for s_getpc_b64, which gives what it gives in the original.
+ * with that how many waves run at a time; where no register is left, scratch memory, which a kernel
+ * without any then has; and PC, which differs from the original's in traps and for s_getpc_b64,
+ * which gives what it gives in the original.
  *
  * Thread-safety: a plan is immutable, and any number of threads may apply and read it. */
 #ifndef RAWHAL_PROBE_H
@@ -45,8 +46,9 @@ typedef struct rawhal_probe_value {
 
 /* Flags of rawhal_probe_spec_t. */
 typedef enum rawhal_probe_flags {
-  RAWHAL_PROBE_KEEP_IN_LANES = 1u << 0, /* what is kept goes to lanes of a VGPR, also where there
-                                           are SGPRs for it: for tests */
+  RAWHAL_PROBE_KEEP_IN_LANES = 1u << 0,   /* what is kept goes to lanes of a VGPR, also where there
+                                             are SGPRs for it: for tests */
+  RAWHAL_PROBE_KEEP_IN_SCRATCH = 1u << 1, /* likewise, to scratch memory */
 } rawhal_probe_flags_t;
 
 /* What is wanted. Zero-initialise, then set what should differ. */
@@ -86,6 +88,8 @@ typedef struct rawhal_probe_plan_info {
   bool reads_pc;        /* rawhal_probe_apply() has to know where the original is loaded */
   const rawhal_probe_point_t *points;
   size_t point_count;
+  uint32_t scratch_bytes; /* of scratch memory for each work-item, for what else would be in kept
+                             registers: so many dispatches need. 0 where the original has any */
 } rawhal_probe_plan_info_t;
 RAWHAL_API const rawhal_probe_plan_info_t *rawhal_probe_plan_info(const rawhal_probe_plan_t *plan);
 

@@ -144,7 +144,7 @@ static void enter_wave(const stubs_t *stubs, emit_t *emit, uint32_t t)
 {
   emit_smem(emit, EMIT_s_memrealtime, t + ENTRY_FIRST, 0, 0, false);
   emit_sopk(emit, EMIT_s_getreg_b32, t + ENTRY_FIRST + 2, EMIT_HW_ID);
-  if (stubs->has_xcc)
+  if (stubs->is_gfx942)
     emit_sopk(emit, EMIT_s_getreg_b32, t + ENTRY_FIRST + 3, EMIT_XCC_ID);
   else
     emit_sop1(emit, EMIT_s_mov_b32, t + ENTRY_FIRST + 3, EMIT_ZERO, 0);
@@ -167,15 +167,29 @@ static void enter_wave(const stubs_t *stubs, emit_t *emit, uint32_t t)
   emit_land(emit, lost);
 }
 
+static void name_all_lanes(emit_t *emit)
+{
+  emit_sop1(emit, EMIT_s_mov_b64, CODE_EXEC, EMIT_MINUS_ONE, 0);
+}
+
 /* 8 times the number of each lane, also of those that EXEC does not name yet. */
 static void enter_lanes(const stubs_t *stubs, emit_t *emit, uint32_t t)
 {
   const uint32_t v = stubs->offsets_vgpr;
   emit_sop1(emit, EMIT_s_mov_b64, t + ENTRY_EXEC, CODE_EXEC, 0);
-  emit_sop1(emit, EMIT_s_mov_b64, CODE_EXEC, EMIT_MINUS_ONE, 0);
+  name_all_lanes(emit);
   emit_vop3(emit, EMIT_v_mbcnt_lo_u32_b32, v, EMIT_MINUS_ONE, EMIT_ZERO);
   emit_vop3(emit, EMIT_v_mbcnt_hi_u32_b32, v, EMIT_MINUS_ONE, EMIT_VGPR | v);
   emit_shift_left(emit, v, 3);
+  emit_sop1(emit, EMIT_s_mov_b64, CODE_EXEC, t + ENTRY_EXEC, 0);
+}
+
+/* All lanes, as those that are kept need not be active. */
+static void spill(const stubs_t *stubs, emit_t *emit, uint32_t t)
+{
+  emit_sop1(emit, EMIT_s_mov_b64, t + ENTRY_EXEC, CODE_EXEC, 0);
+  name_all_lanes(emit);
+  emit_scratch(emit, EMIT_scratch_store_dword, stubs->lanes_vgpr);
   emit_sop1(emit, EMIT_s_mov_b64, CODE_EXEC, t + ENTRY_EXEC, 0);
 }
 
@@ -223,6 +237,8 @@ void stub_entry(const stubs_t *stubs, emit_t *emit)
     keep(stubs, emit, kept->wave, t + ENTRY_WAVE);
   if (events)
     keep(stubs, emit, kept->capacity, t + ENTRY_CAPACITY);
+  if (stubs->in_scratch)
+    spill(stubs, emit, t);
   wait_scalar(emit); /* what was stored has been read */
 }
 
@@ -235,9 +251,15 @@ void stub_exit(const stubs_t *stubs, emit_t *emit)
   if (!(stubs->kinds & RAWHAL_PROBE_WAVES))
     return;
   wait_scalar(emit); /* what the kernel still loads would come later */
+  emit_smem(emit, EMIT_s_memrealtime, t + ENTRY_FIRST, 0, 0, false);
   if (stubs->has_modes && stubs->in_lanes) {
     emit_sopc(emit, EMIT_s_setvskip, EMIT_ZERO, EMIT_ZERO);
     emit_sopp(emit, EMIT_s_set_gpr_idx_off, 0);
+  }
+  if (stubs->in_scratch) {
+    name_all_lanes(emit);
+    emit_scratch(emit, EMIT_scratch_load_dword, stubs->lanes_vgpr);
+    emit_sopp(emit, EMIT_s_waitcnt, EMIT_WAIT_VECTOR);
   }
   if (stubs->in_lanes)
     emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
@@ -246,7 +268,6 @@ void stub_exit(const stubs_t *stubs, emit_t *emit)
   fetch(stubs, emit, t + ENTRY_WAVE, kept->wave);
   if (stubs->in_lanes)
     emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
-  emit_smem(emit, EMIT_s_memrealtime, t + ENTRY_FIRST, 0, 0, false);
   emit_smem(emit, EMIT_s_load_dword, t + ENTRY_WAVES, t + ENTRY_BUFFER, HEADER(wave_capacity),
             false);
   place_record(emit, t);

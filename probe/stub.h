@@ -3,7 +3,8 @@
  * What probes keep through a kernel is in SGPRs that the kernel's code does not name; where there
  * are not enough of them, in lanes of a VGPR of its own. v_writelane_b32 and v_readlane_b32 move
  * between both whatever EXEC is. Then a probe in the middle borrows SGPRs of the kernel's, whose
- * values it puts into other lanes meanwhile.
+ * values it puts into other lanes meanwhile. Where the kernel names all VGPRs, too, such a VGPR is
+ * in scratch memory between the entry and the exit, and there are no probes in the middle.
  *
  * At a kernel's first instruction all SGPRs behind the initial ones are free, and at s_endpgm all
  * are. In between SCC, VCC and EXEC stay as they are. */
@@ -31,12 +32,17 @@ typedef struct stub_registers {
 /* Kinds that record events. */
 enum { STUB_EVENTS = RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_VALUES | RAWHAL_PROBE_BARRIERS };
 
-enum { STUB_MOST_REGISTERS = 24, STUB_ENTRY_REGISTERS = 20 };
+enum {
+  STUB_MOST_REGISTERS = 24,
+  STUB_ENTRY_REGISTERS = 20,
+  STUB_SCRATCH = 4, /* bytes of scratch that a work-item has, where it is used */
+};
 
 typedef struct stubs {
   uint32_t kinds;
   stub_registers_t kept;             /* `first`: where they are, if they are in SGPRs */
   bool in_lanes;                     /* they are in `lanes_vgpr`, a lane each, from STUB_KEPT on */
+  bool in_scratch;                   /* and that is in scratch meanwhile */
   uint32_t lanes_vgpr, offsets_vgpr; /* the latter: 8 times the lane's number, of events */
   bool has_lanes;                    /* some events have */
   uint32_t event_bytes, waves_offset;
@@ -44,7 +50,7 @@ typedef struct stubs {
   uint32_t kernarg_sgpr; /* of the pair, at the first instruction */
   uint32_t initial_sgprs;
   int8_t workgroup_sgpr[3]; /* -1: none */
-  bool has_xcc;
+  bool is_gfx942;           /* or gfx950: there is XCC_ID, and waves begin with FLAT_SCRATCH */
   bool has_modes; /* vector instructions may be skipped, or indexed, where the kernel ends */
 } stubs_t;
 

@@ -245,13 +245,15 @@ static rawhal_status_t check_descriptor(const verification_t *v, rawhal_error_t 
 {
   const rawhal_descriptor_t *a = v->kernel->descriptor, *b = v->probed->descriptor;
   const uint32_t registers1 = 0x3ff, registers3 = 0x3f;
-  const bool same_else =
-      a->group_segment_size == b->group_segment_size &&
-      a->private_segment_size == b->private_segment_size && a->kernarg_size <= b->kernarg_size &&
-      a->pgm_rsrc2 == b->pgm_rsrc2 && a->code_properties == b->code_properties &&
-      a->preload_length == b->preload_length && a->preload_offset == b->preload_offset &&
-      (a->pgm_rsrc1 | registers1) == (b->pgm_rsrc1 | registers1) &&
-      (a->pgm_rsrc3 | registers3) == (b->pgm_rsrc3 | registers3);
+  const uint32_t scratch = v->owned.has_scratch ? STUB_SCRATCH : a->private_segment_size,
+                 rsrc2 = a->pgm_rsrc2 | (v->owned.has_scratch ? PLAN_RSRC2_HAS_SCRATCH : 0);
+  const bool same_else = a->group_segment_size == b->group_segment_size &&
+                         b->private_segment_size == scratch && a->kernarg_size <= b->kernarg_size &&
+                         b->pgm_rsrc2 == rsrc2 && a->code_properties == b->code_properties &&
+                         a->preload_length == b->preload_length &&
+                         a->preload_offset == b->preload_offset &&
+                         (a->pgm_rsrc1 | registers1) == (b->pgm_rsrc1 | registers1) &&
+                         (a->pgm_rsrc3 | registers3) == (b->pgm_rsrc3 | registers3);
   /* AGPRs begin behind the others: so many are left. */
   const bool enough = a->sgpr_count <= b->sgpr_count && a->accum_offset <= b->accum_offset &&
                       b->accum_offset <= b->vgpr_count && a->vgpr_count <= b->vgpr_count &&
@@ -261,7 +263,8 @@ static rawhal_status_t check_descriptor(const verification_t *v, rawhal_error_t 
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_MALFORMED, "the probed kernel's descriptor %s",
                      same_else ? "has fewer registers than the original's"
-                               : "differs from the original's in more than registers and kernargs");
+                               : "differs from the original's in more than registers, kernargs, "
+                                 "and scratch where that has none");
 }
 
 /* ---- The whole ---- */
@@ -306,8 +309,11 @@ static rawhal_status_t hold(verification_t *v, rawhal_error_t *error)
 {
   stubs_t entry = {0};
   rawhal_status_t status = plan_entry(v->kernel, &entry, error);
-  if (status == RAWHAL_OK)
-    status = check_descriptor(v, error);
+  if (status != RAWHAL_OK)
+    return status;
+  v->owned.has_scratch = v->probed->descriptor->private_segment_size &&
+                         plan_has_scratch(v->kernel->descriptor, &v->original.registers, &entry);
+  status = check_descriptor(v, error);
   if (status != RAWHAL_OK)
     return status;
   if (v->preamble != v->probed_preamble ||
@@ -330,7 +336,8 @@ static rawhal_status_t hold(verification_t *v, rawhal_error_t *error)
                        .vgprs_end = d->accum_offset,
                        .kernarg_sgpr = entry.kernarg_sgpr,
                        .argument_offset = argument,
-                       .counters = additions(&v->walk) - additions(&v->original)};
+                       .counters = additions(&v->walk) - additions(&v->original),
+                       .has_scratch = v->owned.has_scratch};
   if (d->kernarg_size < argument + sizeof(rawhal_probe_argument_t))
     return rawhal_fail(error, RAWHAL_MALFORMED,
                        "the probed kernel's arguments end before the probe's");

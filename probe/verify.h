@@ -19,6 +19,7 @@ typedef struct owned {
   uint32_t sgprs_end, vgprs_end; /* that the probed kernel's waves have */
   uint32_t kernarg_sgpr, argument_offset;
   uint32_t counters; /* that the probes add to, each at one place */
+  bool has_scratch;  /* waves have scratch memory that is not the kernel's */
 } owned_t;
 
 /* SGPRs, a bit each. */
@@ -58,6 +59,7 @@ typedef enum value {
 /* What lasts through the kernel in what is not its: as the entry leaves it. */
 typedef struct lasting {
   uint8_t sgprs[CODE_SGPRS], lanes[64]; /* value_t */
+  uint8_t scratch[64];                  /* likewise: lanes of a VGPR that is there */
   uint32_t lanes_vgpr, offsets_vgpr;    /* UINT32_MAX: none */
   uint32_t event_bytes;                 /* 0: none yet */
   sgpr_set_t read;                      /* that stores may still read where the kernel goes on */

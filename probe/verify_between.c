@@ -23,8 +23,11 @@ static void merge(state_t *to, const state_t *from)
   }
   for (unsigned i = 0; i < sizeof(to->sgprs); ++i)
     merge_byte(&to->sgprs[i], from->sgprs[i]);
-  for (unsigned i = 0; i < sizeof(to->lanes); ++i)
-    merge_byte(&to->lanes[i], from->lanes[i]);
+  for (unsigned i = 0; i < sizeof(to->lanes); ++i) {
+    merge_byte(&to->lanes[i],
+               to->lanes_vgpr == from->lanes_vgpr ? from->lanes[i] : (uint8_t)VALUE_OTHER);
+    merge_byte(&to->scratch[i], from->scratch[i]);
+  }
   merge_byte(&to->scc, from->scc);
   merge_byte(&to->exec, from->exec);
   to->mode |= from->mode;
@@ -32,6 +35,7 @@ static void merge(state_t *to, const state_t *from)
   to->wave_inside &= from->wave_inside;
   to->event_inside &= from->event_inside;
   to->waits |= from->waits;
+  to->fills |= from->fills;
   add(&to->loaded, &from->loaded);
   add(&to->read, &from->read);
 }
@@ -43,13 +47,16 @@ static state_t begin(const judge_t *judge, uint8_t mode)
 {
   const bool is_entry = state_is_entry(judge);
   const uint32_t own = is_entry ? judge->owned->initial_sgprs : judge->owned->sgprs;
-  state_t state = {.reached = true, .mode = mode, .waits = !is_entry};
+  state_t state = {
+      .reached = true, .mode = mode, .waits = !is_entry, .lanes_vgpr = judge->lasting.lanes_vgpr};
   for (uint32_t i = 0; i < CODE_SGPRS; ++i)
     state.sgprs[i] = i < own    ? (uint8_t)VALUE_ITS_OWN
                      : is_entry ? (uint8_t)VALUE_OTHER
                                 : judge->lasting.sgprs[i];
-  for (uint32_t i = 0; i < sizeof(state.lanes); ++i)
+  for (uint32_t i = 0; i < sizeof(state.lanes); ++i) {
     state.lanes[i] = is_entry ? (uint8_t)VALUE_OTHER : judge->lasting.lanes[i];
+    state.scratch[i] = is_entry ? (uint8_t)VALUE_OTHER : judge->lasting.scratch[i];
+  }
   if (!is_entry)
     state.read = judge->lasting.read;
   return state;
@@ -74,9 +81,14 @@ static bool is_entered(judge_t *judge, const state_t *state)
     lasting->sgprs[i] = i < judge->owned->sgprs || lasting->changed.bits[i / 64] >> (i % 64) & 1
                             ? (uint8_t)VALUE_OTHER
                             : lasts(state->sgprs[i]);
-  for (uint32_t i = 0; i < sizeof(lasting->lanes); ++i)
+  /* A VGPR of the kernel's only lasts in scratch memory. */
+  const bool is_kept = state->lanes_vgpr >= judge->owned->vgprs;
+  lasting->lanes_vgpr = is_kept ? state->lanes_vgpr : UINT32_MAX;
+  for (uint32_t i = 0; i < sizeof(lasting->lanes); ++i) {
     lasting->lanes[i] =
-        lasting->changed_lanes >> i & 1 ? (uint8_t)VALUE_OTHER : lasts(state->lanes[i]);
+        !is_kept || lasting->changed_lanes >> i & 1 ? (uint8_t)VALUE_OTHER : lasts(state->lanes[i]);
+    lasting->scratch[i] = lasts(state->scratch[i]);
+  }
   return state->offsets == 0 || state->offsets == OFFSETS_DONE ||
          state_refuse(judge, "comes before the lanes' offsets are made");
 }
@@ -112,10 +124,10 @@ static bool is_done(judge_t *judge, const state_t *state)
 
 static bool is_whole(judge_t *judge, const state_t *state)
 {
-  if (state->exec != VALUE_ITS_OWN)
-    return state_refuse(judge, "comes after a change of EXEC");
   if (judge->where == BETWEEN_END || judge->where == BETWEEN_WHOLE)
     return true;
+  if (state->exec != VALUE_ITS_OWN)
+    return state_refuse(judge, "comes after a change of EXEC");
   return is_done(judge, state) &&
          (judge->where == BETWEEN_ENTRY ? is_entered(judge, state) : is_as_before(judge, state));
 }

@@ -3,6 +3,7 @@
 #include "probe/probe_records.h"
 
 #include <stddef.h>
+#include <string.h>
 
 enum {
   COUNTERS_AT = sizeof(rawhal_probe_header_t),
@@ -10,6 +11,8 @@ enum {
   ARGUMENT_DWORDS = sizeof(rawhal_probe_argument_t) / 4,
   SMEM_IMMEDIATE = 1 << 17, /* bits of the first dword */
   SMEM_RETURNS = 1 << 16,
+  VECTOR_COUNT = 0xc00f, /* of s_waitcnt */
+  INITIAL_VGPRS = 1,     /* v0: the work-items' ids, packed from gfx90a on */
 };
 
 bool state_refuse(judge_t *judge, const char *text)
@@ -79,9 +82,10 @@ static bool write_sgprs(judge_t *judge, state_t *state, uint32_t first, uint32_t
   return true;
 }
 
-static bool write_vgpr(judge_t *judge, uint32_t number)
+/* Those from `first` on are free. */
+static bool write_vgpr(judge_t *judge, uint32_t first, uint32_t number)
 {
-  if (number < judge->owned->vgprs)
+  if (number < first)
     return state_refuse(judge, "writes a VGPR of the kernel's");
   return number < judge->owned->vgprs_end || state_refuse(judge, "writes a VGPR that no wave has");
 }
@@ -106,7 +110,7 @@ static void forget(state_t *state, const uint8_t *values, size_t count)
 static bool move_pair(judge_t *judge, state_t *state, uint32_t to, uint32_t from)
 {
   if (to == CODE_EXEC) {
-    if (!state_is_entry(judge))
+    if (judge->where == BETWEEN_TWO)
       return state_refuse(judge, "writes EXEC");
     state->exec = from == EMIT_MINUS_ONE                          ? VALUE_ALL
                   : are(state, from, VALUE_EXEC, VALUE_EXEC_HIGH) ? VALUE_ITS_OWN
@@ -358,12 +362,12 @@ static bool of_offsets(judge_t *judge, const code_t *code, state_t *state)
        (EMIT_VGPR | to) << 9 | EMIT_MINUS_ONE},
       {(EMIT_v_lshlrev_b32 & 0xfff) << 25 | to << 17 | to << 9 | (EMIT_ZERO + 3), 0}};
   if (!state_is_entry(judge) || state->exec != VALUE_ALL || state->offsets != step ||
-      (step && to != judge->lasting.offsets_vgpr) || to == judge->lasting.lanes_vgpr ||
+      (step && to != judge->lasting.offsets_vgpr) || to == state->lanes_vgpr ||
       d != dwords[step][0] || code->dword[1] != dwords[step][1])
     return state_refuse(judge, "is no step to the lanes' offsets");
   judge->lasting.offsets_vgpr = to;
   ++state->offsets;
-  return write_vgpr(judge, to);
+  return write_vgpr(judge, judge->owned->vgprs, to);
 }
 
 static bool of_lanes(judge_t *judge, const code_t *code, state_t *state)
@@ -374,10 +378,12 @@ static bool of_lanes(judge_t *judge, const code_t *code, state_t *state)
   const uint32_t vgpr = is_write ? to : from - EMIT_VGPR;
   if (lane >= 64 || code_field(d, 8, 8) || d1 >> 18)
     return state_refuse(judge, "has a lane that is not a constant, or modifiers");
-  if (judge->lasting.lanes_vgpr == UINT32_MAX && state_is_entry(judge) && is_write)
-    judge->lasting.lanes_vgpr = vgpr;
-  if (judge->lasting.lanes_vgpr != vgpr || vgpr == judge->lasting.offsets_vgpr)
+  if (state->lanes_vgpr == UINT32_MAX && state_is_entry(judge) && is_write)
+    state->lanes_vgpr = vgpr;
+  if (state->lanes_vgpr != vgpr || vgpr == judge->lasting.offsets_vgpr)
     return state_refuse(judge, "keeps SGPRs in another VGPR than before");
+  if (state->fills)
+    return state_refuse(judge, "uses a VGPR for whose load nothing waits");
   if (!is_write) {
     if (!write_sgprs(judge, state, to, 1, state->lanes[lane]))
       return false;
@@ -389,13 +395,39 @@ static bool of_lanes(judge_t *judge, const code_t *code, state_t *state)
     return false;
   const uint8_t value = value_of(state, from);
   state->lanes[lane] = value == VALUE_ITS_OWN ? (uint8_t)(VALUE_SGPR + from) : value;
-  return write_vgpr(judge, to);
+  return write_vgpr(judge, state_is_entry(judge) ? INITIAL_VGPRS : judge->owned->vgprs, to);
+}
+
+/* All lanes of a VGPR, from the entry to the end of the kernel. */
+static bool of_scratch(judge_t *judge, const code_t *code, state_t *state)
+{
+  const bool is_load = state_is(code, EMIT_scratch_load_dword);
+  const uint32_t d1 = code->dword[1], vgpr = is_load ? d1 >> 24 : code_field(d1, 8, 8),
+                 dwords[] = {0xdc000000 | ((uint32_t)code->op << 18) | CODE_SEGMENT_SCRATCH << 14,
+                             0x7fu << 16 | vgpr << (is_load ? 24 : 8)};
+  if (!judge->owned->has_scratch || code->dword[0] != dwords[0] || d1 != dwords[1] ||
+      judge->where == BETWEEN_TWO || state->exec != VALUE_ALL ||
+      (!is_load && !state_is(code, EMIT_scratch_store_dword)))
+    return state_refuse(judge, "is of scratch that is not there, or of not all lanes");
+  if (!is_load) {
+    if (!state_is_entry(judge) || vgpr != state->lanes_vgpr)
+      return state_refuse(judge, "puts into scratch what is not kept");
+    memcpy(state->scratch, state->lanes, sizeof(state->scratch));
+    return true;
+  }
+  if (state->waits || judge->where == BETWEEN_ENTRY)
+    return state_refuse(judge, "loads a VGPR before what the kernel has loaded is there");
+  memcpy(state->lanes, state->scratch, sizeof(state->lanes));
+  state->lanes_vgpr = vgpr;
+  state->fills = true;
+  return write_vgpr(judge, INITIAL_VGPRS, vgpr);
 }
 
 static bool of_vector_store(judge_t *judge, const code_t *code, const state_t *state)
 {
   const bool is_pair = state_is(code, EMIT_global_store_dwordx2);
-  const uint32_t d = 0xdc000000 | ((uint32_t)code->op << 18) | 2u << 14 | EVENT_BYTES,
+  const uint32_t d = 0xdc000000 | ((uint32_t)code->op << 18) | CODE_SEGMENT_GLOBAL << 14 |
+                     EVENT_BYTES,
                  d1 = code->dword[1], base = code_field(d1, 16, 7), data = code_field(d1, 8, 8);
   if (code->dword[0] != d || d1 >> 23 ||
       !are(state, base, VALUE_EVENT_ADDRESS, VALUE_EVENT_ADDRESS_HIGH) || !state->event_inside ||
@@ -413,7 +445,10 @@ static bool of_vectors(judge_t *judge, const code_t *code, state_t *state)
     return state_refuse(judge, "is of vectors, where they are skipped or indexed");
   switch (code->format) {
   case CODE_FLAT:
-    return of_vector_store(judge, code, state);
+    return code_field(code->dword[0], 14, 2) == CODE_SEGMENT_GLOBAL &&
+                   !state_is(code, EMIT_scratch_load_dword)
+               ? of_vector_store(judge, code, state)
+               : of_scratch(judge, code, state);
   case CODE_VOP1: /* v_readfirstlane_b32 */
     if (code->dwords != 1 || !code_field(code->dword[0], 8, 1))
       return state_refuse(judge, "reads no VGPR");
@@ -440,6 +475,8 @@ static bool of_sopp(judge_t *judge, const code_t *code, state_t *state)
     state->loaded = state->read = (sgpr_set_t){{0, 0}};
     state->waits = false;
   }
+  if (state_is(code, EMIT_s_waitcnt) && !(code->dword[0] & VECTOR_COUNT))
+    state->fills = false;
   return true;
 }
 

@@ -8,12 +8,14 @@
 typedef struct state {
   bool reached;
   uint8_t sgprs[CODE_SGPRS], lanes[64]; /* value_t */
-  uint8_t scc, exec;                    /* likewise */
+  uint8_t scratch[64], scc, exec;       /* likewise */
+  uint32_t lanes_vgpr;                  /* UINT32_MAX: none */
   uint8_t mode;                         /* code_mode() */
   uint8_t offsets;                      /* steps done of those that make lasting_t.offsets_vgpr */
   bool wave_inside, event_inside;       /* there is room for the record of the number */
   sgpr_set_t loaded, read;              /* by scalar memory that has not been waited for: */
   bool waits;                           /* there may be some of the kernel's, too */
+  bool fills;                           /* of scratch memory, into lanes_vgpr */
 } state_t;
 
 enum { OFFSETS_DONE = 3 };

@@ -222,6 +222,8 @@ static probe_kept_t by_code(probe_run_t *run, hsa_kernel_dispatch_packet_t *pack
     return kept;
   const rawhal_probe_argument_t argument = argument_of(run);
   memcpy(run->block + info->argument_offset, &argument, sizeof(argument));
+  if (packet->private_segment_size < info->scratch_bytes)
+    packet->private_segment_size = info->scratch_bytes;
   packet->kernel_object = run->of->probed_object;
   packet->kernarg_address = run->block;
   return kept;

@@ -57,23 +57,51 @@ const Harm harms[] = {
     {"flat_store_dword v[0:1], v2", {0xdc700000, 0x007f0200}, true},
     {"buffer_store_dword v0, off, s[0:3], 0", {0xe0700000, 0x80000000}, true},
     {"ds_write_b32 v0, v1", {0xd81a0000, 0x00000100}, true},
+    {"global_load_dword v0, v0, s[0:1]", {0xdc508000, 0}, true},
+    {"scratch_load_dword v0, off, off", {0xdc504000, 0x007f0000}, true},
+    {"scratch_load_dword v2, off, off offset:4", {0xdc504004, 0x027f0000}, true},
+    {"scratch_load_dword v2, v1, off", {0xdc506000, 0x027f0001}, true},
+    {"scratch_store_dword off, v0, off", {0xdc704000, 0x007f0000}, true},
+    {"scratch_store_dword off, v1, off offset:4", {0xdc704004, 0x007f0100}, true},
 };
 
 struct Text {
   size_t at, dwords;
 };
 
-Text text_of(const std::string &clone)
+// The first with these flags, of those with the kernel's bytes.
+Elf64_Shdr section_of(const std::string &clone, uint64_t flags)
 {
   Elf64_Ehdr header;
   memcpy(&header, clone.data(), sizeof(header));
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
     memcpy(&section, clone.data() + header.e_shoff + i * sizeof(section), sizeof(section));
-    if (section.sh_flags & SHF_EXECINSTR)
-      return {section.sh_offset, section.sh_size / 4 - 64}; // without what is prefetched
+    if (section.sh_type == SHT_PROGBITS && section.sh_flags == flags)
+      return section;
   }
+  ADD_FAILURE() << "no section";
   return {};
+}
+
+Text text_of(const std::string &clone)
+{
+  const Elf64_Shdr section = section_of(clone, SHF_ALLOC | SHF_EXECINSTR);
+  return {section.sh_offset, section.sh_size / 4 - 64}; // without what is prefetched
+}
+
+// Dwords up to the kernel's last instruction that needs its registers, of the first `end`.
+size_t last_branch(const std::string &clone, size_t end)
+{
+  const Text text = text_of(clone);
+  const auto is_last = [&](size_t at) {
+    uint32_t dword;
+    memcpy(&dword, &clone[text.at + at * 4], 4);
+    return dword >> 16 == branch(s_cbranch_vccnz, 0) >> 16;
+  };
+  while (end && !is_last(end - 1))
+    --end;
+  return end;
 }
 
 // Every instruction of the clone replaced by each harm of its length. What is only harm until the kernel ends is not looked
@@ -112,18 +140,45 @@ TEST(ProbeDamaged, WhatHarmsIsRefused)
       ASSERT_EQ(RAWHAL_OK, kernel.plan(kinds, flags)) << kernel.error.message;
       const std::string clone = kernel.apply();
       ASSERT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
-      // The last branch is the kernel's last instruction that needs its registers.
-      const Text text = text_of(clone);
-      size_t end = flags ? 0 : text.dwords; // what is borrowed is written, and put back
-      const auto is_last = [&](size_t at) {
-        uint32_t dword;
-        memcpy(&dword, &clone[text.at + at * 4], 4);
-        return dword >> 16 == branch(s_cbranch_vccnz, 0) >> 16;
-      };
-      while (end && !is_last(end - 1))
-        --end;
-      expect_all_refused(&kernel, clone, end);
+      // What is borrowed is written, and put back.
+      const size_t end = flags ? 0 : text_of(clone).dwords;
+      expect_all_refused(&kernel, clone, last_branch(clone, end));
     }
+}
+
+// What is kept in scratch comes back as it went there, all of it, when it is there.
+TEST(ProbeDamaged, Scratch)
+{
+  Written::Shape shape;
+  shape.flags = Written::gfx942;
+  Written kernel(code, shape), gfx90a(code);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_SCRATCH))
+      << kernel.error.message;
+  const std::string clone = kernel.apply();
+  ASSERT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
+  const Text text = text_of(clone);
+  const size_t end = last_branch(clone, text.dwords);
+  expect_all_refused(&kernel, clone, end);
+  size_t waits = 0, writes = 0;
+  for (size_t at = 0; at < text.dwords; ++at) {
+    uint32_t dword;
+    memcpy(&dword, &clone[text.at + at * 4], 4);
+    if (dword == 0xbefe01c1 || (dword == 0xbf8c0f70 && at > end)) { // all lanes, vmcnt(0)
+      std::string changed = clone;
+      memcpy(&changed[text.at + at * 4], &s_nop, 4);
+      EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << at;
+      waits += dword == 0xbf8c0f70;
+      writes += dword != 0xbf8c0f70;
+    }
+  }
+  EXPECT_EQ(1u, waits);
+  EXPECT_EQ(2u, writes);
+  // A clone that has none, or whose waves are not given any.
+  for (size_t place : {4, 52}) {
+    std::string changed = clone;
+    changed[section_of(clone, SHF_ALLOC).sh_offset + place] &= char(~5);
+    EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << place;
+  }
 }
 
 // Whatever bit is turned, there is an answer; and waits that something needs are not left out.

@@ -40,8 +40,13 @@ protected:
   std::unique_ptr<Plan> probe(const std::string &fixture, const char *name, uint32_t kinds,
                               uint32_t flags = 0, std::vector<rawhal_probe_value_t> values = {})
   {
+    return probe(fixture_bytes(fixture), name, kinds, flags, values);
+  }
+  std::unique_ptr<Plan> probe(const std::vector<char> &object, const char *name, uint32_t kinds,
+                              uint32_t flags = 0, std::vector<rawhal_probe_value_t> values = {})
+  {
     auto made = std::make_unique<Plan>();
-    made->bytes = fixture_bytes(fixture);
+    made->bytes = object;
     EXPECT_OK(
         rawhal_hsaco_open(made->bytes.data(), made->bytes.size(), nullptr, &made->hsaco, &error));
     const rawhal_kernel_t *kernel = rawhal_hsaco_find_kernel(made->hsaco, rawhal_string(name));

@@ -10,6 +10,21 @@
 
 #include <memory>
 
+// What leaves nothing of a wave's registers: each of them is written, vectors are skipped, and no lane is active.
+inline std::vector<uint32_t> everything()
+{
+  std::vector<uint32_t> code;
+  for (uint32_t i = 0; i < 102; ++i)
+    code.push_back(0xbe800080 | i << 16); // s_mov_b32
+  for (uint32_t i = 0; i < 256; ++i)
+    code.push_back(0x7e000280 | i << 17); // v_mov_b32
+  for (uint32_t i = 0; i < 256; ++i)
+    code.insert(code.end(), {0xd3d94000 | i, 0x18000080});                 // v_accvgpr_write_b32
+  code.insert(code.end(), {0xbeea0180, 0xbefc0080, 0xbf108081, 0xbefe0180, // VCC, M0, VSKIP, EXEC
+                           0xbf810000});
+  return code;
+}
+
 // One kernel of an object: with its arguments in s[0:1] and the work-group in s2.
 class Written {
 public:
@@ -17,6 +32,8 @@ public:
     uint32_t flags = 0x53f; // gfx90a
     uint32_t sgprs = 16, vgprs = 8, accum = 4;
     uint32_t preloaded = 0; // dwords
+    uint32_t scratch = 0;   // bytes for each work-item
+    bool has_scratch = false;
     bool documented = true;
   };
   static constexpr uint32_t gfx942 = 0x54c, gfx950 = 0x54f;
@@ -35,7 +52,8 @@ public:
     object_.set<uint32_t>(object_.rodata + 44, shape.accum / 4 - 1);
     object_.set<uint32_t>(object_.rodata + 48,
                           (shape.vgprs / 8 - 1) | (shape.sgprs / 16 - 1) * 2 << 6);
-    object_.set<uint32_t>(object_.rodata + 52, user << 1 | 1 << 7);
+    object_.set<uint32_t>(object_.rodata + 4, shape.scratch);
+    object_.set<uint32_t>(object_.rodata + 52, user << 1 | 1 << 7 | shape.has_scratch);
     object_.set<uint16_t>(object_.rodata + 56, 8);
     object_.set<uint16_t>(object_.rodata + 58, static_cast<uint16_t>(shape.preloaded));
     EXPECT_EQ(RAWHAL_OK, rawhal_hsaco_open(object_.bytes.data(), object_.bytes.size(), nullptr,

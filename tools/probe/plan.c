@@ -89,6 +89,7 @@ static void put_plan(planning_t *planning, const rawhal_kernel_t *kernel,
     json_put_unsigned(json, "kept_sgprs", info->kept_sgprs);
     json_put_unsigned(json, "first_kept_vgpr", info->first_kept_vgpr);
     json_put_unsigned(json, "kept_vgprs", info->kept_vgprs);
+    json_put_unsigned(json, "scratch_bytes", info->scratch_bytes);
     json_put_unsigned(json, "argument_offset", info->argument_offset);
     json_put_bool(json, "reads_pc", info->reads_pc);
   }
@@ -111,6 +112,8 @@ static void print_plan(const planning_t *planning, const rawhal_kernel_t *kernel
   if (info->kept_sgprs)
     printf("keeps s[%" PRIu32 ":%" PRIu32 "]", info->first_kept_sgpr,
            info->first_kept_sgpr + info->kept_sgprs - 1);
+  else if (info->scratch_bytes)
+    printf("keeps %" PRIu32 " bytes of scratch for each work-item", info->scratch_bytes);
   else
     printf("keeps lanes of v%" PRIu32, info->first_kept_vgpr);
   if (info->kept_vgprs)

@@ -1,0 +1,70 @@
+// Where probes keep what they need from a kernel's first instruction to its last: SGPRs, lanes of a VGPR, or scratch memory.
+#include "tests/probe/written.h"
+
+namespace {
+
+Written::Shape full(uint32_t flags)
+{
+  Written::Shape made;
+  made.flags = flags;
+  made.sgprs = 112;
+  made.vgprs = 512;
+  made.accum = 256;
+  return made;
+}
+
+void expect_refused(Written *kernel, const char *reason, uint32_t kinds, uint32_t flags = 0)
+{
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, kernel->plan(kinds, flags));
+  EXPECT_TRUE(strstr(kernel->error.message, reason)) << kernel->error.message;
+}
+
+} // namespace
+
+// Scratch memory takes no register, where waves have it from their first instruction on.
+TEST(ProbeKept, InScratchWhereNothingIsLeft)
+{
+  for (uint32_t flags : {Written::gfx942, Written::gfx950}) {
+    Written kernel(everything(), full(flags));
+    ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_WAVES)) << kernel.error.message;
+    EXPECT_EQ(4u, kernel.info()->scratch_bytes);
+    EXPECT_EQ(0u, kernel.info()->kept_sgprs + kernel.info()->kept_vgprs);
+    EXPECT_EQ(RAWHAL_OK, kernel.verify(kernel.apply())) << kernel.error.message;
+    expect_refused(&kernel, "no VGPR for probes", RAWHAL_PROBE_BLOCKS);
+  }
+  Written older(everything(), full(0x53f));
+  expect_refused(&older, "no VGPR for probes", RAWHAL_PROBE_WAVES);
+}
+
+TEST(ProbeKept, InScratchOnlyWhereTheKernelHasNone)
+{
+  const std::vector<uint32_t> others[] = {
+      {0xbe8000e6 - 0x80, s_endpgm},       // s_mov_b32 s0, flat_scratch_lo
+      {0xbee60080, s_endpgm},              // s_mov_b32 flat_scratch_lo, 0
+      {0xbee60180, s_endpgm},              // s_mov_b64 flat_scratch, 0
+      {0xdc504000, 0x007f0000, s_endpgm},  // scratch_load_dword v0, off, off
+      {0xdc704000, 0x007f0000, s_endpgm},  // scratch_store_dword off, v0, off
+      {0xbe802a00, s_endpgm},              // s_movrels_b32: any SGPR
+      {0xd2890066, 0x00010100, s_endpgm},  // v_readlane_b32 flat_scratch_lo, v0, 0
+      {0x7ecc0500, s_endpgm},              // v_readfirstlane_b32 flat_scratch_lo, v0
+      {0xd0c90066, 0x00020080, s_endpgm}}; // v_cmp_lt_u32 flat_scratch, 0, v0
+  for (const std::vector<uint32_t> &code : others) {
+    Written kernel(code, full(Written::gfx942));
+    expect_refused(&kernel, "scratch memory of its own", RAWHAL_PROBE_WAVES,
+                   RAWHAL_PROBE_KEEP_IN_SCRATCH);
+    EXPECT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_WAVES)) << kernel.error.message;
+  }
+  Written plain({0xbee50080 /* s_mov_b32 s101, 0 */, s_endpgm}, full(Written::gfx942));
+  EXPECT_EQ(RAWHAL_OK, plain.plan(RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_SCRATCH))
+      << plain.error.message;
+  EXPECT_EQ(RAWHAL_OK, plain.verify(plain.apply())) << plain.error.message;
+  expect_refused(&plain, "places in the middle", RAWHAL_PROBE_BLOCKS, RAWHAL_PROBE_KEEP_IN_SCRATCH);
+  for (uint32_t sized : {0u, 1u}) {
+    Written::Shape own = full(Written::gfx942);
+    own.scratch = sized ? 16 : 0;
+    own.has_scratch = !sized;
+    Written kernel({s_endpgm}, own);
+    expect_refused(&kernel, "scratch memory of its own", RAWHAL_PROBE_WAVES,
+                   RAWHAL_PROBE_KEEP_IN_SCRATCH);
+  }
+}
