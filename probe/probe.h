@@ -48,7 +48,7 @@ typedef struct rawhal_probe_value {
 typedef enum rawhal_probe_flags {
   RAWHAL_PROBE_KEEP_IN_LANES = 1u << 0,   /* what is kept goes to lanes of a VGPR, also where there
                                              are SGPRs for it: for tests */
-  RAWHAL_PROBE_KEEP_IN_SCRATCH = 1u << 1, /* likewise, to scratch memory */
+  RAWHAL_PROBE_KEEP_IN_SCRATCH = 1u << 1, /* likewise, to scratch memory: only of waves */
 } rawhal_probe_flags_t;
 
 /* What is wanted. Zero-initialise, then set what should differ. */

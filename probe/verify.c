@@ -84,7 +84,8 @@ static uint32_t same(const verification_t *v, uint32_t number, uint32_t probed)
   }
   if (a->flow == CODE_JUMPS || a->flow == CODE_BRANCHES)
     return code.dword[0] >> 16 == other.dword[0] >> 16 &&
-           (!leads_round_hops(&v->walk, probed) || a->target == number + 1);
+           (!leads_round_hops(&v->walk, probed) || a->target == number + 1 ||
+            leads_round_hops(&v->original, number));
   return code.dwords == other.dwords &&
          !memcmp(code.dword, other.dword, code.dwords * sizeof(code.dword[0]));
 }

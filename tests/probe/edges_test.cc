@@ -89,6 +89,14 @@ TEST(ProbeEdges, FarBranches)
   EXPECT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
 }
 
+// What goes round branches of the kernel's own is not taken for what goes round hops.
+TEST(ProbeEdges, BranchesOverBranches)
+{
+  Written kernel({branch(s_cbranch_scc0, 1), branch(s_branch, 1), branch(s_branch, 1), s_barrier,
+                  branch(s_branch, 2), branch(s_branch, -6), branch(s_branch, -5), s_endpgm});
+  expect_probed(&kernel);
+}
+
 TEST(ProbeEdges, ReadsItsPc)
 {
   Written kernel({0xbe841c00 /* s_getpc_b64 s[4:5] */, s_endpgm});
