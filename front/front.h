@@ -49,6 +49,7 @@
  *       substitute  kernels of ours in the place of the program's
  *         substitute_rules  which, and what is appended to their arguments
  *         replacement  their files, and where they are loaded
+ *         instead  a dispatch of the one that becomes one of the other
  *         remap    from the kernargs of the one to those of the other
  *         blocks   memory for those
  *         outcomes what became of those that were tried, in a folder

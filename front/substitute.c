@@ -3,8 +3,7 @@
 #include "front/devices.h"
 #include "front/report.h"
 
-#include "front/blocks.h"
-#include "front/kernargs.h"
+#include "front/instead.h"
 #include "front/outcomes.h"
 #include "front/substitute_rules.h"
 
@@ -26,8 +25,7 @@ struct substitute {
   atomic_size_t users; /* the table, and dispatches on their way */
   substitute_rule_t *rule;
   front_kernel_t *original;
-  const replacement_t *replacement;
-  remap_t *remap;
+  instead_t instead;
   char *refusal; /* NULL: it is taken */
   outcome_key_t key;
   atomic_bool tried, accepted, told; /* of that a dispatch stayed the original */
@@ -45,7 +43,7 @@ static void release(substitute_t *entry)
 {
   if (!entry || atomic_fetch_sub(&entry->users, 1) != 1)
     return;
-  remap_destroy(entry->remap);
+  instead_destroy(&entry->instead);
   free(entry->refusal);
   objects_release(entry->original);
   free(entry);
@@ -79,10 +77,11 @@ static void drop(const hsa_executable_t *executable) /* NULL: all */
 /* ---- Loading ---- */
 
 static void make_key(const substitute_t *entry, const replacement_object_t *object,
-                     const front_device_t *device, outcome_key_t *key)
+                     const replacement_t *replacement, const front_device_t *device,
+                     outcome_key_t *key)
 {
   char extras[256];
-  const rawhal_string_t one = entry->original->facts->name, other = entry->replacement->facts->name;
+  const rawhal_string_t one = entry->original->facts->name, other = replacement->facts->name;
   const rawhal_content_hash_t hashes[] = {
       object_hash(entry->original->object), rawhal_content_hash(one.data, one.size),
       replacement_hash(object), rawhal_content_hash(other.data, other.size)};
@@ -95,24 +94,14 @@ static void make_key(const substitute_t *entry, const replacement_object_t *obje
   (void)snprintf(key->about + used, sizeof(key->about) - (size_t)used, " %s", extras);
 }
 
-/* Only the code that launches such kernels knows what scratch they need. */
-static rawhal_status_t check_stack(const substitute_t *entry, rawhal_error_t *error)
+static rawhal_status_t make_instead(substitute_t *entry, const replacement_t *replacement,
+                                    rawhal_error_t *error)
 {
-  return entry->replacement->facts->descriptor->uses_dynamic_stack &&
-                 !entry->original->facts->descriptor->uses_dynamic_stack
-             ? rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                           "the replacement has a stack of unknown depth, the original does not")
-             : RAWHAL_OK;
-}
-
-static rawhal_status_t make_remap(substitute_t *entry, rawhal_error_t *error)
-{
-  const remap_kernel_t one = {entry->original->facts, entry->original->layout},
-                       other = {entry->replacement->facts, entry->replacement->layout};
   remap_extra_t extras[REMAP_EXTRAS];
   for (size_t i = 0; i < entry->rule->extra_count; ++i)
     extras[i] = entry->rule->extras[i].argument;
-  return remap_create(&one, &other, extras, entry->rule->extra_count, &entry->remap, error);
+  return instead_create(&entry->instead, entry->original, replacement, extras,
+                        entry->rule->extra_count, error);
 }
 
 static rawhal_status_t prepare(substitute_t *entry, const front_device_t *device,
@@ -127,14 +116,11 @@ static rawhal_status_t prepare(substitute_t *entry, const front_device_t *device
                               &replacement, error);
   if (status != RAWHAL_OK)
     return status;
-  entry->replacement = replacement;
-  make_key(entry, object, device, &entry->key);
+  make_key(entry, object, replacement, device, &entry->key);
   status = outcomes_check(&entry->key, error);
   if (status != RAWHAL_OK)
     return status;
-  status = make_remap(entry, error);
-  if (status == RAWHAL_OK)
-    status = check_stack(entry, error);
+  status = make_instead(entry, replacement, error);
   if (status == RAWHAL_OK)
     status = replacement_load(object, replacement, error);
   if (status == RAWHAL_INVALID_ARGUMENT || status == RAWHAL_UNSUPPORTED)
@@ -201,71 +187,10 @@ void substitute_unload(hsa_executable_t executable)
 
 /* ---- Dispatches ---- */
 
-static uint64_t beyond(uint32_t asked, uint32_t fixed)
+static void values_of(void *context, uint64_t values[REMAP_EXTRAS])
 {
-  return asked > fixed ? asked - fixed : 0;
-}
-
-/* Its kernargs, in a block. */
-static rawhal_status_t extend(const substitute_t *entry, const rawhal_launch_t *launch,
-                              hsa_kernel_dispatch_packet_t *packet, void **block,
-                              rawhal_error_t *error)
-{
-  uint64_t values[REMAP_EXTRAS];
-  const uint32_t room = remap_room(entry->remap);
-  kernargs_t kernargs;
-  kernargs_copy(&kernargs, packet, remap_bytes(entry->remap));
-  rawhal_status_t status =
-      kernargs.unread ? rawhal_fail(error, RAWHAL_UNSUPPORTED, "the host cannot read its kernargs")
-                      : RAWHAL_OK;
-  *block = status == RAWHAL_OK ? blocks_take(room) : NULL;
-  if (status == RAWHAL_OK && !*block)
-    status = rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for its kernargs");
-  if (status == RAWHAL_OK) {
-    rule_values(entry->rule, values);
-    status = remap_write(entry->remap, kernargs.bytes.data, launch, values, *block, error);
-  }
-  kernargs_give_back(&kernargs);
-  if (status == RAWHAL_OK) {
-    packet->kernarg_address = *block;
-    return status;
-  }
-  blocks_give_back(*block, room);
-  *block = NULL;
-  return status;
-}
-
-static rawhal_status_t change(substitute_t *entry, const front_device_t *device,
-                              hsa_kernel_dispatch_packet_t *packet, substitute_run_t *run,
-                              rawhal_error_t *error)
-{
-  const rawhal_descriptor_t *one = entry->original->facts->descriptor,
-                            *other = entry->replacement->facts->descriptor;
-  const uint64_t dynamic = beyond(packet->group_segment_size, one->group_segment_size),
-                 group = other->group_segment_size + dynamic,
-                 scratch = other->private_segment_size +
-                           beyond(packet->private_segment_size, one->private_segment_size);
-  const rawhal_launch_t launch = {
-      .work_items = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
-      .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z},
-      .dimensions = packet->setup & 3,
-      .dynamic_lds = (uint32_t)dynamic};
-  if (group > UINT32_MAX || (device->group_bytes && group > device->group_bytes))
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                       "the replacement needs %llu bytes of group memory; the device has %u",
-                       (unsigned long long)group, device->group_bytes);
-  if (scratch > UINT32_MAX)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "the replacement needs too much scratch");
-  rawhal_status_t status = rawhal_launch_check(entry->replacement->facts, &launch, error);
-  if (status == RAWHAL_OK && !remap_is_identity(entry->remap))
-    status = extend(entry, &launch, packet, &run->block, error);
-  if (status != RAWHAL_OK)
-    return status;
-  packet->kernel_object = entry->replacement->kernel_object;
-  packet->group_segment_size = (uint32_t)group;
-  packet->private_segment_size = (uint32_t)scratch;
-  run->instead = entry;
-  return status;
+  const substitute_t *entry = context;
+  rule_values(entry->rule, values);
 }
 
 void substitute_dispatch(const front_device_t *device, hsa_kernel_dispatch_packet_t *packet,
@@ -276,7 +201,9 @@ void substitute_dispatch(const front_device_t *device, hsa_kernel_dispatch_packe
   *run = (substitute_run_t){0};
   if (!entry)
     return;
-  if (!entry->refusal && change(entry, device, packet, run, &error) == RAWHAL_OK) {
+  if (!entry->refusal && instead_dispatch(&entry->instead, device, values_of, entry, packet,
+                                          &run->block, &error) == RAWHAL_OK) {
+    run->instead = entry;
     atomic_fetch_add(&entry->rule->replaced, 1);
     if (!atomic_exchange(&entry->tried, true))
       outcomes_try(&entry->key);
@@ -295,7 +222,7 @@ void substitute_ended(substitute_run_t *run, bool ran)
   substitute_t *entry = run->instead;
   if (!entry)
     return;
-  blocks_give_back(run->block, remap_room(entry->remap));
+  instead_give_back(&entry->instead, run->block);
   if (ran && !atomic_load(&entry->accepted) && outcomes_accept(&entry->key))
     atomic_store(&entry->accepted, true);
   *run = (substitute_run_t){0};
