@@ -16,7 +16,7 @@
 /* ---- Begin ---- */
 
 /* What the program that failed has blocked and ignores is its business alone. */
-static int set_signals(posix_spawnattr_t *attributes)
+static int set_attributes(posix_spawnattr_t *attributes, short flags)
 {
   sigset_t none, defaults;
   (void)sigemptyset(&none);
@@ -25,25 +25,33 @@ static int set_signals(posix_spawnattr_t *attributes)
   (void)sigaddset(&defaults, SIGXFSZ);
   (void)posix_spawnattr_setsigmask(attributes, &none);
   (void)posix_spawnattr_setsigdefault(attributes, &defaults);
-  return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  return posix_spawnattr_setflags(attributes,
+                                  (short)(flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+}
+
+int program_spawn(const char *const *words, char *const *environment,
+                  const posix_spawn_file_actions_t *actions, short flags, pid_t *child)
+{
+  posix_spawnattr_t attributes;
+  int why = posix_spawnattr_init(&attributes);
+  if (why)
+    return why;
+  why = set_attributes(&attributes, flags);
+  why = why ? why
+            : posix_spawn(child, words[0], actions, &attributes, (char *const *)(uintptr_t)words,
+                          environment);
+  (void)posix_spawnattr_destroy(&attributes);
+  return why;
 }
 
 static int spawn(const char *const *words, int standard_input, pid_t *child)
 {
   posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
   int why = posix_spawn_file_actions_init(&actions);
   if (why)
     return why;
-  why = posix_spawnattr_init(&attributes);
-  if (!why) {
-    why = set_signals(&attributes);
-    why = why ? why : posix_spawn_file_actions_adddup2(&actions, standard_input, STDIN_FILENO);
-    why = why ? why
-              : posix_spawn(child, words[0], &actions, &attributes, (char *const *)(uintptr_t)words,
-                            environ);
-    (void)posix_spawnattr_destroy(&attributes);
-  }
+  why = posix_spawn_file_actions_adddup2(&actions, standard_input, STDIN_FILENO);
+  why = why ? why : program_spawn(words, environ, &actions, 0, child);
   (void)posix_spawn_file_actions_destroy(&actions);
   return why;
 }

@@ -1,10 +1,18 @@
-/* A program that takes a core file on its standard input. Internal to this folder. */
+/* Programs that are started beside the one that runs, as one that takes a core file on its standard
+ * input. Internal. */
 #ifndef RAWHAL_DEBUG_CORE_PROGRAM_H
 #define RAWHAL_DEBUG_CORE_PROGRAM_H
 
+#include <spawn.h>
 #include <sys/types.h>
 
 #include "base/status.h"
+
+/* With no signal blocked, and of the caller's dispositions none that would have it go on after it
+ * should have ended. `words` and `environment` end with a NULL; the first word is a path. `flags`:
+ * more of posix_spawnattr_setflags(). Returns an errno. */
+int program_spawn(const char *const *words, char *const *environment,
+                  const posix_spawn_file_actions_t *actions, short flags, pid_t *child);
 
 /* Begins it: `words` end with a NULL, the first is a path. `*input` is the end of a pipe to write
  * to, which no other program inherits. RUNTIME: it cannot be started. It may allocate. */
