@@ -58,6 +58,7 @@
  *       rule_lines  rules as the environment has them
  *       record_file  what recordings and probes write in the same way
  *       probe/   copies of the program's kernels that record what they do
+ *       engine/  copies that someone else's program makes
  *
  * What a hook does not recognise it passes on to the function that was in the table before it,
  * which may be another tool's.

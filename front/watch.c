@@ -38,9 +38,10 @@ static rawhal_status_t read_check(rawhal_error_t *error)
 bool watch_wanted(void)
 {
   enum { SWITCHES = 2 }; /* that may be off: the others name files */
-  static const char *const variables[] = {"RAWHAL_CHECK",      "RAWHAL_WATCHDOG",   "RAWHAL_TRACE",
-                                          "RAWHAL_RECORD",     "RAWHAL_SUBSTITUTE", "RAWHAL_PROBE",
-                                          "RAWHAL_PROBE_FILE", "RAWHAL_POLICY"};
+  static const char *const variables[] = {
+      "RAWHAL_CHECK",        "RAWHAL_WATCHDOG", "RAWHAL_TRACE",      "RAWHAL_RECORD",
+      "RAWHAL_SUBSTITUTE",   "RAWHAL_PROBE",    "RAWHAL_PROBE_FILE", "RAWHAL_PROBE_ENGINE",
+      "RAWHAL_PROBE_FOLDER", "RAWHAL_POLICY"};
   for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); ++i) {
     const char *value = secure_getenv(variables[i]);
     if (value && *value && (i >= SWITCHES || strcmp(value, "off") != 0))

@@ -6,7 +6,7 @@
  *     RAWHAL_TRACE  the file that the trace goes to
  *     RAWHAL_RECORD, RAWHAL_RECORD_BUFFERS, RAWHAL_RECORD_BYTES: see recorder.h
  *     RAWHAL_SUBSTITUTE: see substitute.h
- *     RAWHAL_PROBE, RAWHAL_PROBE_FILE, RAWHAL_PROBE_BYTES: see probe/probes.h
+ *     RAWHAL_PROBE and what begins so: see probe/probes.h
  *     RAWHAL_SUBSTITUTE_CACHE: see outcomes.h
  *     RAWHAL_POLICY: see policy.h
  *

@@ -1,5 +1,6 @@
 #include "front/probe/file.h"
 
+#include "front/engine/trace.h"
 #include "front/output.h"
 #include "front/record_file.h"
 #include "front/report.h"
@@ -37,9 +38,9 @@ rawhal_status_t probe_file_open(const char *path, rawhal_error_t *error)
   return status;
 }
 
-bool probe_file_has_ended(void)
+bool probe_file_has_ended(const probe_rule_t *rule)
 {
-  return atomic_load(&ended);
+  return rule->engine ? engine_trace_has_ended() : atomic_load(&ended);
 }
 
 /* Once: a bound that was reached, a disk that is full. What was written stays. */
@@ -93,7 +94,7 @@ static rawhal_status_t read_memory(void *context, record_probe_part_t part, uint
 }
 
 /* What it has recorded. */
-static rawhal_status_t write_records(probe_run_t *run, uint64_t dispatch,
+static rawhal_status_t write_drained(probe_run_t *run, uint64_t dispatch,
                                      record_probe_written_t *written, rawhal_error_t *error)
 {
   enum { MEMREALTIME_HZ = 100000000 };
@@ -121,7 +122,7 @@ static rawhal_status_t write_all(probe_run_t *run, record_probe_written_t *writt
     status = write_kernel(entry, dispatch.object, error);
   if (status == RAWHAL_OK)
     status = record_writer_place(writer, number, &entry->place, error);
-  return status == RAWHAL_OK ? write_records(run, number, written, error) : status;
+  return status == RAWHAL_OK ? write_drained(run, number, written, error) : status;
 }
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -141,7 +142,23 @@ static void clear(const probe_run_t *run, uint32_t waves, uint32_t events)
   memset(run->memory->bytes + run->events_at, 0, events * event_bytes);
 }
 
-void probe_file_write(probe_run_t *run)
+/* A kernel that writes beyond its maps leaves nothing to the next. */
+static void write_maps(probe_run_t *run)
+{
+  const engine_record_t record = {.kernel = run->of->kernel,
+                                  .packet = &run->packet,
+                                  .queue = run->queue,
+                                  .start = run->start,
+                                  .end = run->end,
+                                  .maps = &run->of->engine->maps,
+                                  .places = &run->places,
+                                  .memory = run->memory->bytes};
+  if (!engine_trace_write(&record))
+    atomic_fetch_add(&run->of->rule->lost, 1);
+  memset(run->memory->bytes, 0, run->memory->size);
+}
+
+static void write_records(probe_run_t *run)
 {
   rawhal_error_t error;
   record_probe_written_t written = {0};
@@ -152,4 +169,12 @@ void probe_file_write(probe_run_t *run)
     tell(&error);
   atomic_fetch_add(&run->of->rule->lost, (uint64_t)written.lost_waves + written.lost_events);
   clear(run, waves, events);
+}
+
+void probe_file_write(probe_run_t *run)
+{
+  if (run->of->engine)
+    write_maps(run);
+  else
+    write_records(run);
 }

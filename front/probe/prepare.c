@@ -4,6 +4,7 @@
 #include "front/blocks.h"
 #include "front/code.h"
 #include "front/own_code.h"
+#include "front/probe/worker.h"
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -23,12 +24,13 @@ static void make_key(probed_t *entry)
     return;
   const rawhal_string_t name = entry->kernel->facts->name;
   const rawhal_content_hash_t hashes[] = {object_hash(entry->kernel->object),
-                                          rawhal_content_hash(name.data, name.size)};
+                                          rawhal_content_hash(name.data, name.size),
+                                          entry->rule->engine_hash};
   char *about = entry->key->about;
   const size_t room = sizeof(entry->key->about);
   int used = snprintf(about, room, "rawhal %s %s probe %x", rawhal_version_text(),
                       entry->device->isa, entry->rule->kinds);
-  for (size_t i = 0; i < sizeof(hashes) / sizeof(*hashes); ++i)
+  for (size_t i = 0; i < (entry->rule->engine ? 3 : 2); ++i)
     used += snprintf(about + used, room - (size_t)used, " %016llx%016llx",
                      (unsigned long long)hashes[i].high, (unsigned long long)hashes[i].low);
   for (size_t i = 0; i < entry->rule->value_count; ++i) {
@@ -94,7 +96,7 @@ static rawhal_status_t load_copy(probed_t *entry, rawhal_error_t *error)
 static void make_memory(const probed_t *entry)
 {
   probe_pool_t *pool = &entry->rule->memory;
-  if (rawhal_probe_plan_info(entry->plan)->event_bytes)
+  if (entry->plan && rawhal_probe_plan_info(entry->plan)->event_bytes)
     probe_memory_give_back(pool, probe_memory_take(pool, pool->each));
 }
 
@@ -115,7 +117,44 @@ static rawhal_status_t check_kernel(probed_t *entry, rawhal_error_t *error)
 static bool is_lasting(rawhal_status_t status)
 {
   return status == RAWHAL_UNSUPPORTED || status == RAWHAL_MALFORMED ||
-         status == RAWHAL_CAP_EXCEEDED || status == RAWHAL_INVALID_ARGUMENT;
+         status == RAWHAL_CAP_EXCEEDED || status == RAWHAL_INVALID_ARGUMENT ||
+         status == RAWHAL_NOT_FOUND || status == RAWHAL_TARGET_MISMATCH;
+}
+
+enum { MOST_TIMEOUTS = 3 }; /* meanwhile nothing else is prepared or written */
+
+/* What an engine fails to do may come right the next time, or the fifth. */
+static rawhal_status_t by_engine(probed_t *entry, rawhal_error_t *error)
+{
+  make_key(entry);
+  if (!entry->key)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for its outcome");
+  probe_rule_t *rule = entry->rule;
+  if (rule->timeouts == MOST_TIMEOUTS)
+    return rawhal_fail(error, RAWHAL_TIMED_OUT, "its engine has taken too long %d times already",
+                       MOST_TIMEOUTS);
+  const engine_subject_t subject = {.device = entry->device,
+                                    .kernel = entry->kernel,
+                                    .kernel_object = entry->kernel_object,
+                                    .program = rule->engine,
+                                    .about = entry->key->about,
+                                    .limit = rule->limit,
+                                    .buffer = rule->buffer,
+                                    .stop = probe_worker_is_ending};
+  rawhal_status_t status = outcomes_check(entry->key, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = engine_create(&subject, &entry->engine, error);
+  if (status == RAWHAL_OK) {
+    entry->probed_object = entry->engine->instead.replacement->kernel_object;
+    objects_set_copy(entry->probed_object, entry->kernel_object);
+  } else if (is_lasting(status)) {
+    outcomes_refuse(entry->key, error->message);
+  } else if (!probe_worker_is_ending()) {
+    outcomes_try(entry->key);
+    rule->timeouts += status == RAWHAL_TIMED_OUT;
+  }
+  return status;
 }
 
 static rawhal_status_t by_code(probed_t *entry, rawhal_error_t *error)
@@ -148,7 +187,9 @@ rawhal_status_t probed_prepare(probed_t *entry, rawhal_error_t *error)
 {
   rawhal_status_t status = check_kernel(entry, error);
   if (status == RAWHAL_OK)
-    status = entry->rule->by_softgpu ? by_softgpu(entry, error) : by_code(entry, error);
+    status = entry->rule->engine       ? by_engine(entry, error)
+             : entry->rule->by_softgpu ? by_softgpu(entry, error)
+                                       : by_code(entry, error);
   if (status == RAWHAL_OK)
     make_memory(entry);
   return status;
@@ -158,6 +199,7 @@ void probed_unprepare(probed_t *entry)
 {
   if (entry->probed_object)
     objects_set_copy(entry->probed_object, 0);
+  engine_destroy(entry->engine);
   if (entry->own.handle)
     (void)code_unload(entry->own);
   if (entry->plan)

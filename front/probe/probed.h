@@ -6,6 +6,7 @@
 #ifndef RAWHAL_FRONT_PROBE_PROBED_H
 #define RAWHAL_FRONT_PROBE_PROBED_H
 
+#include "front/engine/engine.h"
 #include "front/outcomes.h"
 #include "front/probe/probes.h"
 #include "front/probe/rules.h"
@@ -37,6 +38,7 @@ typedef struct probed {
   hsa_executable_t own; /* where that is loaded, */
   uint64_t probed_object;
   softgpu_probe_fn *ask;             /* by it, and there is no copy */
+  engine_t *engine;                  /* someone else's copy, and there is no plan */
   uint64_t number;                   /* in the file; 0: it is not there; the worker's alone */
   atomic_bool told, tried, accepted; /* told: of that it is refused */
   struct probed *next;               /* the worker's */
@@ -62,6 +64,7 @@ struct probe_run {
   bool flies;
   uint64_t events_at; /* bytes from the memory's first */
   uint32_t wave_capacity, event_capacity;
+  engine_places_t places;           /* of an engine's maps */
   record_allocation_t *allocations; /* that there were, those of its pointers first */
   uint32_t allocation_count;
   struct probe_run *next; /* the worker's */

@@ -1,16 +1,20 @@
 #include "front/probe/probes.h"
 
+#include "front/engine/trace.h"
 #include "front/probe/file.h"
 #include "front/probe/probed.h"
 #include "front/probe/worker.h"
+#include "front/record_file.h"
 #include "front/report.h"
 
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static probe_rule_t *rules;
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -144,7 +148,7 @@ static probe_kept_t judge(probed_t *entry, uint64_t queue_id, const front_kernel
     return PROBE_KEPT_POLICY;
   if (!is_sampled(entry, queue_id, packet))
     return PROBE_KEPT_SAMPLING;
-  if (probe_file_has_ended())
+  if (probe_file_has_ended(entry->rule))
     return PROBE_KEPT_FILE;
   if (entry->rule->waits)
     probe_worker_wait(entry);
@@ -214,40 +218,86 @@ void probes_unload(hsa_executable_t executable)
 
 /* ---- The whole ---- */
 
-static rawhal_status_t read_environment(const char *program, bool *wanted, const char **path,
+/* What the environment says besides the rules. */
+typedef struct places {
+  const char *file, *folder, *callback;
+  bool kinds, engines; /* are there rules of either? */
+  uint64_t limit, bound;
+} places_t;
+
+static const char *value_of(const char *variable)
+{
+  const char *value = secure_getenv(variable);
+  return value && *value ? value : NULL;
+}
+
+static void look_at_rules(places_t *places)
+{
+  places->kinds = places->engines = false;
+  for (const probe_rule_t *rule = rules; rule; rule = rule->next) {
+    *(rule->engine ? &places->engines : &places->kinds) = true;
+    if (rule->engine && rule->limit > places->limit)
+      places->limit = rule->limit;
+  }
+}
+
+static rawhal_status_t check_places(const places_t *places, rawhal_error_t *error)
+{
+  const char *lacks = places->kinds && !places->file         ? "RAWHAL_PROBE_FILE"
+                      : !places->kinds && places->file       ? "RAWHAL_PROBE"
+                      : places->engines && !places->folder   ? "RAWHAL_PROBE_FOLDER"
+                      : !places->engines && places->folder   ? "RAWHAL_PROBE_ENGINE"
+                      : !places->engines && places->callback ? "RAWHAL_PROBE_ENGINE"
+                                                             : NULL;
+  if (lacks)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s must be set, too", lacks);
+  if (places->callback && access(places->callback, X_OK) != 0)
+    return rawhal_fail(error, file_failure(errno), "the callback '%.200s': %s", places->callback,
+                       strerror(errno));
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t read_environment(const char *program, bool *wanted, places_t *places,
                                         rawhal_error_t *error)
 {
-  rawhal_error_t why;
-  *path = secure_getenv("RAWHAL_PROBE_FILE");
-  *path = *path && **path ? *path : NULL;
-  rawhal_status_t status = probe_rules_open(secure_getenv("RAWHAL_PROBE"), &rules, &why);
   *wanted = false;
+  *places = (places_t){.file = value_of("RAWHAL_PROBE_FILE"),
+                       .folder = value_of("RAWHAL_PROBE_FOLDER"),
+                       .callback = value_of("RAWHAL_PROBE_CALLBACK")};
+  rawhal_status_t status =
+      probe_rules_open(value_of("RAWHAL_PROBE"), value_of("RAWHAL_PROBE_ENGINE"), &rules, error);
+  look_at_rules(places);
+  if (status == RAWHAL_OK)
+    status = check_places(places, error);
   if (status != RAWHAL_OK)
-    return rawhal_fail(error, status, "RAWHAL_PROBE: %s", why.message);
-  if (!rules != !*path)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s must be set, too",
-                       rules ? "RAWHAL_PROBE_FILE" : "RAWHAL_PROBE");
+    return status;
   probe_rules_keep(&rules, program);
+  look_at_rules(places);
   *wanted = rules;
-  return RAWHAL_OK;
+  if (!places->engines)
+    return RAWHAL_OK;
+  status = record_file_bound("RAWHAL_PROBE_BYTES", &places->bound, error);
+  return status == RAWHAL_OK ? engine_folder_open(places->folder, error) : status;
 }
 
 rawhal_status_t probes_check(const char *program, bool *wanted, rawhal_error_t *error)
 {
-  const char *path;
-  rawhal_status_t status = read_environment(program, wanted, &path, error);
-  return status == RAWHAL_OK && path ? probe_file_check(path, error) : status;
+  places_t places;
+  rawhal_status_t status = read_environment(program, wanted, &places, error);
+  return status == RAWHAL_OK && places.file ? probe_file_check(places.file, error) : status;
 }
 
 rawhal_status_t probes_open(bool *wanted, rawhal_error_t *error)
 {
-  const char *path;
-  rawhal_status_t status = read_environment(NULL, wanted, &path, error);
+  places_t places;
+  rawhal_status_t status = read_environment(NULL, wanted, &places, error);
   began = clock_now();
   if (status == RAWHAL_OK && *wanted)
     status = probe_worker_begin(error);
-  if (status == RAWHAL_OK && *wanted)
-    status = probe_file_open(path, error);
+  if (status == RAWHAL_OK && places.kinds)
+    status = probe_file_open(places.file, error);
+  if (status == RAWHAL_OK && places.engines)
+    status = engine_trace_open(places.callback, places.limit, places.bound, error);
   atomic_store(&ended, status != RAWHAL_OK || !*wanted);
   return status;
 }
@@ -259,6 +309,7 @@ void probes_summary(void)
   probe_worker_end();
   probe_rules_summary(rules);
   probe_file_close();
+  engine_trace_close();
 }
 
 void probes_close(void)
@@ -267,6 +318,7 @@ void probes_close(void)
   probe_worker_end();
   drop(NULL);
   probe_file_close();
+  engine_trace_close();
   probe_rules_close(rules);
   rules = NULL;
 }
@@ -279,4 +331,5 @@ void probes_abandon(void)
   probe_run_abandon();
   probe_worker_abandon();
   probe_file_abandon();
+  engine_trace_abandon();
 }

@@ -4,6 +4,9 @@
  *     RAWHAL_PROBE_FILE   where their records go, which must not be there yet; where it is, as when
  *                         a second process of the program begins, the process's number is added
  *     RAWHAL_PROBE_BYTES  what the file may grow to, as "64M"; 1 GiB without
+ *     RAWHAL_PROBE_ENGINE    someone else's engines, and for which: see rules.h
+ *     RAWHAL_PROBE_FOLDER    the folder of their work, and of the trace of their maps
+ *     RAWHAL_PROBE_CALLBACK  a program that gets that trace when it is finished
  *
  * The program's code is loaded as it is. When a kernel that a rule is for is first dispatched, a
  * thread of ours plans its probes and loads a copy that has them; until then, and wherever anything

@@ -3,14 +3,18 @@
 #include "front/report.h"
 #include "front/rule_lines.h"
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "hsaco/file_bytes.h"
 #include "queue/limit/parse.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { DEFAULT_BUFFER = 64 << 20, LEAST_BUFFER = 4096 };
+enum { DEFAULT_BUFFER = 64 << 20, LEAST_BUFFER = 4096, DEFAULT_SECONDS = 10, MOST_SECONDS = 3600 };
 
 static rawhal_status_t no_memory(rawhal_error_t *error)
 {
@@ -143,39 +147,78 @@ static rawhal_status_t read_value(probe_rule_t *rule, const char *value, rawhal_
   return RAWHAL_OK;
 }
 
-static const struct {
+static rawhal_status_t read_limit(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  rawhal_status_t status = limit_parse(value, RAWHAL_UNIT_DURATION, 0, &rule->limit, error);
+  return status == RAWHAL_OK && rule->limit > MOST_SECONDS * (uint64_t)CLOCK_SECOND
+             ? rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "a limit of '%.40s'; the most is %ds",
+                           value, MOST_SECONDS)
+             : status;
+}
+
+typedef struct item {
   const char *name;
   bool valued;
   read_fn *read;
-} items[] = {
-    {"kernel", true, read_kernel}, {"object", true, read_object}, {"client", true, read_client},
-    {"queue", true, read_queue},   {"grid>", true, read_least},   {"grid<", true, read_most},
-    {"sample", true, read_sample}, {"skip", true, read_skip},     {"first", true, read_first},
-    {"after", true, read_after},   {"until", true, read_until},   {"buffer", true, read_buffer},
-    {"by", true, read_by},         {"value", true, read_value},   {"wait", false, read_wait},
+} item_t;
+
+static const item_t items[] = {
+    {"kernel", true, read_kernel}, {"object", true, read_object},
+    {"client", true, read_client}, {"queue", true, read_queue},
+    {"grid>", true, read_least},   {"grid<", true, read_most},
+    {"sample", true, read_sample}, {"skip", true, read_skip},
+    {"first", true, read_first},   {"after", true, read_after},
+    {"until", true, read_until},   {"buffer", true, read_buffer},
+    {"wait", false, read_wait},    {0},
 };
+static const item_t of_kinds[] = {{"by", true, read_by}, {"value", true, read_value}, {0}},
+                    of_engines[] = {{"limit", true, read_limit}, {0}};
 
 static rawhal_status_t read_item(probe_rule_t *rule, char *text, rawhal_error_t *error)
 {
   char *value;
-  for (size_t i = 0; i < sizeof(items) / sizeof(*items); ++i)
-    if (rule_item_is(text, items[i].name, items[i].valued, &value))
-      return items[i].read(rule, value, error);
+  const item_t *const both[] = {items, rule->engine ? of_engines : of_kinds};
+  for (size_t i = 0; i < sizeof(both) / sizeof(*both); ++i)
+    for (const item_t *item = both[i]; item->name; ++item)
+      if (rule_item_is(text, item->name, item->valued, &value))
+        return item->read(rule, value, error);
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                      "expected kernel=NAME, object=HASH, client=NAME, queue=N, grid>=N, grid<=N, "
-                     "sample=1/N, skip=N, first=N, after=TIME, until=TIME, buffer=BYTES, "
-                     "by=code|softgpu, value=REGISTER@OFFSET or wait, got '%.60s'",
-                     text);
+                     "sample=1/N, skip=N, first=N, after=TIME, until=TIME, buffer=BYTES, %s or "
+                     "wait, got '%.60s'",
+                     rule->engine ? "limit=TIME" : "by=code|softgpu, value=REGISTER@OFFSET", text);
 }
 
 /* ---- Lines ---- */
 
-static rawhal_status_t read_rule(probe_rule_t *rule, char *line, rawhal_error_t *error)
+/* What stands before the items. */
+static rawhal_status_t read_kinds(probe_rule_t *rule, const char *names, rawhal_error_t *error)
+{
+  return rawhal_probe_kinds_parse(rawhal_string(names), &rule->kinds, error);
+}
+
+/* What it makes depends on what it is. */
+static rawhal_status_t read_engine(probe_rule_t *rule, const char *path, rawhal_error_t *error)
+{
+  enum { MOST_BYTES = 256 << 20 };
+  file_bytes_t bytes;
+  rawhal_status_t status = file_bytes_open(path, MOST_BYTES, true, NULL, &bytes, error);
+  if (status != RAWHAL_OK)
+    return status;
+  rule->engine_hash = rawhal_content_hash(bytes.data, bytes.size);
+  file_bytes_close(&bytes, NULL);
+  if (access(path, X_OK) != 0)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'%.200s': %s", path, strerror(errno));
+  rule->engine = realpath(path, NULL);
+  return rule->engine ? RAWHAL_OK : no_memory(error);
+}
+
+static rawhal_status_t read_rule(probe_rule_t *rule, char *line, read_fn *read_what,
+                                 rawhal_error_t *error)
 {
   char *rest = line;
-  const rawhal_string_t kinds = rawhal_string(strsep(&rest, ","));
-  rawhal_status_t status =
-      rule->text ? rawhal_probe_kinds_parse(kinds, &rule->kinds, error) : no_memory(error);
+  const char *what = strsep(&rest, ",");
+  rawhal_status_t status = rule->text ? read_what(rule, what, error) : no_memory(error);
   for (char *item; status == RAWHAL_OK && (item = strsep(&rest, ","));)
     status = read_item(rule, item, error);
   if (status == RAWHAL_OK && !(rule->kinds & RAWHAL_PROBE_VALUES) != !rule->value_count)
@@ -188,6 +231,7 @@ static void close_rule(probe_rule_t *rule)
 {
   probe_pool_close(&rule->memory);
   free(rule->text);
+  free(rule->engine);
   free(rule->kernel);
   free(rule->object);
   free(rule->client);
@@ -203,25 +247,40 @@ static probe_rule_t *make_rule(const char *line)
   rule->most = rule->first = rule->until = UINT64_MAX;
   rule->each = 1;
   rule->buffer = DEFAULT_BUFFER;
+  rule->limit = DEFAULT_SECONDS * (uint64_t)CLOCK_SECOND;
   return rule;
 }
 
+typedef struct reading {
+  const char *variable;
+  read_fn *read_what;
+  probe_rule_t **last; /* where the next goes */
+} reading_t;
+
 static rawhal_status_t read_line(void *context, char *line, rawhal_error_t *error)
 {
-  probe_rule_t **last = context;
-  while (*last)
-    last = &(*last)->next;
-  probe_rule_t *rule = *last = make_rule(line);
-  rawhal_status_t status = rule ? read_rule(rule, line, error) : no_memory(error);
-  if (rule)
+  reading_t *reading = context;
+  rawhal_error_t why;
+  probe_rule_t *rule = *reading->last = make_rule(line);
+  rawhal_status_t status = rule ? read_rule(rule, line, reading->read_what, &why) : no_memory(&why);
+  if (rule) {
     probe_pool_open(&rule->memory, rule->buffer);
-  return status;
+    reading->last = &rule->next;
+  }
+  return status == RAWHAL_OK ? status
+                             : rawhal_fail(error, status, "%s: %s", reading->variable, why.message);
 }
 
-rawhal_status_t probe_rules_open(const char *lines, probe_rule_t **rules, rawhal_error_t *error)
+rawhal_status_t probe_rules_open(const char *kinds, const char *engines, probe_rule_t **rules,
+                                 rawhal_error_t *error)
 {
+  reading_t reading = {"RAWHAL_PROBE", read_kinds, rules};
   *rules = NULL;
-  rawhal_status_t status = rule_lines_read(lines, read_line, rules, error);
+  rawhal_status_t status = rule_lines_read(kinds, read_line, &reading, error);
+  reading.variable = "RAWHAL_PROBE_ENGINE";
+  reading.read_what = read_engine;
+  if (status == RAWHAL_OK)
+    status = rule_lines_read(engines, read_line, &reading, error);
   if (status == RAWHAL_OK)
     return status;
   probe_rules_close(*rules);
@@ -278,6 +337,7 @@ static const char *const why[] = {
     [PROBE_KEPT_KERNARGS] = "with kernargs that the host cannot read",
     [PROBE_KEPT_MEMORY] = "for want of memory",
     [PROBE_KEPT_FILE] = "after the end of the file",
+    [PROBE_KEPT_LAUNCH] = "of sizes that the probed kernel does not allow",
 };
 
 void probe_rules_summary(const probe_rule_t *rules)

@@ -1,9 +1,11 @@
-/* Which dispatches are probed, and how, as RAWHAL_PROBE says. Internal.
+/* Which dispatches are probed, and how, as RAWHAL_PROBE and RAWHAL_PROBE_ENGINE say. Internal.
  *
  *     KIND[+KIND...][,ITEM...]
+ *     PROGRAM[,ITEM...]
  *
- * One per line; the first that is for a kernel counts. KIND is waves, blocks, edges, exec, memory,
- * values or barriers (rawhal_probe_kind_t). An ITEM is
+ * One per line; the first that is for a kernel counts, those of kinds before those of engines. KIND
+ * is waves, blocks, edges, exec, memory, values or barriers (rawhal_probe_kind_t); PROGRAM puts
+ * probes into kernels: see front/engine/engine.h. An ITEM is
  *
  *     kernel=NAME        the kernel's name as its code object has it, or a pattern of fnmatch();
  *                        without it, all but HIP's own, of copies and fills
@@ -23,6 +25,7 @@
  *                        been written, where there is no memory for theirs
  *     value=REG@OFFSET   of kind values: a register, as v3 or s12, before the instruction at that
  *                        many bytes from the kernel's first
+ *     limit=TIME         of an engine: how long it may take; 10s without
  *
  * Thread-safety: rules are made by one thread, before others use them. */
 #ifndef RAWHAL_FRONT_PROBE_RULES_H
@@ -42,14 +45,19 @@ typedef enum probe_kept {
   PROBE_KEPT_POLICY = 4,
   PROBE_KEPT_KERNARGS = 5, /* the host cannot read them */
   PROBE_KEPT_MEMORY = 6,
-  PROBE_KEPT_FILE = 7, /* it has ended */
+  PROBE_KEPT_FILE = 7,   /* it has ended */
+  PROBE_KEPT_LAUNCH = 8, /* the copy does not allow its grid or its group memory */
   PROBE_KEPTS,
 } probe_kept_t;
 
 enum { PROBE_VALUES = 16 };
 
 typedef struct probe_rule {
-  char *text;            /* as it was given */
+  char *text;   /* as it was given */
+  char *engine; /* a program's path; NULL: there are kinds */
+  rawhal_content_hash_t engine_hash;
+  uint64_t limit;        /* ns that it may take */
+  uint32_t timeouts;     /* how often it has taken longer; the worker's alone */
   char *kernel, *object; /* NULL: any; so is: */
   char *client;
   uint32_t kinds; /* rawhal_probe_kind_t */
@@ -67,10 +75,11 @@ typedef struct probe_rule {
   struct probe_rule *next;
 } probe_rule_t;
 
-/* Makes a rule of each line, if there are any. INVALID_ARGUMENT: one is not understood;
- * OUT_OF_MEMORY: then there are none, too. */
-RAWHAL_CHECKED rawhal_status_t probe_rules_open(const char *lines, probe_rule_t **rules,
-                                                rawhal_error_t *error);
+/* Makes a rule of each line, if there are any. INVALID_ARGUMENT: one is not understood; NOT_FOUND
+ * and others of file_bytes_open(): an engine cannot be read; OUT_OF_MEMORY: then there are none,
+ * too. */
+RAWHAL_CHECKED rawhal_status_t probe_rules_open(const char *kinds, const char *engines,
+                                                probe_rule_t **rules, rawhal_error_t *error);
 void probe_rules_close(probe_rule_t *rules); /* NULL is allowed */
 /* Drops those of other clients. `program`: its file; NULL: this process's. */
 void probe_rules_keep(probe_rule_t **rules, const char *program);

@@ -53,16 +53,10 @@ void probe_run_abandon(void)
 /* Of a grid, or the most that can be. */
 static uint64_t waves_of(const hsa_kernel_dispatch_packet_t *packet)
 {
-  const uint32_t items[] = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z};
-  const uint16_t group[] = {packet->workgroup_size_x, packet->workgroup_size_y,
-                            packet->workgroup_size_z};
-  const uint64_t size = (uint64_t)group[0] * group[1] * group[2];
-  uint64_t waves = (size + RAWHAL_PROBE_LANES - 1) / RAWHAL_PROBE_LANES;
-  for (size_t i = 0; i < 3; ++i)
-    if (!group[i] ||
-        !checked_mul_u64(waves, (items[i] + (uint64_t)group[i] - 1) / group[i], &waves))
-      return UINT32_MAX;
-  return waves < UINT32_MAX ? waves : UINT32_MAX;
+  uint64_t waves;
+  return engine_rows(ENGINE_WAVE, packet, RAWHAL_PROBE_LANES, &waves) && waves < UINT32_MAX
+             ? waves
+             : UINT32_MAX;
 }
 
 /* Waves first, as events have their numbers; of half of the buffer, if there are events. */
@@ -103,6 +97,15 @@ static probe_memory_t *memory_of(const probe_rule_t *rule, probe_pool_t *pool, u
     clock_nap(nap);
   }
   return memory;
+}
+
+static bool take_maps(probe_run_t *run)
+{
+  probe_rule_t *rule = run->of->rule;
+  const engine_t *engine = run->of->engine;
+  if (engine_lay_out(&engine->maps, &run->packet, engine->lanes, &run->places))
+    run->memory = memory_of(rule, &rule->memory, run->places.size);
+  return run->memory != NULL;
 }
 
 static bool take_memory(probe_run_t *run)
@@ -244,13 +247,36 @@ static probe_kept_t by_softgpu(probe_run_t *run, hsa_kernel_dispatch_packet_t *p
   return kept;
 }
 
+/* The engine's copy runs, with its maps as arguments. */
+static probe_kept_t by_engine(probe_run_t *run, hsa_kernel_dispatch_packet_t *packet)
+{
+  void *block;
+  rawhal_error_t error;
+  const engine_t *engine = run->of->engine;
+  const rawhal_status_t status = engine_dispatch(engine, run->of->device, &run->places,
+                                                 run->memory->bytes, packet, &block, &error);
+  run->block = block;
+  return status == RAWHAL_OK              ? PROBE_KEPTS
+         : status == RAWHAL_UNSUPPORTED   ? PROBE_KEPT_KERNARGS
+         : status == RAWHAL_OUT_OF_MEMORY ? PROBE_KEPT_MEMORY
+                                          : PROBE_KEPT_LAUNCH;
+}
+
 /* ---- The whole ---- */
+
+static void give_back_block(probe_run_t *run)
+{
+  if (run->of->engine)
+    instead_give_back(&run->of->engine->instead, run->block);
+  else
+    blocks_give_back(run->block, run->block_bytes);
+}
 
 void probe_run_free(probe_run_t *run)
 {
   if (run->of->ask && run->block && !run->end) /* it may never have gone */
     (void)run->of->ask((uint64_t)(uintptr_t)run->block, NULL, 0, 0, 0, NULL, 0);
-  blocks_give_back(run->block, run->block_bytes);
+  give_back_block(run);
   probe_memory_give_back(&run->of->rule->memory, run->memory);
   probed_release(run->of);
   free(run->allocations);
@@ -267,11 +293,14 @@ probe_kept_t probe_run_begin(probed_t *entry, uint64_t queue_id,
   made->packet = *packet;
   made->queue = queue_id;
   probed_hold(entry);
-  const probe_kept_t kept = !take_memory(made) ? PROBE_KEPT_MEMORY
-                            : entry->ask       ? by_softgpu(made, packet)
-                                               : by_code(made, packet);
+  const bool taken = entry->engine ? take_maps(made) : take_memory(made);
+  const probe_kept_t kept = !taken          ? PROBE_KEPT_MEMORY
+                            : entry->engine ? by_engine(made, packet)
+                            : entry->ask    ? by_softgpu(made, packet)
+                                            : by_code(made, packet);
   if (kept == PROBE_KEPTS) {
-    find_allocations(made);
+    if (!entry->engine)
+      find_allocations(made);
     *run = made;
     return kept;
   }

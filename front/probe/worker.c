@@ -137,7 +137,7 @@ void probe_worker_prepare(probed_t *entry)
 void probe_worker_wait(probed_t *entry)
 {
   WITHOUT_CANCELLATION();
-  const uint64_t until = clock_now() + patience;
+  const uint64_t until = clock_now() + patience + (entry->rule->engine ? entry->rule->limit : 0);
   pthread_mutex_lock(&lock);
   while (atomic_load(&entry->state) == PROBED_PENDING && !clock_wait(&done, &lock, until))
     continue;
@@ -194,6 +194,14 @@ void probe_worker_dispose(probed_t *entry)
 }
 
 /* ---- The end ---- */
+
+bool probe_worker_is_ending(void)
+{
+  pthread_mutex_lock(&lock);
+  const bool ending = ended;
+  pthread_mutex_unlock(&lock);
+  return ending;
+}
 
 void probe_worker_end(void)
 {

@@ -8,8 +8,8 @@
 
 /* Has it prepared; `entry` is held until then. */
 void probe_worker_prepare(probed_t *entry);
-/* Until it is not PROBED_PENDING any more, for ten seconds at most, as below: what keeps the thread
- * may wait for who waits here. */
+/* Until it is not PROBED_PENDING any more, for ten seconds at most, as below, and for an engine's
+ * limit: what keeps the thread may wait for who waits here. */
 void probe_worker_wait(probed_t *entry);
 /* Has it written and freed. */
 void probe_worker_finish(probe_run_t *run);
@@ -19,6 +19,8 @@ uint64_t probe_worker_finished(void);
 bool probe_worker_wait_finished(uint64_t finished);
 /* Has it taken apart: nobody uses it any more. */
 void probe_worker_dispose(probed_t *entry);
+/* It is to end, or has: what takes long had better end, too. */
+bool probe_worker_is_ending(void);
 /* When it has written all that it was given. From then on nothing is prepared or written. */
 void probe_worker_end(void);
 /* Comes first, and after that once more. OUT_OF_MEMORY. */

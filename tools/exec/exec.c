@@ -11,77 +11,10 @@
 #include <rawhal/limit.h>
 
 #include "tools/exec/guard.h"
+#include "tools/exec/library.h"
 #include "tools/shared/front.h"
 #include "tools/shared/program.h"
 #include "tools/shared/tool.h"
-
-static const char register_name[] = "librawhal-front-register.so";
-
-/* ---- The environment ---- */
-
-static bool set_variable(const char *name, const char *value, rawhal_error_t *error)
-{
-  return (value && setenv(name, value, 1) == 0) ||
-         tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
-}
-
-/* ---- The library ---- */
-
-/* `path`, and what the variable names besides, once each, and `end`. NULL: no memory. */
-static char *with_others(const char *path, const char *others, const char *separator,
-                         const char *end)
-{
-  size_t room = strlen(path) + strlen(others) + strlen(end) + 2;
-  char *all = malloc(room), *rest = strdup(others), *place = NULL;
-  if (all && rest) {
-    size_t length = (size_t)snprintf(all, room, "%s", path);
-    for (char *name = strtok_r(rest, separator, &place); name;
-         name = strtok_r(NULL, separator, &place))
-      if (strcmp(name, path))
-        length += (size_t)snprintf(all + length, room - length, "%c%s", *separator, name);
-    snprintf(all + length, room - length, "%s", end);
-  }
-  if (!rest) {
-    free(all);
-    all = NULL;
-  }
-  free(rest);
-  return all;
-}
-
-static bool put_first(const char *variable, const char *path, const char *separator,
-                      const char *end, rawhal_error_t *error)
-{
-  const char *others = getenv(variable);
-  char *all = with_others(path, others ? others : "", separator, end);
-  bool done = set_variable(variable, all, error);
-  free(all);
-  return done;
-}
-
-/* Where rocprofiler-sdk is asked for already, which a profiler does that is run around or within
- * this. It is not asked for otherwise: where it is not installed the runtime would end the program.
- * rocprofiler-sdk takes each name of several to its colon, and not the last without one. */
-static bool set_register(const char *front, rawhal_error_t *error)
-{
-  static const char variable[] = "ROCP_TOOL_LIBRARIES";
-  char path[PATH_MAX + sizeof(register_name)];
-  const char *named = getenv(variable);
-  const char *slash = strrchr(front, '/');
-  snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - front), front, register_name);
-  if (!named || !*named || access(path, R_OK))
-    return true;
-  return put_first(variable, path, ":", ":", error);
-}
-
-/* It comes first, nearest to the runtime: what other tools do is limited, too. Newer runtimes leave
- * out what HSA_TOOLS_LIB names when rocprofiler-sdk is in the program, but for the second variable;
- * older ones do not know it. */
-static bool set_tools(const char *path, rawhal_error_t *error)
-{
-  return put_first("HSA_TOOLS_LIB", path, " ", "", error) &&
-         set_variable("HSA_TOOLS_ROCPROFILER_V1_TOOLS", "1", error) && set_register(path, error);
-}
 
 /* ---- Limits ---- */
 
@@ -117,6 +50,9 @@ enum {
   PROBE,
   PROBE_FILE,
   PROBE_BYTES,
+  ENGINE,
+  FOLDER,
+  CALLBACK,
   POLICY,
   TENANT,
   REGION,
@@ -158,6 +94,9 @@ static const tool_option_t exec_options[] = {
      .read = read_variable,
      .value = PROBE_FILE,
      .letter = 'o'},
+    VARIABLE("probe-engine", ENGINE),
+    VARIABLE("probe-folder", FOLDER),
+    VARIABLE("probe-callback", CALLBACK),
     VARIABLE("probe-bytes", PROBE_BYTES),
     VARIABLE("policy", POLICY),
     {0},
@@ -266,20 +205,35 @@ static bool add_line(const char *variable, const char *text, rawhal_error_t *err
   return done;
 }
 
-static bool add_substitute(const char *text, rawhal_error_t *error)
+/* The same of a line in which a file's name begins at `file`. */
+static bool add_line_of_file(const char *variable, const char *text, const char *file,
+                             rawhal_error_t *error)
 {
-  const char *file = strchr(text, '=');
   char folder[PATH_MAX] = "", *line = NULL;
-  if (!file || file == text || strchr(text, '\n'))
-    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
-                       "--substitute: expected NAME=FILE[:KERNEL][,EXTRA...], got '%.100s'", text);
-  if (*++file != '/' && !getcwd(folder, sizeof(folder)))
+  if (*file != '/' && !getcwd(folder, sizeof(folder)))
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: %s", file, strerror(errno));
   if (asprintf(&line, "%.*s%s%s%s", (int)(file - text), text, folder, *folder ? "/" : "", file) < 0)
     return tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
-  bool done = add_line("RAWHAL_SUBSTITUTE", line, error);
+  bool done = add_line(variable, line, error);
   free(line);
   return done;
+}
+
+static bool add_substitute(const char *text, rawhal_error_t *error)
+{
+  const char *file = strchr(text, '=');
+  if (!file || file == text || strchr(text, '\n'))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                       "--substitute: expected NAME=FILE[:KERNEL][,EXTRA...], got '%.100s'", text);
+  return add_line_of_file("RAWHAL_SUBSTITUTE", text, file + 1, error);
+}
+
+static bool add_engine(const char *text, rawhal_error_t *error)
+{
+  if (!*text || *text == ',' || strchr(text, '\n'))
+    return tool_refuse(error, RAWHAL_INVALID_ARGUMENT,
+                       "--probe-engine: expected PROGRAM[,ITEM...], got '%.100s'", text);
+  return add_line_of_file("RAWHAL_PROBE_ENGINE", text, text, error);
 }
 
 /* The front says what is wrong with it, before the program starts. */
@@ -321,6 +275,12 @@ static bool set_option(unsigned option, const char *value, rawhal_error_t *error
     return set_output("RAWHAL_PROBE_FILE", value, error);
   case PROBE_BYTES:
     return set_bytes("RAWHAL_PROBE_BYTES", value, error);
+  case ENGINE:
+    return add_engine(value, error);
+  case FOLDER:
+    return set_file("RAWHAL_PROBE_FOLDER", value, error);
+  case CALLBACK:
+    return set_file("RAWHAL_PROBE_CALLBACK", value, error);
   case CACHE:
     return set_file("RAWHAL_SUBSTITUTE_CACHE", value, error);
   default:
@@ -447,6 +407,10 @@ static int start(const char *command, int argc, char **argv, const tool_option_t
   if (options == exec_options && is_set("RAWHAL_PROBE") != is_set("RAWHAL_PROBE_FILE"))
     return tool_usage(command, is_set("RAWHAL_PROBE") ? "--probe requires -o FILE"
                                                       : "-o FILE requires --probe");
+  if (options == exec_options && is_set("RAWHAL_PROBE_ENGINE") != is_set("RAWHAL_PROBE_FOLDER"))
+    return tool_usage(command, is_set("RAWHAL_PROBE_ENGINE")
+                                   ? "--probe-engine requires --probe-folder FOLDER"
+                                   : "--probe-folder FOLDER requires --probe-engine");
   if (options == record_options && !getenv("RAWHAL_RECORD"))
     return tool_usage(command, "-o FILE is required");
   return check_and_start(command, argv, request.guard);
@@ -525,7 +489,16 @@ const tool_command_t exec_command = {
             "                      that matches a kernel applies. Copies have not met\n"
             "                      hardware yet\n"
             "  -o, --output FILE   the file of --probe, which must not exist\n"
-            "  --probe-bytes BYTES  largest size of that; default: 1G\n"
+            "  --probe-engine PROGRAM[,ITEM...]\n"
+            "                      have PROGRAM put probes into kernels, and write what its\n"
+            "                      maps have in them to a trace in --probe-folder; see\n"
+            "                      docs/probe-engine.md. ITEM as of --probe, but for by= and\n"
+            "                      value=; and limit=TIME, what PROGRAM may take for a kernel\n"
+            "                      (default: 10s). May be repeated. Not tried on hardware\n"
+            "  --probe-folder FOLDER  the folder of --probe-engine, which is made\n"
+            "  --probe-callback PROGRAM  start PROGRAM with the finished trace\n"
+            "  --probe-bytes BYTES  largest size of the file of --probe, and of the trace;\n"
+            "                      default: 1G\n"
             "  --policy FILE       rules by program, kernel and code object, as JSON; see\n"
             "                      docs/policy.md\n"
             "  --help              show this text\n"
