@@ -136,6 +136,10 @@ extern "C" {
  * chip, chips, listed, sramecc, gpus and vram_mib are fixed while a runtime holds the device open,
  * userfaultfd from the first queue on. */
 
+/* SOFTGPU_DEBUG=1 in the environment lets a debugger with ROCdbgapi look at waves, as `rawhal gdb`
+ * starts one: dispatches then run on one thread each, without a time limit. 8 to 12: the version of
+ * _amdgpu_r_debug that the debugger is told, which is 10 otherwise. */
+
 /* False, and nothing changed, for an unknown name, a value out of range, or an option that is fixed
  * at the moment. */
 bool softgpu_option_set(const char *name, uint64_t value);

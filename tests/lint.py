@@ -32,7 +32,7 @@ HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/list.h", "base/new_f
 # Folders within one, lowest first: each may include itself and those before it.
 FLOORS = {
     "queue": ["queue/limit", "queue/gate"],
-    "softgpu": ["softgpu/device", "softgpu/isa", "softgpu/cp", "softgpu/thunk", "softgpu/door"],
+    "softgpu": ["softgpu/device", "softgpu/isa", "softgpu/debug", "softgpu/cp", "softgpu/thunk", "softgpu/door"],
     "softgpu/isa": ["softgpu/isa/" + name for name in (
         "describe", "base", "decode", "memory", "reference", "exec/scalar", "exec/memory", "exec/vector", "exec/matrix",
         "exec/build", "run")],
@@ -228,7 +228,7 @@ def style_findings(root, listing):
 
 
 # A process that is not there is -1, which is all of them to kill(): a test of top once ended everything that ran as root.
-SIGNALLERS = {"front/engine/program.c", "tests/child.h", "tests/tools/terminal.h", "tests/child.py", "tools/doctor/run.c", "tools/exec/guard.c", "tools/probe/listing.c", "tests/lint.py", "tests/lint_test.py"}
+SIGNALLERS = {"front/engine/program.c", "softgpu/debug/sibling.c", "tests/child.h", "tests/tools/terminal.h", "tests/child.py", "tools/doctor/run.c", "tools/exec/guard.c", "tools/probe/listing.c", "tests/lint.py", "tests/lint_test.py"}
 KILLS = r"(?<![\w.>])(?:kill|killpg|tgkill)\((?!(?:\(pid_t\))?[^;()]*, 0\)|\))"  # also in a string: a program that a test makes
 FORKS = r"(?<![\w.>])(?:fork|vfork|forkpty)\("
 IN_PYTHON = r"\bos\.(?:kill|killpg|fork|forkpty)\b|\bpty\.|\b(?:pkill|killall)\b"

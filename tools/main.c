@@ -14,10 +14,11 @@
 #include "tools/shared/tool.h"
 
 const tool_command_t *const tool_commands[] = {
-    &inspect_command, &find_command,   &check_command,  &header_command,   &diff_command,
-    &run_command,     &replay_command, &probe_command,  &coverage_command, &devices_command,
-    &limits_command,  &top_command,    &exec_command,   &record_command,   &core_command,
-    &attach_command,  &events_command, &unpack_command, &doctor_command,   &completion_command};
+    &inspect_command,   &find_command,   &check_command,  &header_command,   &diff_command,
+    &run_command,       &replay_command, &probe_command,  &coverage_command, &devices_command,
+    &limits_command,    &top_command,    &exec_command,   &record_command,   &core_command,
+    &gdb_command,       &attach_command, &events_command, &unpack_command,   &doctor_command,
+    &completion_command};
 const size_t tool_command_count = sizeof(tool_commands) / sizeof(*tool_commands);
 
 static void print_help(FILE *out)

@@ -8,6 +8,7 @@
 #include "softgpu/cp/doorbell.h"
 #include "softgpu/cp/inject.h"
 #include "softgpu/cp/pause.h"
+#include "softgpu/debug/live.h"
 #include "softgpu/device/clock.h"
 #include "softgpu/device/option.h"
 #include "softgpu/device/thread.h"
@@ -298,6 +299,7 @@ bool softgpu_queue_destroy(uint64_t id)
   queue_wake(queue);
   softgpu_pause_nudge();
   pthread_join(queue->thread, NULL);
+  live_queue_remove(id);
   pthread_mutex_lock(&table_lock);
   table[queue->doorbell] = NULL;
   pthread_mutex_unlock(&table_lock);

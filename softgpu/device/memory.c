@@ -307,3 +307,8 @@ bool softgpu_memory_keeps(uint32_t node, uint64_t address, uint64_t size)
 {
   return reach(node, address, size, true, SOFTGPU_MEMORY_USER);
 }
+
+void softgpu_memory_poked(void)
+{
+  __atomic_fetch_add(&softgpu_memory_removals, 1, __ATOMIC_SEQ_CST);
+}

@@ -82,6 +82,9 @@ void softgpu_memory_copied(uint64_t to, uint64_t from, uint64_t size);
  * address, and there until it says otherwise, unlike what the program may unmap. */
 bool softgpu_memory_keeps(uint32_t node, uint64_t address, uint64_t size);
 
+/* A debugger may have changed what is there: code that was decoded is compared once more. */
+void softgpu_memory_poked(void);
+
 /* Grows with every removal and change: a copy of an allocation is good while it stays the same. */
 extern uint64_t softgpu_memory_removals; /* memory.c's */
 static inline uint64_t softgpu_memory_generation(void)

@@ -4,7 +4,20 @@
 #include <signal.h>
 #include <time.h>
 
+static softgpu_thread_starter_t *starter = softgpu_thread_start_here;
+
+void softgpu_thread_start_by(softgpu_thread_starter_t *start)
+{
+  __atomic_store_n(&starter, start, __ATOMIC_RELEASE);
+}
+
 bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *argument)
+{
+  return __atomic_load_n(&starter, __ATOMIC_ACQUIRE)(thread, name, run, argument);
+}
+
+bool softgpu_thread_start_here(pthread_t *thread, const char *name, void *(*run)(void *),
+                               void *argument)
 {
   sigset_t all, before;
   sigfillset(&all);
@@ -13,6 +26,8 @@ bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*run)(void
   sigdelset(&all, SIGBUS);
   sigdelset(&all, SIGFPE);
   sigdelset(&all, SIGILL);
+  if (starter != softgpu_thread_start_here)
+    sigdelset(&all, SIGTRAP); /* who starts them hears of breakpoints */
   pthread_sigmask(SIG_SETMASK, &all, &before);
   /* A thread begins with what its creator has: programs round as they like, and flush denormals
    * when they are compiled with -ffast-math. */

@@ -9,8 +9,13 @@
 
 /* Starts a thread that takes none of the program's signals, and has the usual floating-point
  * environment whatever the program's is. */
-bool softgpu_thread_start(pthread_t *thread, const char *name, void *(*run)(void *),
-                          void *argument);
+typedef bool softgpu_thread_starter_t(pthread_t *thread, const char *name, void *(*run)(void *),
+                                      void *argument);
+softgpu_thread_starter_t softgpu_thread_start;
+
+/* In the calling process; and who starts those of softgpu_thread_start() from now on, elsewhere. */
+softgpu_thread_starter_t softgpu_thread_start_here;
+void softgpu_thread_start_by(softgpu_thread_starter_t *start);
 
 /* The time of CLOCK_MONOTONIC in so many nanoseconds. */
 struct timespec softgpu_time_in(uint64_t ns);

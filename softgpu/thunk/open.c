@@ -19,6 +19,7 @@ HSAKMT_STATUS hsaKmtOpenKFD(void)
   pthread_mutex_lock(&open_lock);
   if (softgpu_open_count() == 0) {
     softgpu_topology_open();
+    service_start(softgpu_debug_devices);
     status = softgpu_events_open() ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NO_MEMORY;
   }
   if (status != HSAKMT_STATUS_NO_MEMORY)
@@ -32,6 +33,7 @@ HSAKMT_STATUS hsaKmtCloseKFD(void)
   SOFTGPU_NEED_OPEN();
   pthread_mutex_lock(&open_lock);
   if (softgpu_open_count() == 1) {
+    service_runtime(0, false);
     /* Queues first: their threads use all the rest. */
     softgpu_queues_close();
     isa_probe_withdraw(0); /* arguments of other dispatches come to where these are */

@@ -1,6 +1,7 @@
 /* Queues as the runtime asks for them. */
 #include "softgpu/cp/doorbell.h"
 #include "softgpu/cp/processor.h"
+#include "softgpu/debug/live.h"
 #include "softgpu/thunk/layout.h"
 #include "softgpu/thunk/newer.h"
 #include "softgpu/thunk/thunk.h"
@@ -12,6 +13,18 @@ enum { SETTLE_NS = 2000000, SETTLE_DTIF_NS = 50000000 };
 static bool queue_ring_valid(const void *ring, uint64_t bytes)
 {
   return ring && bytes >= 64 && (bytes & (bytes - 1)) == 0;
+}
+
+/* To a debugger. */
+static bool queue_show(const softgpu_queue_t *queue)
+{
+  const live_setup_t setup = {.id = queue->id,
+                              .ring = (uintptr_t)queue->setup.ring,
+                              .write_pointer = (uintptr_t)queue->setup.write_index,
+                              .read_pointer = (uintptr_t)queue->setup.read_index,
+                              .node = queue->setup.node,
+                              .ring_bytes = (uint32_t)queue->setup.ring_bytes};
+  return live_queue_add(&setup);
 }
 
 static HSAKMT_STATUS queue_create(uint32_t node, uint32_t type, uint32_t percentage, void *ring,
@@ -50,6 +63,10 @@ static HSAKMT_STATUS queue_create(uint32_t node, uint32_t type, uint32_t percent
   softgpu_queue_t *queue = softgpu_queue_start(&setup);
   if (!queue)
     return HSAKMT_STATUS_NO_MEMORY;
+  if (type == HSA_QUEUE_COMPUTE_AQL && !queue_show(queue)) {
+    softgpu_queue_destroy(queue->id);
+    return HSAKMT_STATUS_NO_MEMORY;
+  }
   if (percentage == 0)
     softgpu_queue_suspend(queue->id, true);
   resource->QueueId = queue->id;

@@ -10,11 +10,6 @@
     return status;                                                                                 \
   }
 
-/* A queue error reaches the runtime through queue_inactive_signal, which it asks for by this. */
-ANSWER(hsaKmtRuntimeEnable, HSAKMT_STATUS_NOT_SUPPORTED)
-/* Runtimes of ROCm 7 do not close the device when this fails. */
-ANSWER(hsaKmtRuntimeDisable, HSAKMT_STATUS_SUCCESS)
-
 /* No effect on this device, which is what they ask for. */
 ANSWER(hsaKmtSetTrapHandler, HSAKMT_STATUS_SUCCESS)
 ANSWER(hsaKmtSetMemoryPolicy, HSAKMT_STATUS_SUCCESS)

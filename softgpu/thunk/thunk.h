@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "softgpu/debug/service.h"
 #include "softgpu/device/hsakmt.h"
 #include "softgpu/device/opened.h"
 #include "softgpu/execute.h"
@@ -35,6 +36,10 @@ softgpu_chip_t softgpu_chip(uint32_t node);
 uint32_t softgpu_family(uint32_t node);    /* as libdrm numbers them */
 uint32_t softgpu_gws_count(uint32_t node); /* resources of global wave sync */
 bool softgpu_sram_ecc(uint32_t node);      /* of the target id that it is listed with */
+
+/* service_devices_fn of this device, as the options are; for who stands in a debugger's process,
+ * too. */
+uint32_t softgpu_debug_devices(kfd_device_t *devices, uint32_t room);
 
 /* What tells GPUs apart, to newer thunks' callers and in the kernel driver's files: any numbers, of
  * which 0 is the CPU's. */

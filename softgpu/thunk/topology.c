@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "softgpu/debug/save.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/device/option.h"
 #include "softgpu/exports.h"
@@ -18,6 +19,7 @@ enum {
   SHADER_BANKS = 8,
   WEIGHT_CPU = 20, /* numa distance */
   WEIGHT_GPU = 15,
+  VENDOR = 0x1002,
 };
 
 /* Set by softgpu_topology_open(). */
@@ -59,6 +61,45 @@ SOFTGPU_EXPORT bool softgpu_device_chip(uint32_t node, uint32_t *chip, uint32_t 
   *chip = gpu.executing->name;
   *listed = gpu.listed->name;
   return true;
+}
+
+static kfd_device_t debug_device(uint32_t node)
+{
+  const gpu_t gpu = gpu_asked(node);
+  const softgpu_chip_facts_t *chip = gpu.listed, *executing = gpu.executing;
+  const bool runs = executing->interpreter != SOFTGPU_CHIP_OTHER;
+  const uint64_t lds = (uint64_t)SOFTGPU_LDS_APERTURE_HI << 32;
+  const uint64_t scratch = (uint64_t)SOFTGPU_SCRATCH_APERTURE_HI << 32;
+  return (kfd_device_t){
+      .lds_base = lds,
+      .lds_limit = lds + UINT32_MAX,
+      .scratch_base = scratch,
+      .scratch_limit = scratch + UINT32_MAX,
+      .memory_base = SOFTGPU_PAGE,
+      .memory_limit = (1ull << 47) - 1,
+      .gpu_id = softgpu_gpu_id(node),
+      .location = node << 8,
+      .vendor = VENDOR,
+      .device = chip->device_id,
+      .firmware = 0x40,
+      .gfx_target_version =
+          executing->major * 10000u + executing->minor * 100u + executing->stepping,
+      .simds = (uint32_t)chip->compute_units * chip->simds_per_unit,
+      .waves_per_simd = chip->waves_per_simd,
+      .arrays = SAVE_ENGINES,
+      .arrays_per_engine = 1,
+      .xccs = 1,
+      .capability = runs ? KFD_CAN_WATCH | KFD_CAN_DEBUG | KFD_CAN_BE_PRECISE : 0,
+      .debug_prop = KFD_WATCH_BITS | KFD_WATCHES_EXCLUSIVE | KFD_ALWAYS_TTMPS,
+  };
+}
+
+SOFTGPU_EXPORT uint32_t softgpu_debug_devices(kfd_device_t *devices, uint32_t room)
+{
+  const uint32_t count = gpus_asked();
+  for (uint32_t i = 0; i < count && i < room; ++i)
+    devices[i] = debug_device(i + 1);
+  return count;
 }
 
 void softgpu_topology_open(void)
@@ -170,7 +211,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->EngineId.ui32.Major = chip->major & 0x3fu;
   node->EngineId.ui32.Minor = chip->minor;
   node->EngineId.ui32.Stepping = chip->stepping;
-  node->VendorId = 0x1002;
+  node->VendorId = VENDOR;
   node->DeviceId = chip->device_id;
   node->LocationId = id << 8;
   node->LocalMemSize = vram;

@@ -87,34 +87,14 @@ static void say_container(const doctor_t *doctor)
 
 /* ---- gdb ---- */
 
-static const char library_name[] = "librocm-dbgapi.so";
-
-/* The library that gdb with GPUs is linked with stands in its file. */
-static bool names_library(const char *path, bool *is_program)
-{
-  struct stat facts;
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  *is_program = false;
-  if (file < 0)
-    return false;
-  const size_t size =
-      fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) ? (size_t)facts.st_size : 0;
-  const char *bytes = size > 4 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
-  close(file);
-  if (bytes == MAP_FAILED)
-    return false;
-  *is_program = memcmp(bytes, "\177ELF", 4) == 0;
-  const bool named = memmem(bytes, size, library_name, strlen(library_name)) != NULL;
-  (void)munmap((void *)(uintptr_t)bytes, size);
-  return named;
-}
+static const char library_name[] = "librocm-dbgapi.so"; /* that gdb with GPUs is linked with */
 
 /* Whether it shows GPUs; a script that starts it is asked. */
 static bool knows_gpus(const char *path)
 {
   static char said[16384];
   bool is_program;
-  if (names_library(path, &is_program))
+  if (program_names(path, library_name, &is_program))
     return true;
   return !is_program && doctor_ask(path, "--configuration", said, sizeof(said)) &&
          strstr(said, "--with-amd-dbgapi");

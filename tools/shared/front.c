@@ -62,7 +62,7 @@ bool front_load(const char *path, front_preflight_fn **preflight, rawhal_error_t
 /* ---- softgpu ---- */
 
 /* Is there a folder of softgpu's libraries in LD_LIBRARY_PATH, as softgpu-run puts it there? */
-static bool runs_on_softgpu(void)
+bool front_runs_on_softgpu(void)
 {
   static const char *const libraries[] = {"libhsakmt.so.1", "libdtif.so"};
   const char *at = getenv("LD_LIBRARY_PATH");
@@ -108,7 +108,7 @@ bool front_find_runner(char runner[PATH_MAX], rawhal_error_t *error)
   rawhal_backend_t backend;
   const char *asked = getenv("RAWHAL_DEVICE");
   *runner = '\0';
-  if (runs_on_softgpu())
+  if (front_runs_on_softgpu())
     return true;
   if (rawhal_backend_default(&backend, error))
     return false;

@@ -20,6 +20,9 @@ typedef rawhal_status_t front_preflight_fn(const char *program, bool *enforces,
 /* Loads the library of that path, for good. False: it cannot be loaded. */
 bool front_load(const char *path, front_preflight_fn **preflight, rawhal_error_t *error);
 
+/* Whether this environment's programs run on softgpu, by softgpu-run. */
+bool front_runs_on_softgpu(void);
+
 /* softgpu-run, if this environment's programs are to run on softgpu, and do not yet; else "". The
  * same choice as that of instances. A softgpu that nobody asked for need not be there: then
  * standard error gets a line. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -36,6 +37,25 @@ bool program_in_path(const char *name, char path[PATH_MAX])
     if (!*at)
       return false;
   }
+}
+
+bool program_names(const char *path, const char *text, bool *is_elf)
+{
+  struct stat facts;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  *is_elf = false;
+  if (file < 0)
+    return false;
+  const size_t size =
+      fstat(file, &facts) == 0 && S_ISREG(facts.st_mode) ? (size_t)facts.st_size : 0;
+  const char *bytes = size > 4 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0) : MAP_FAILED;
+  close(file);
+  if (bytes == MAP_FAILED)
+    return false;
+  *is_elf = memcmp(bytes, "\177ELF", 4) == 0;
+  const bool named = memmem(bytes, size, text, strlen(text)) != NULL;
+  (void)munmap((void *)(uintptr_t)bytes, size);
+  return named;
 }
 
 /* The newest knows the most processors. */

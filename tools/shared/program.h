@@ -13,6 +13,10 @@ bool program_is(const char *path);
 /* `name` in the folders of PATH, as a shell finds it. */
 bool program_in_path(const char *name, char path[PATH_MAX]);
 
+/* Whether the text stands in a file, as the name of a library does that a program is linked with.
+ * `*is_elf`: the file is such a program, and not a script. */
+bool program_names(const char *path, const char *text, bool *is_elf);
+
 /* llvm-objdump, which disassembles: RAWHAL_OBJDUMP, or the newest that is in PATH. */
 bool program_find_objdump(char path[PATH_MAX], rawhal_error_t *error);
 

@@ -43,6 +43,7 @@ extern const tool_command_t devices_command;
 extern const tool_command_t diff_command;
 extern const tool_command_t doctor_command;
 extern const tool_command_t find_command;
+extern const tool_command_t gdb_command;
 extern const tool_command_t limits_command;
 extern const tool_command_t top_command;
 extern const tool_command_t unpack_command;

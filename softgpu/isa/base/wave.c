@@ -1,5 +1,7 @@
 #include "softgpu/isa/base/wave.h"
 
+bool isa_debug_traps;
+
 bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, uint64_t address,
                     uint32_t bytes)
 {

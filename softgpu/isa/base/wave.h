@@ -218,6 +218,9 @@ void isa_runs_alone(isa_inst_t *inst, isa_run_t run);
  * Where one of the two comes by the other, that one stays. */
 void isa_runs_before(isa_inst_t *inst, isa_run_t run, isa_run_t run_on);
 
+/* There is a debugger: s_trap 3 is a trap as well. */
+extern bool isa_debug_traps;
+
 /* Describes a fault in wave->fault; returns false, which is what `run` then returns. */
 bool isa_wave_fault(isa_wave_t *wave, softgpu_fault_kind_t kind, unsigned lane, uint64_t address,
                     uint32_t bytes);

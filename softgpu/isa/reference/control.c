@@ -199,7 +199,8 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
     w->pc -= simm & 1 ? 4 : 0;
     return !(simm & 1) || give_way(w, w->state);
   case ISA_s_trap: /* 3 is the debugger's, which there is not */
-    return (simm & 255) == 3 || isa_wave_fault(w, SOFTGPU_FAULT_TRAP, 0, simm & 255, 0);
+    return ((simm & 255) == 3 && !__atomic_load_n(&isa_debug_traps, __ATOMIC_RELAXED)) ||
+           isa_wave_fault(w, SOFTGPU_FAULT_TRAP, 0, simm & 255, 0);
   case ISA_s_sendmsg: /* 1: an interrupt, whose event's number is m0[23:0] */
     if ((simm & 15) == 1 && w->dispatch && w->dispatch->interrupt)
       w->dispatch->interrupt(w->s[ISA_M0] & 0xffffff);

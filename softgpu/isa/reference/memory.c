@@ -392,6 +392,12 @@ static bool is_typed(const isa_inst_t *inst)
   return is_buffer(inst) && has(isa_op_name(inst->op), "_format_");
 }
 
+bool isa_reference_place(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                         const transfer_t *t, place_t *place)
+{
+  return find(wave, inst, t, lane, place);
+}
+
 bool isa_reference_memory_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
 {
   const transfer_t t = isa_reference_transfer(inst->op);

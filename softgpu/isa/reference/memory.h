@@ -21,6 +21,10 @@ typedef struct place {
 
 transfer_t isa_reference_transfer(unsigned op);
 
+/* Where a lane of a FLAT or untyped buffer instruction loads or stores. False for a fault. */
+bool isa_reference_place(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                         const transfer_t *t, place_t *place);
+
 /* Each dword is in LDS, or not, for itself; but one that is loaded or exchanged alone is if its
  * first byte is. `kind` as of a transfer, or 0. False for a fault, where the dispatch wants one. */
 bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes, char kind,

@@ -30,6 +30,10 @@ enum {
   INSTRUCTIONS_PER_CHECK = 2000 /* between looks at the clock */
 };
 
+/* What threads do is there twice, for dispatches that somebody supervises and for others, which pay
+ * nothing for it. */
+#define IN_BOTH __attribute__((always_inline)) static inline
+
 static _Atomic uint64_t instruction_count;
 static atomic_bool wants_reference;
 
@@ -224,7 +228,8 @@ static void rotate(worker_t *worker)
   worker->progressed = false;
 }
 
-static void work_through(worker_t *worker)
+/* `supervisor`: NULL for dispatches without. */
+IN_BOTH void work_through(worker_t *worker, const isa_supervisor_t *supervisor)
 {
   for (;;) {
     if (!admit(worker)) {
@@ -232,10 +237,14 @@ static void work_through(worker_t *worker)
         return;
       if (worker->turn >= worker->resident)
         worker->turn = 0;
+    } else if (supervisor) {
+      supervisor->began(worker->groups[worker->turn]);
     }
     uint32_t at = worker->turn;
     isa_group_t *group = worker->groups[at];
-    isa_slice_t slice = isa_group_run(group, &worker->executed);
+    isa_slice_t slice =
+        supervisor ? supervisor->run(group, worker->groups, worker->resident, &worker->executed)
+                   : isa_group_run(group, &worker->executed);
     if (slice == ISA_SLICE_FAULTED) {
       fail_in(worker, group, worker->fault.wave, &worker->fault);
       return;
@@ -244,14 +253,15 @@ static void work_through(worker_t *worker)
       return;
     if (slice == ISA_SLICE_ENDED)
       retire(worker, at);
+    else if (supervisor && slice == ISA_SLICE_HELD) /* who waits for it waits for no new group */
+      worker->turn = (at + 1) % worker->resident;
     else
       rotate(worker);
   }
 }
 
-static void work(isa_job_t *job)
+IN_BOTH void do_work(run_t *run, const isa_supervisor_t *supervisor)
 {
-  run_t *run = (run_t *)(void *)job;
   const size_t bytes = sizeof(worker_t) + run->most_resident * sizeof(isa_group_t *);
   const size_t rounded = (bytes + WORKER_UNIT - 1) / WORKER_UNIT * WORKER_UNIT;
   worker_t *worker = isa_keep_take(rounded);
@@ -261,11 +271,11 @@ static void work(isa_job_t *job)
   }
   memset(worker, 0, bytes);
   worker->run = run;
-  worker->number = atomic_fetch_add(&run->threads, 1);
+  worker->number = supervisor ? 0 : atomic_fetch_add(&run->threads, 1);
   worker->admitted = run->most_resident < RESIDENT_FIRST ? run->most_resident : RESIDENT_FIRST;
   worker->noter.notes = run->limits->notes;
   isa_noter_enter(&worker->noter);
-  work_through(worker);
+  work_through(worker, supervisor);
   isa_noter_leave(&worker->noter, worker->groups, worker->resident);
   for (uint32_t i = 0; i < worker->resident; ++i)
     isa_placement_release(run->launch.dispatch.node, &worker->groups[i]->place);
@@ -276,6 +286,31 @@ static void work(isa_job_t *job)
   if (run->limits->executed)
     __atomic_fetch_add(run->limits->executed, executed, __ATOMIC_RELAXED);
   isa_keep_give(worker, rounded);
+}
+
+__attribute__((flatten)) static void work(isa_job_t *job)
+{
+  do_work((run_t *)(void *)job, NULL);
+}
+
+static void (*job_work)(isa_job_t *job) = work; /* of dispatches */
+static const isa_supervisor_t *supervisor;
+
+__attribute__((flatten)) static void work_supervised(isa_job_t *job)
+{
+  run_t *run = (run_t *)(void *)job;
+  if (atomic_fetch_add(&run->threads, 1)) /* it is the first one's */
+    return;
+  run->deadline = 0;
+  supervisor->enter(&run->launch, run->limits);
+  do_work(run, supervisor);
+  supervisor->leave();
+}
+
+void softgpu_engine_supervise(const isa_supervisor_t *wanted)
+{
+  supervisor = wanted;
+  job_work = work_supervised;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -362,7 +397,7 @@ bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t 
     run->limits = limits;
     run->units = isa_placement_units(dispatch, limits);
     run->deadline = limits->timeout_ns ? softgpu_clock_awake_ns() + limits->timeout_ns : 0;
-    run->job.work = work;
+    run->job.work = job_work;
     run->job.has_work = has_work;
     pthread_mutex_init(&run->lock, NULL);
     plan_sync(run);

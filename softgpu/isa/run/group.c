@@ -169,31 +169,12 @@ static bool release_barrier(isa_group_t *group)
   return true;
 }
 
-isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed)
-{
-  const uint64_t enough = *executed + (uint64_t)slice_length * group->waves;
-  const uint32_t turn = turn_of(group);
-  bool goes_on;
-  do {
-    goes_on = false;
-    for (uint32_t i = 0; i < group->waves; ++i) {
-      isa_wave_t *wave = &group->wave[i];
-      const uint64_t before = *executed;
-      if (wave->state != ISA_WAVE_READY)
-        continue;
-      if (i + 1 < group->waves)
-        __builtin_prefetch(wave[1].next);
-      if (!isa_wave_run(group->program, wave, turn, executed)) {
-        isa_fault_describe(wave->fault, group, wave);
-        return ISA_SLICE_FAULTED;
-      }
-      group->ended += wave->state == ISA_WAVE_ENDED;
-      /* A wave that gives way earlier, other than for memory, waits for another. */
-      goes_on |= *executed - before == turn || wave->vmem_awaited;
-    }
-    if (group->ended == group->waves)
-      return ISA_SLICE_ENDED;
-    goes_on |= release_barrier(group);
-  } while (goes_on && *executed < enough);
-  return land_old(group) ? ISA_SLICE_UNFINISHED : ISA_SLICE_FAULTED;
-}
+#define NAME isa_group_run
+#define RUN  isa_wave_run
+#define PARAMETER
+#include "softgpu/isa/run/turns.inc"
+
+#define NAME      isa_group_run_supervised
+#define RUN       run
+#define PARAMETER , isa_wave_run_t *run
+#include "softgpu/isa/run/turns.inc"

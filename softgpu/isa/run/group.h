@@ -40,7 +40,12 @@ void isa_group_destroy(isa_group_t *group);
 void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
                      isa_thread_t *thread, softgpu_fault_t *fault);
 
-typedef enum isa_slice { ISA_SLICE_ENDED, ISA_SLICE_UNFINISHED, ISA_SLICE_FAULTED } isa_slice_t;
+typedef enum isa_slice {
+  ISA_SLICE_ENDED,
+  ISA_SLICE_UNFINISHED,
+  ISA_SLICE_FAULTED,
+  ISA_SLICE_HELD, /* a supervisor lets none of its waves run */
+} isa_slice_t;
 
 /* Other lengths of turns and slices, for tests; 0: those above. No group may run meanwhile. */
 void isa_group_set_turns(uint32_t turn, uint32_t slice);
@@ -48,6 +53,12 @@ void isa_group_set_turns(uint32_t turn, uint32_t slice);
 /* Runs the waves in turns until the slice is over, or all of them wait for something beyond the
  * group. Adds to `*executed`. A fault is described in full. */
 isa_slice_t isa_group_run(isa_group_t *group, uint64_t *executed);
+
+/* The same for who supervises waves: each turn is `run`'s, which does as isa_wave_run(), or leaves
+ * the wave as it is. */
+typedef bool isa_wave_run_t(isa_program_t *program, isa_wave_t *wave, uint32_t turn,
+                            uint64_t *executed);
+isa_slice_t isa_group_run_supervised(isa_group_t *group, uint64_t *executed, isa_wave_run_t *run);
 
 /* Fills in the rest of a fault that an instruction has begun to describe: where it happened, the
  * bytes, which lanes it concerns, and the line of text. The wave is as before. */

@@ -49,7 +49,8 @@ static bool run_s_trap(isa_wave_t *w, const isa_inst_t *inst)
 {
   enum { DEBUGTRAP = 3 };
   const unsigned id = (unsigned)inst->simm & 255;
-  return id == DEBUGTRAP || isa_wave_fault(w, SOFTGPU_FAULT_TRAP, 0, id, 0);
+  return (id == DEBUGTRAP && !__atomic_load_n(&isa_debug_traps, __ATOMIC_RELAXED)) ||
+         isa_wave_fault(w, SOFTGPU_FAULT_TRAP, 0, id, 0);
 }
 
 /* An interrupt is how a kernel wakes the host when it has changed a signal: M0 has the number of

@@ -1,0 +1,157 @@
+#include "softgpu/debug/live.h"
+
+#include <linux/futex.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "softgpu/debug/save.h"
+#include "softgpu/device/clock.h"
+#include "softgpu/device/memory.h"
+
+enum { A_MOMENT_NS = 5000000 };
+
+live_t live;
+int live_bell = -1;
+
+void live_futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
+{
+  const struct timespec most = {.tv_sec = (time_t)(ns / 1000000000),
+                                .tv_nsec = (long)(ns % 1000000000)};
+  syscall(SYS_futex, word, FUTEX_WAIT, value, &most, NULL, 0);
+}
+
+void live_futex_wake(_Atomic uint32_t *word)
+{
+  syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* --- queues --- */
+
+/* Where kernels may run what a debugger puts there: instructions that it steps over. */
+static softgpu_allocation_t displaced(const live_queue_t *queue)
+{
+  return (softgpu_allocation_t){.base = (uintptr_t)queue->area + SAVE_DEBUG_AT,
+                                .size = SAVE_DEBUG_BYTES,
+                                .flags = SOFTGPU_MEMORY_EXECUTE,
+                                .node = queue->node,
+                                .access = 1u << queue->node};
+}
+
+/* It stays, for the next queue: the service may be looking at it. */
+static uint8_t *area_make(void)
+{
+  void *area = mmap(NULL, SAVE_AREA_BYTES, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return area == MAP_FAILED ? NULL : area;
+}
+
+bool live_queue_add(const live_setup_t *setup)
+{
+  if (!live.is_on)
+    return true;
+  live_queue_t *queue = live.queues;
+  while (queue < live.queues + LIVE_QUEUES && atomic_load(&queue->id))
+    ++queue;
+  if (queue == live.queues + LIVE_QUEUES)
+    return false;
+  if (!queue->area && !(queue->area = area_make()))
+    return false;
+  queue->area_bytes = SAVE_AREA_BYTES;
+  queue->node = setup->node;
+  queue->ring = setup->ring;
+  queue->ring_bytes = setup->ring_bytes;
+  queue->write_pointer = setup->write_pointer;
+  queue->read_pointer = setup->read_pointer;
+  const softgpu_allocation_t memory = displaced(queue);
+  if (!softgpu_memory_add(&memory))
+    return false;
+  save_nothing(queue->area);
+  atomic_store(&queue->gate, 0);
+  atomic_store(&queue->delivers, false);
+  atomic_store(&queue->exceptions, KFD_EXCEPTION(KFD_QUEUE_NEW));
+  atomic_store(&queue->id, setup->id);
+  return true;
+}
+
+void live_queue_remove(uint64_t id)
+{
+  live_queue_t *queue = live.is_on ? live_queue_find(id) : NULL;
+  if (!queue)
+    return;
+  softgpu_memory_remove(displaced(queue).base);
+  atomic_store(&queue->id, 0);
+  madvise(queue->area, SAVE_AREA_BYTES, MADV_DONTNEED);
+}
+
+live_queue_t *live_queue_find(uint64_t id)
+{
+  for (live_queue_t *queue = live.queues; id && queue < live.queues + LIVE_QUEUES; ++queue)
+    if (atomic_load(&queue->id) == id)
+      return queue;
+  return NULL;
+}
+
+live_queue_t *live_queue_at(uint64_t amd_queue)
+{
+  for (live_queue_t *queue = live.queues; queue < live.queues + LIVE_QUEUES; ++queue)
+    if (atomic_load(&queue->id) && queue->read_pointer - SAVE_READ_ID == amd_queue)
+      return queue;
+  return NULL;
+}
+
+/* --- gates --- */
+
+void live_gate_wait(live_queue_t *queue, uint32_t seen)
+{
+  live_futex_wait(&queue->gate, seen, A_MOMENT_NS);
+}
+
+void live_gate_set(live_queue_t *queue, uint32_t bits)
+{
+  atomic_fetch_or(&queue->gate, bits);
+  live_futex_wake(&queue->gate);
+}
+
+void live_gate_clear(live_queue_t *queue, uint32_t bits)
+{
+  atomic_fetch_and(&queue->gate, ~bits);
+  live_futex_wake(&queue->gate);
+}
+
+bool live_suspend(live_queue_t *queue, uint64_t deadline_ns)
+{
+  live_gate_set(queue, LIVE_WANTED);
+  for (;;) {
+    const uint32_t seen = atomic_load(&queue->gate);
+    if (seen & LIVE_PARKED)
+      return true;
+    if (!(seen & LIVE_RUNNING)) {
+      save_nothing(queue->area);
+      return true;
+    }
+    const uint64_t now = softgpu_clock_ns();
+    if (now >= deadline_ns) {
+      live_gate_clear(queue, LIVE_WANTED);
+      return false;
+    }
+    live_futex_wait(&queue->gate, seen, deadline_ns - now);
+  }
+}
+
+/* --- events --- */
+
+void live_ring(void)
+{
+  const uint64_t one = 1;
+  const ssize_t written = write(live_bell, &one, sizeof one); /* full: it rings already */
+  (void)written;
+}
+
+void live_raise(live_queue_t *queue, kfd_code_t code)
+{
+  atomic_fetch_or(&queue->exceptions, KFD_EXCEPTION(code));
+  live_ring();
+}
