@@ -23,6 +23,12 @@ debug_dispatch_t dispatch_of_packet(uint64_t queue_id, uint64_t index,
  * preloads begins behind them (AMDGPUUsage, "Preloaded Kernel Arguments"). */
 enum { PRELOAD_PROLOGUE = 256 };
 
+uint64_t dispatch_entry(const debug_dispatch_t *dispatch, const rawhal_descriptor_t *descriptor)
+{
+  return dispatch->kernel_object + (descriptor->entry - descriptor->address) +
+         (descriptor->preload_length ? PRELOAD_PROLOGUE : 0);
+}
+
 void dispatch_failed(const debug_dispatch_t *dispatch, const rawhal_descriptor_t *descriptor,
                      rawhal_fault_t *fault)
 {
@@ -31,8 +37,7 @@ void dispatch_failed(const debug_dispatch_t *dispatch, const rawhal_descriptor_t
   snprintf(fault->label, sizeof(fault->label), "%.*s", RAWHAL_STRING_ARGS(dispatch->label));
   fault->kernel_object = dispatch->kernel_object;
   if (descriptor)
-    fault->entry = dispatch->kernel_object + (descriptor->entry - descriptor->address) +
-                   (descriptor->preload_length ? PRELOAD_PROLOGUE : 0);
+    fault->entry = dispatch_entry(dispatch, descriptor);
   if (!(fault->known & RAWHAL_FAULT_KNOWS_DISPATCH))
     return;
   fault->ticket = dispatch->ticket;

@@ -19,7 +19,9 @@ typedef enum rawhal_event_type {
   /* Code was loaded. id, agent; bytes: of its image; text: its file, where that is known */
   RAWHAL_EVENT_MODULE_LOAD = 1,
   RAWHAL_EVENT_MODULE_UNLOAD = 2, /* id */
-  /* A kernel of a module was asked for. id: the module's; kernel_object, delta; text: its name */
+  /* A kernel of a module was asked for. id: the module's; kernel_object, delta; text: its name. Of
+   * one that runs in its place: kernel_object; kind: rawhal_event_instead_t; address: the
+   * kernel_object of the one that the program launches; id, text: that one's */
   RAWHAL_EVENT_KERNEL = 3,
   /* queue_id, agent; packets: room for so many; address: of its hsa_queue_t in this process */
   RAWHAL_EVENT_QUEUE_CREATE = 4,
@@ -37,6 +39,12 @@ typedef enum rawhal_event_type {
   RAWHAL_EVENT_DUMP = 12,
 } rawhal_event_type_t;
 enum { RAWHAL_EVENT_TYPES = 13 };
+/* What runs in the place of a kernel. */
+typedef enum rawhal_event_instead {
+  RAWHAL_EVENT_INSTEAD_NONE = 0,
+  RAWHAL_EVENT_INSTEAD_PROBED = 1,     /* a copy of it with probes */
+  RAWHAL_EVENT_INSTEAD_SUBSTITUTE = 2, /* another, which may stand for several */
+} rawhal_event_instead_t;
 /* "submit"; "unknown" for a value that is none. Never NULL; static. */
 RAWHAL_API const char *rawhal_event_type_name(rawhal_event_type_t type);
 
@@ -57,7 +65,7 @@ typedef struct rawhal_event {
   uint64_t address, bytes;
   int64_t delta;        /* from addresses of the code object to the device's */
   uint64_t nanoseconds; /* how long something took */
-  uint32_t kind;        /* rawhal_fault_kind_t */
+  uint32_t kind;        /* rawhal_fault_kind_t; of KERNEL, rawhal_event_instead_t */
   uint32_t reserved;
   rawhal_string_t text;        /* not terminated; the library's, until the function returns */
   const rawhal_fault_t *fault; /* the library's, until the function returns; NULL without */

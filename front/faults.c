@@ -7,6 +7,7 @@
 #include "front/host_view.h"
 #include "front/kernargs.h"
 #include "front/plain_queues.h"
+#include "front/probe/probes.h"
 #include "front/proxies.h"
 #include "front/report.h"
 
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "debug/agent.h"
+#include "debug/dispatch.h"
 #include "debug/gathered.h"
 #include "debug/report.h"
 #include "debug/runtime.h"
@@ -38,6 +40,7 @@ typedef struct scene {
   const front_device_t *device;                 /* NULL: not known */
   front_kernel_t *kernels[GATHERED_DISPATCHES]; /* to be given back; so are: */
   kernargs_t kernargs[GATHERED_DISPATCHES];
+  probed_t *copies[GATHERED_DISPATCHES]; /* of dispatches that were probed: what ran; else NULL */
 } scene_t;
 
 /* Memory that was allocated for them alone may be too small. */
@@ -60,7 +63,10 @@ static void add_dispatch(scene_t *scene, const hsa_queue_t *queue, uint64_t inde
 {
   const size_t at = scene->found.count;
   debug_dispatch_t *dispatch = gathered_packet(&scene->found, queue, index, packet);
+  probed_t *copy = scene->copies[at] = probes_copy(packet->kernel_object);
   scene->kernels[at] = kernel;
+  if (copy)
+    dispatch->kernel_object = probes_copy_of(copy);
   if (!kernel)
     return;
   dispatch->running = !ended;
@@ -224,6 +230,24 @@ static void put_text(const rawhal_fault_t *fault)
   pthread_mutex_unlock(&lock);
 }
 
+/* The code of each copy that ran, once. */
+static bool copy_at(const scene_t *scene, size_t index, dump_code_t *code)
+{
+  for (size_t i = 0; i < scene->found.count; ++i) {
+    bool is_first = scene->copies[i] != NULL;
+    for (size_t j = 0; j < i && is_first; ++j)
+      is_first = scene->copies[j] != scene->copies[i];
+    if (!is_first || index-- != 0)
+      continue;
+    object_loaded_t loaded;
+    const rawhal_bytes_t bytes = probes_copy_code(scene->copies[i], &loaded);
+    *code = (dump_code_t){
+        .address = loaded.base, .size = loaded.size, .delta = loaded.delta, .object = bytes};
+    return true;
+  }
+  return false;
+}
+
 /* The code of each kernel of the scene, once. */
 static bool code_at(void *context, size_t index, dump_code_t *code)
 {
@@ -242,7 +266,7 @@ static bool code_at(void *context, size_t index, dump_code_t *code)
                           .object = object_bytes(scene->kernels[i]->object)};
     return true;
   }
-  return false;
+  return copy_at(scene, index, code);
 }
 
 static void gather(dump_t *dump, scene_t *scene, const rawhal_fault_t *fault)
@@ -296,6 +320,7 @@ static void finish(scene_t *scene, const rawhal_fault_t *fault, bool dumps)
   for (size_t i = 0; i < scene->found.count; ++i) {
     kernargs_give_back(&scene->kernargs[i]);
     objects_release(scene->kernels[i]);
+    probed_release(scene->copies[i]);
   }
   free(scene->found.memory);
   free(scene);
@@ -331,6 +356,29 @@ static scene_t *scene_of(const front_device_t *device)
   return front.faults && !front_orphaned() ? make_scene(device) : NULL;
 }
 
+/* A copy with probes has failed: where, in the original; and that it was one, with the device's own
+ * words. */
+static void show_original(const scene_t *scene, rawhal_fault_t *fault)
+{
+  char own[sizeof(fault->device_text)];
+  const debug_dispatch_t *dispatch = scene->found.dispatches;
+  const rawhal_descriptor_t *descriptor = *scene->found.descriptors;
+  uint64_t offset = (uint64_t)fault->pc_offset;
+  bool is_probe = false;
+  if (!scene->found.count || !*scene->copies)
+    return;
+  (void)snprintf(own, sizeof(own), "%s", fault->device_text);
+  const bool known = fault->known & RAWHAL_FAULT_KNOWS_PC && descriptor &&
+                     probes_copy_origin(*scene->copies, &offset, &is_probe);
+  (void)snprintf(fault->device_text, sizeof(fault->device_text),
+                 "in its copy with probes%s%s%.500s", is_probe ? ", at one of them" : "",
+                 *own ? ": " : "", own);
+  if (!known)
+    return;
+  fault->pc_offset = (int64_t)offset;
+  fault->pc = dispatch_entry(dispatch, descriptor) + offset;
+}
+
 void faults_tell(const front_device_t *device, const hsa_queue_t *queue, proxy_t *proxy,
                  hsa_status_t status)
 {
@@ -348,6 +396,8 @@ void faults_tell(const front_device_t *device, const hsa_queue_t *queue, proxy_t
   add_queue(scene, queue, told ? &fault.packet : NULL, known ? &oldest : NULL);
   if (scene->found.count == 1)
     fault.known |= RAWHAL_FAULT_KNOWS_DISPATCH;
+  if (fault.known & RAWHAL_FAULT_KNOWS_DISPATCH)
+    show_original(scene, &fault);
   if (proxy && known)
     add_ended(scene, proxy, oldest);
   tell(scene, &fault);

@@ -2,7 +2,6 @@
 
 #include "front/report.h"
 
-#include "debug/door/tell.h"
 #include "front/loaded.h"
 #include "front/ranges.h"
 #include "front/trace.h"
@@ -227,6 +226,29 @@ front_kernel_t *objects_kernel(uint64_t kernel_object, hsa_agent_t *agent)
   return kernel;
 }
 
+/* The caller holds the lock. */
+static tell_entry_t tell_instead(rawhal_event_instead_t how, uint64_t instead,
+                                 uint64_t kernel_object, const front_kernel_t *kernel)
+{
+  const place_t *place = place_at(kernel_object);
+  return tell_came((rawhal_event_t){.type = RAWHAL_EVENT_KERNEL,
+                                    .id = place ? place->number : 0,
+                                    .kernel_object = instead,
+                                    .address = kernel_object,
+                                    .kind = how,
+                                    .text = kernel->facts->name});
+}
+
+tell_entry_t objects_tell_substitute(uint64_t substitute, uint64_t kernel_object,
+                                     const front_kernel_t *kernel)
+{
+  pthread_rwlock_rdlock(&lock);
+  const tell_entry_t told =
+      tell_instead(RAWHAL_EVENT_INSTEAD_SUBSTITUTE, substitute, kernel_object, kernel);
+  pthread_rwlock_unlock(&lock);
+  return told;
+}
+
 void objects_set_copy(uint64_t copy, uint64_t kernel_object)
 {
   known_t *added = kernel_object ? calloc(1, sizeof(*added)) : NULL;
@@ -239,6 +261,10 @@ void objects_set_copy(uint64_t copy, uint64_t kernel_object)
     *added = (known_t){copy, known->executable, known->agent, known->kernel, 0, {0}};
     HASH_ADD(hh, all_known, kernel_object, sizeof(added->kernel_object), added);
   }
+  if (before)
+    tell_unlist(before->told);
+  if (added && added->hh.tbl)
+    added->told = tell_instead(RAWHAL_EVENT_INSTEAD_PROBED, copy, kernel_object, added->kernel);
   pthread_rwlock_unlock(&lock);
   free(before);
   if (added && !added->hh.tbl)

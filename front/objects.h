@@ -10,6 +10,8 @@
 
 #include "front/front.h"
 #include "front/policy.h"
+
+#include "debug/door/tell.h"
 #include "record/variables.h"
 
 #include <rawhal/kernarg.h>
@@ -32,9 +34,12 @@ front_kernel_t *objects_kernel(uint64_t kernel_object, hsa_agent_t *agent);
 /* The program asks for it, by its name, or has launched it: observers are told of it. Runtimes ask
  * for all of a library's thousands: those it has to launch. */
 void objects_asked(uint64_t kernel_object, bool by_name);
-/* A copy of a kernel, loaded by us, is that kernel to whoever asks, until either goes. 0: the copy
- * goes. */
+/* A copy of a kernel, with probes, loaded by us, is that kernel to whoever asks, until either goes.
+ * 0: the copy goes. */
 void objects_set_copy(uint64_t copy, uint64_t kernel_object);
+/* Observers are told of another kernel that runs in the place of that one. */
+tell_entry_t objects_tell_substitute(uint64_t substitute, uint64_t kernel_object,
+                                     const front_kernel_t *kernel);
 /* Why there is none, as far as can be told. */
 void objects_why_unknown(uint64_t kernel_object, char *text, size_t size);
 /* NULL is allowed. */

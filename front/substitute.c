@@ -29,6 +29,7 @@ struct substitute {
   char *refusal; /* NULL: it is taken */
   outcome_key_t key;
   atomic_bool tried, accepted, told; /* of that a dispatch stayed the original */
+  tell_entry_t shown;                /* to observers */
   UT_hash_handle hh;
 };
 
@@ -43,6 +44,7 @@ static void release(substitute_t *entry)
 {
   if (!entry || atomic_fetch_sub(&entry->users, 1) != 1)
     return;
+  tell_unlist(entry->shown);
   instead_destroy(&entry->instead);
   free(entry->refusal);
   objects_release(entry->original);
@@ -162,6 +164,9 @@ static void load(const front_device_t *device, substitute_rule_t *rule, hsa_exec
   if (prepare(entry, device, &error) != RAWHAL_OK) {
     entry->refusal = strdup(error.message);
     whole = entry->refusal != NULL;
+  } else {
+    entry->shown =
+        objects_tell_substitute(entry->instead.replacement->kernel_object, kernel_object, original);
   }
   if (!whole || !add(entry))
     release(entry);

@@ -6,21 +6,26 @@
 
 enum { PREFETCHED = 64 }; /* dwords behind the last instruction, which hardware may read */
 
+static weave_t weave_of(const rawhal_probe_plan_t *plan, uint64_t original)
+{
+  return (weave_t){.walk = &plan->walk,
+                   .stubs = &plan->stubs,
+                   .points = plan->points,
+                   .point_count = plan->info.point_count,
+                   .original = original};
+}
+
 /* What stands before the first instruction, the kernel, and what hardware prefetches. */
 static rawhal_status_t make_code(const rawhal_probe_plan_t *plan, uint64_t original, emit_t *code,
                                  rawhal_error_t *error)
 {
-  const weave_t weave = {.walk = &plan->walk,
-                         .stubs = &plan->stubs,
-                         .points = plan->points,
-                         .point_count = plan->info.point_count,
-                         .original = original};
+  const weave_t weave = weave_of(plan, original);
   for (uint32_t i = 0; i < plan->preamble / 4; ++i) {
     uint32_t dword;
     memcpy(&dword, plan->walk.code - plan->preamble + i * 4, sizeof(dword));
     emit_dwords(code, &dword, 1);
   }
-  rawhal_status_t status = weave_code(&weave, code, error);
+  rawhal_status_t status = weave_code(&weave, code, NULL, error);
   for (int i = 0; i < PREFETCHED && status == RAWHAL_OK; ++i)
     emit_sopp(code, EMIT_s_nop, 0);
   if (status == RAWHAL_OK && code->failed)
@@ -51,6 +56,25 @@ rawhal_status_t rawhal_probe_apply(const rawhal_probe_plan_t *plan, uint64_t loa
   }
   emit_free(&code);
   return status;
+}
+
+rawhal_status_t rawhal_probe_origin(const rawhal_probe_plan_t *plan, uint64_t offset,
+                                    uint32_t *original, bool *is_probe, rawhal_error_t *error)
+{
+  *original = 0;
+  *is_probe = false;
+  if (!plan)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no plan");
+  emit_t code = {.allocator = plan->allocator};
+  const weave_t weave = weave_of(plan, 0);
+  weave_origin_t origin = {.dword = offset / 4 < UINT32_MAX ? (uint32_t)(offset / 4) : UINT32_MAX};
+  rawhal_status_t status = weave_code(&weave, &code, &origin, error);
+  emit_free(&code);
+  if (status != RAWHAL_OK)
+    return status;
+  *original = plan->walk.instructions[origin.instruction].at * 4;
+  *is_probe = origin.is_probe;
+  return RAWHAL_OK;
 }
 
 void rawhal_probe_free(const rawhal_probe_plan_t *plan, rawhal_bytes_t *bytes)

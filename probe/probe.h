@@ -111,6 +111,15 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_apply(const rawhal_probe_
                                                              rawhal_error_t *error);
 RAWHAL_API void rawhal_probe_free(const rawhal_probe_plan_t *plan, rawhal_bytes_t *bytes);
 
+/* Where in the original an instruction of the probed kernel comes from: bytes from the first
+ * instruction of the one, of any of its bytes, and of the other, as in points. Of a probe's own,
+ * which `*is_probe` says, the instruction that it is at. NOT_FOUND: no instruction is there;
+ * INVALID_ARGUMENT; OUT_OF_MEMORY. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_origin(const rawhal_probe_plan_t *plan,
+                                                              uint64_t offset, uint32_t *original,
+                                                              bool *is_probe,
+                                                              rawhal_error_t *error);
+
 /* Holds a code object against the original, by what is in both alone and by other code than that
  * which made it: each instruction of the original is there once and in its order, branches lead to
  * the same ones, and what is between is of few opcodes, leaves the registers that the original

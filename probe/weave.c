@@ -23,7 +23,7 @@ typedef struct weaving {
   emit_t *code;
   size_t first;     /* dword of the code where the kernel begins */
   uint32_t *labels; /* of each instruction: where a branch to it goes */
-  uint32_t *places; /* of each instruction that branches: where it is */
+  uint32_t *places; /* of each instruction: where it is */
   int32_t *ways;    /* of each instruction: the hop that it goes by */
   hop_t *hops;
   uint32_t hop_count, hop_room;
@@ -72,12 +72,11 @@ static void put_instruction(weaving_t *weaving, uint32_t number)
   const code_t code = walk_code(weaving->weave->walk, instruction);
   if (instruction->flow == CODE_ENDS)
     stub_exit(weaving->weave->stubs, weaving->code);
-  if (instruction->flow == CODE_READS_PC) {
-    put_pc(weaving, instruction, &code);
-    return;
-  }
   weaving->places[number] = here(weaving);
-  emit_dwords(weaving->code, code.dword, code.dwords);
+  if (instruction->flow == CODE_READS_PC)
+    put_pc(weaving, instruction, &code);
+  else
+    emit_dwords(weaving->code, code.dword, code.dwords);
 }
 
 static bool is_at(const weave_t *weave, size_t point, uint32_t offset)
@@ -216,7 +215,32 @@ static rawhal_status_t make(weaving_t *weaving, rawhal_error_t *error)
   return rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "its branches do not reach with probes between");
 }
 
-rawhal_status_t weave_code(const weave_t *weave, emit_t *code, rawhal_error_t *error)
+/* What stands before an instruction's label is of the one before. */
+static rawhal_status_t find_origin(const weaving_t *weaving, weave_origin_t *origin,
+                                   rawhal_error_t *error)
+{
+  enum { PC_DWORDS = 4 }; /* see put_pc() */
+  const walk_t *walk = weaving->weave->walk;
+  uint32_t at = 0, high = walk->count;
+  while (at + 1 < high) {
+    const uint32_t middle = at + (high - at) / 2;
+    if (weaving->labels[middle] <= origin->dword)
+      at = middle;
+    else
+      high = middle;
+  }
+  const walk_instruction_t *instruction = &walk->instructions[at];
+  const uint32_t place = weaving->places[at];
+  const uint32_t dwords = instruction->flow == CODE_READS_PC ? PC_DWORDS : instruction->dwords;
+  origin->instruction = at;
+  origin->is_probe = origin->dword < place || origin->dword - place >= dwords;
+  return origin->dword < here(weaving)
+             ? RAWHAL_OK
+             : rawhal_fail(error, RAWHAL_NOT_FOUND, "the probed code has %u dwords", here(weaving));
+}
+
+rawhal_status_t weave_code(const weave_t *weave, emit_t *code, weave_origin_t *origin,
+                           rawhal_error_t *error)
 {
   const uint32_t count = weave->walk->count;
   const allocator_t *allocator = code->allocator;
@@ -229,6 +253,8 @@ rawhal_status_t weave_code(const weave_t *weave, emit_t *code, rawhal_error_t *e
     memset(weaving.ways, 0xff, count * sizeof(*weaving.ways)); /* NOWHERE */
     status = make(&weaving, error);
   }
+  if (status == RAWHAL_OK && origin)
+    status = find_origin(&weaving, origin, error);
   allocate_free(allocator, weaving.labels);
   allocate_free(allocator, weaving.places);
   allocate_free(allocator, weaving.ways);

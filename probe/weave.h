@@ -17,9 +17,17 @@ typedef struct weave {
   uint64_t original; /* address of the original's first instruction, for s_getpc_b64 */
 } weave_t;
 
-/* Appends to `code`, whose first dword becomes the kernel's first. OUT_OF_MEMORY; CAP_EXCEEDED:
- * branches cannot be made to reach. */
+/* Where a dword of the code comes from. */
+typedef struct weave_origin {
+  uint32_t dword;       /* from the kernel's first on */
+  uint32_t instruction; /* its number; of a probe's, of the one that it is at */
+  bool is_probe;
+} weave_origin_t;
+
+/* Appends to `code`, whose first dword becomes the kernel's first. `origin`: of a dword that is to
+ * be told of, or NULL. OUT_OF_MEMORY; CAP_EXCEEDED: branches cannot be made to reach; NOT_FOUND:
+ * there is no such dword. */
 RAWHAL_CHECKED rawhal_status_t weave_code(const weave_t *weave, emit_t *code,
-                                          rawhal_error_t *error);
+                                          weave_origin_t *origin, rawhal_error_t *error);
 
 #endif

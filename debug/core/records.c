@@ -140,7 +140,8 @@ static const field_t module_unload_fields[] = {
 static const field_t kernel_fields[] = {
     FIELD(U64, rawhal_event_t, time),          FIELD(U64, rawhal_event_t, id),
     FIELD(U64, rawhal_event_t, kernel_object), FIELD(U64, rawhal_event_t, delta),
-    FIELD(STRING, rawhal_event_t, text),
+    FIELD(STRING, rawhal_event_t, text),       FIELD(U32, rawhal_event_t, kind),
+    FIELD(U64, rawhal_event_t, address),
 };
 static const field_t queue_create_fields[] = {
     FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, queue_id),

@@ -3,6 +3,7 @@
 
 #include "front/blocks.h"
 #include "front/code.h"
+#include "front/loaded.h"
 #include "front/own_code.h"
 #include "front/probe/worker.h"
 
@@ -81,14 +82,31 @@ static rawhal_status_t make_copy(probed_t *entry, rawhal_error_t *error)
                              : status;
 }
 
+/* For core files. */
+static void see_place(hsa_executable_t executable, hsa_loaded_code_object_t object,
+                      loaded_info_t *info, void *context)
+{
+  object_loaded_t *place = context;
+  (void)executable;
+  if (info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE, &place->base) !=
+          HSA_STATUS_SUCCESS ||
+      info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE, &place->size) !=
+          HSA_STATUS_SUCCESS ||
+      info(object, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA, &place->delta) !=
+          HSA_STATUS_SUCCESS)
+    place->size = 0;
+}
+
 static rawhal_status_t load_copy(probed_t *entry, rawhal_error_t *error)
 {
   const hsa_status_t result = own_code_load(entry->device, entry->bytes, &entry->own);
   rawhal_status_t status =
       own_code_kernel(entry->device, entry->own, result, entry->kernel->facts->symbol,
                       &entry->probed_object, error);
-  if (status == RAWHAL_OK) /* faults have its name */
-    objects_set_copy(entry->probed_object, entry->kernel_object);
+  if (status != RAWHAL_OK)
+    return status;
+  (void)loaded_each(entry->own, see_place, &entry->loaded);
+  objects_set_copy(entry->probed_object, entry->kernel_object); /* faults have its name */
   return status;
 }
 

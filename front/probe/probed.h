@@ -21,7 +21,7 @@ typedef enum probed_state {
   PROBED_REFUSED = 2,
 } probed_state_t;
 
-typedef struct probed {
+struct probed {
   uint64_t kernel_object, executable;
   atomic_size_t users; /* the table, the worker, and dispatches on their way */
   probe_rule_t *rule;  /* NULL: none is for it, and nothing of the rest is set */
@@ -36,6 +36,7 @@ typedef struct probed {
   rawhal_probe_plan_t *plan;
   rawhal_bytes_t bytes; /* of the copy */
   hsa_executable_t own; /* where that is loaded, */
+  object_loaded_t loaded;
   uint64_t probed_object;
   softgpu_probe_fn *ask;             /* by it, and there is no copy */
   engine_t *engine;                  /* someone else's copy, and there is no plan */
@@ -43,11 +44,9 @@ typedef struct probed {
   atomic_bool told, tried, accepted; /* told: of that it is refused */
   struct probed *next;               /* the worker's */
   UT_hash_handle hh;
-} probed_t;
+};
 
 void probed_hold(probed_t *entry);
-/* NULL is allowed. */
-void probed_release(probed_t *entry);
 void probed_accept(probed_t *entry); /* a dispatch of it has ended */
 /* prepare.c: plans it, and loads the copy; fails where it stays what it is. */
 RAWHAL_CHECKED rawhal_status_t probed_prepare(probed_t *entry, rawhal_error_t *error);

@@ -101,6 +101,45 @@ static probed_t *meet(const front_device_t *device, const front_kernel_t *kernel
   return there;
 }
 
+/* ---- Copies ---- */
+
+probed_t *probes_copy(uint64_t kernel_object)
+{
+  probed_t *entry, *next;
+  pthread_rwlock_rdlock(&lock);
+  for (entry = all; entry; entry = next) {
+    next = entry->hh.next;
+    if (entry->rule && atomic_load(&entry->state) == PROBED_READY && entry->probed_object &&
+        entry->probed_object == kernel_object)
+      break;
+  }
+  if (entry)
+    probed_hold(entry);
+  pthread_rwlock_unlock(&lock);
+  return entry;
+}
+
+uint64_t probes_copy_of(const probed_t *copy)
+{
+  return copy->kernel_object;
+}
+
+bool probes_copy_origin(const probed_t *copy, uint64_t *offset, bool *is_probe)
+{
+  uint32_t original;
+  rawhal_error_t error;
+  if (rawhal_probe_origin(copy->plan, *offset, &original, is_probe, &error) != RAWHAL_OK)
+    return false;
+  *offset = original;
+  return true;
+}
+
+rawhal_bytes_t probes_copy_code(const probed_t *copy, object_loaded_t *loaded)
+{
+  *loaded = copy->loaded;
+  return copy->bytes;
+}
+
 /* ---- Dispatches ---- */
 
 static uint64_t items_of(const hsa_kernel_dispatch_packet_t *packet)

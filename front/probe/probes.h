@@ -50,6 +50,19 @@ void probes_abandon(void);
 /* Code is about to go. */
 void probes_unload(hsa_executable_t executable);
 
+/* A probed copy of a kernel. */
+typedef struct probed probed_t;
+/* NULL: that is none. It stays until it is released. */
+probed_t *probes_copy(uint64_t kernel_object);
+/* NULL is allowed. */
+void probed_release(probed_t *copy);
+uint64_t probes_copy_of(const probed_t *copy); /* the original's kernel_object */
+/* Where in the original a place of it comes from, in bytes from the first instruction of each.
+ * False: it is not known. `*is_probe`: it is a probe's own. */
+bool probes_copy_origin(const probed_t *copy, uint64_t *offset, bool *is_probe);
+/* Its code object, and where that is loaded. */
+rawhal_bytes_t probes_copy_code(const probed_t *copy, object_loaded_t *loaded);
+
 /* Changes the packet, if it is to be probed; NULL: it is not. `asked`: as the program has it. */
 probe_run_t *probes_dispatch(const front_device_t *device, uint64_t queue_id,
                              const front_kernel_t *kernel,

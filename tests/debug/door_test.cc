@@ -176,7 +176,7 @@ TEST_F(Door, EachEventComesWithWhatItHas)
   const Row rows[] = {
       {RAWHAL_EVENT_MODULE_LOAD, {0, 4, 5, 0, 0, 0, 0, 0, 11, 0, 0, 0, 1}},
       {RAWHAL_EVENT_MODULE_UNLOAD, {0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
-      {RAWHAL_EVENT_KERNEL, {0, 4, 0, 0, 0, 0, 9, 0, 0, delta, 0, 0, 1}},
+      {RAWHAL_EVENT_KERNEL, {0, 4, 0, 0, 0, 0, 9, 10, 0, delta, 0, 14, 1}},
       {RAWHAL_EVENT_QUEUE_CREATE, {3, 0, 5, 6, 0, 0, 0, 10, 0, 0, 0, 0, 0}},
       {RAWHAL_EVENT_QUEUE_DESTROY, {0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0}},
       {RAWHAL_EVENT_ALLOCATE, {0, 4, 5, 0, 0, 0, 0, 10, 11, 0, 0, 0, 0}},

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Probes in a running program: probe.py RUNNER RAWHAL PROGRAM FIXTURES run|rules|clients|quota|streams|unload|fault|fork|kill    PROGRAM: probed
+"""Probes in a running program: probe.py RUNNER RAWHAL PROGRAM FIXTURES run|rules|clients|quota|streams|unload|fault|fork|observed|kill    PROGRAM: probed
 or any program: probe.py RUNNER RAWHAL PROGRAM KINDS same [ARGUMENTS...]
 
 The program's results are the same with probes and without; what they recorded is held against the grid, the device's count of
 instructions and the addresses of the arguments. The files are read by what docs/recording.md says of them, not by rawhal."""
 import collections
+import contextlib
 import json
 import os
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -341,10 +343,23 @@ def check_fault(folder):
     path = os.path.join(folder, "fault")
     out, errors = run("fault", options=("--probe", "waves+memory,wait,buffer=1M", "-o", path))
     assert out == bare and probed(errors) == (1, 0, 0), (out, errors)
-    assert "memory access fault in kernel 'fault_store'" in errors, errors
+    place = r"in kernel 'fault_store'(?:\n  .*)+\n  instruction .*(\(entry\+\d+\): \S+ \S+ \S+ in the code object)"
+    _, told = run("fault", options=("--faults", "text"))
+    assert re.search(place, errors)[1] == re.search(place, told)[1], (errors, told)
+    assert "in its copy with probes: packet" in errors and "copy" not in told, (errors, told)
     made = read(path)
     assert [dispatch.probe.kernel for dispatch in made] == ["fault_store"] and made[0].flags & STOPPED, made
     assert [wave.end for wave in made[0].waves] == [0] and len(made[0].events) == 1, made[0].waves
+    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
+    if hard == 0:
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
+    core = os.path.join(folder, "core")
+    run("fault", options=("--faults", "text", "--probe", "waves,wait", "-o", path + "2"),
+        environment={"RAWHAL_CORE": core, "RAWHAL_CORE_PER_HOUR": "1000"})
+    shown = subprocess.run([RAWHAL, "core", "show", core], capture_output=True, text=True)
+    assert re.search(r"memory violation +fault_store\+0x", shown.stdout), shown
+    assert re.search(place, shown.stdout)[1] == re.search(place, told)[1], (shown, told)
 
 
 def check_fork(folder):
@@ -356,20 +371,53 @@ def check_fork(folder):
     assert sorted(len(read(os.path.join(folder, name))) for name in names) == [8, 12], errors
 
 
-def check_kill(folder):
-    """What was written before is whole."""
-    path = os.path.join(folder, "kill")
-    command = [RUNNER, RAWHAL, "exec", "--probe", "waves+memory,wait", "-o", path, "--", PROGRAM, FIXTURES, "waits"]
+@contextlib.contextmanager
+def waiting(path, *options):
+    """A program that has launched each kernel once, and waits until it is killed."""
+    command = [RUNNER, RAWHAL, "exec", *options, "-o", path, "--", PROGRAM, FIXTURES, "waits"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                start_new_session=True)
     try:
         while process.stdout.readline() != "ready\n":
             assert process.poll() is None
-        while len(read(path)) < 4:
-            assert process.poll() is None
+        yield process
     finally:
         signal_group(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def check_observed(folder):
+    """Who looks from outside sees what the program has launched, and how it ran."""
+    co = os.path.join(FIXTURES, "vector_add-gfx90a-v5.co")
+    with waiting(os.path.join(folder, "observed"), "--probe", "waves,wait,kernel=[rw]*", "--substitute", f"vector_add={co}") as process:
+        pid = running(process.pid)
+        lines = subprocess.run([RAWHAL, "events", "--list", "--json", pid], capture_output=True, text=True, timeout=60).stdout
+        kernels = [event for event in map(json.loads, lines.splitlines()) if event["event"] == "kernel"]
+        own = {event["text"]: event for event in kernels if "instead" not in event}
+        instead = {(event["text"], event["instead"], event["instead_of"], event["id"]) for event in kernels if "instead" in event}
+        assert set(own) == {"vector_add", "reduce", "matmul", "use_variables", "empty", "waits"}, lines
+        assert instead == {(name, how, own[name]["kernel_object"], own[name]["id"])
+                           for name, how in [("vector_add", "substitute"), ("reduce", "probed"), ("waits", "probed")]}, lines
+        shown = subprocess.run([RAWHAL, "attach", pid], capture_output=True, text=True, timeout=60).stdout
+        assert re.search(r" vector_add \(substitute\)$", shown, re.M) and re.search(r" waits \(probed\)$", shown, re.M), shown
+        assert re.search(r" matmul$", shown, re.M) and "\n6 kernels," in shown, shown
+
+
+def running(pid):
+    """The process of the program, which has replaced the one that started it, or is a child of that."""
+    while True:
+        children = open(f"/proc/{pid}/task/{pid}/children").read().split()
+        if not children:
+            return str(pid)
+        pid = children[0]
+
+
+def check_kill(folder):
+    """What was written before is whole."""
+    path = os.path.join(folder, "kill")
+    with waiting(path, "--probe", "waves+memory,wait") as process:
+        while len(read(path)) < 4:
+            assert process.poll() is None
     made = read(path)
     assert [dispatch.probe.kernel for dispatch in made] == ["vector_add", "reduce", "matmul", "use_variables"], made
     for dispatch in made:

@@ -3,6 +3,24 @@
 
 namespace {
 
+// Each instruction is there once, in its order, and what is between is probes'.
+void expect_origins(Written *kernel)
+{
+  uint32_t original = 0, last = 0, instructions = 0, probes = 0;
+  bool is_probe = false, was_probe = true;
+  for (uint64_t offset = 0; kernel->origin(offset, &original, &is_probe) == RAWHAL_OK;
+       offset += 4) {
+    EXPECT_LE(last, original);
+    instructions += !is_probe && (was_probe || original != last);
+    probes += is_probe;
+    last = original;
+    was_probe = is_probe;
+  }
+  EXPECT_EQ(RAWHAL_NOT_FOUND, kernel->error.status);
+  EXPECT_EQ(kernel->info()->instructions, instructions);
+  EXPECT_LT(0u, probes);
+}
+
 void expect_probed(Written *kernel)
 {
   for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)})
@@ -12,6 +30,7 @@ void expect_probed(Written *kernel)
       const std::string clone = kernel->apply();
       ASSERT_FALSE(clone.empty()) << kernel->error.message;
       EXPECT_EQ(RAWHAL_OK, kernel->verify(clone)) << kernel->error.message;
+      expect_origins(kernel);
     }
 }
 
@@ -87,6 +106,11 @@ TEST(ProbeEdges, FarBranches)
   const std::string clone = kernel.apply();
   EXPECT_GT(clone.size(), 2u * 128 * 1024);
   EXPECT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
+  uint32_t original = 0;
+  bool is_probe = false;
+  EXPECT_EQ(RAWHAL_OK, kernel.origin(UINT64_C(1) << 17, &original, &is_probe));
+  EXPECT_LT(original, UINT32_C(1) << 17);
+  EXPECT_EQ(RAWHAL_NOT_FOUND, kernel.origin(UINT64_MAX, &original, &is_probe));
 }
 
 // What goes round branches of the kernel's own is not taken for what goes round hops.

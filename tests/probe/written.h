@@ -91,6 +91,10 @@ public:
     rawhal_probe_free(plan_, &bytes);
     return copy;
   }
+  rawhal_status_t origin(uint64_t offset, uint32_t *original, bool *is_probe)
+  {
+    return rawhal_probe_origin(plan_, offset, original, is_probe, &error);
+  }
   rawhal_status_t verify(const std::string &clone, uint64_t load_delta = 0x7f0000000000)
   {
     return rawhal_probe_verify(kernel(), clone.data(), clone.size(), load_delta, &error);

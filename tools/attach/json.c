@@ -17,6 +17,8 @@ static void put_packets(json_writer_t *out, const char *key, const attach_status
     json_put_address(out, "kernel_object", packets[i].kernel_object);
     json_put_string_or_null(out, "kernel",
                             kernels_find(&status->kernels, packets[i].kernel_object));
+    if (kernels_instead(&status->kernels, packets[i].kernel_object))
+      json_put_text(out, "instead", kernels_instead(&status->kernels, packets[i].kernel_object));
     json_put_three(out, "grid", packets[i].grid[0], packets[i].grid[1], packets[i].grid[2]);
     json_put_three(out, "group", packets[i].group[0], packets[i].group[1], packets[i].group[2]);
     json_end(out);

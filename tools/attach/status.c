@@ -59,7 +59,7 @@ static bool see(void *context, const rawhal_event_t *event)
     see_module(status, event);
     break;
   case RAWHAL_EVENT_KERNEL:
-    ++status->kernel_count;
+    status->kernel_count += !kernels_instead_of(event);
     kernels_learn(&status->kernels, event);
     break;
   case RAWHAL_EVENT_QUEUE_CREATE:

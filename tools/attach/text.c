@@ -42,8 +42,14 @@ static const char *kernel_of(const attach_status_t *status, uint64_t kernel_obje
                              char text[NAME])
 {
   const rawhal_string_t name = kernels_find(&status->kernels, kernel_object);
-  if (name.size)
-    return terminal_cell(demangle_if(nice, name), text, NAME);
+  const char *instead = kernels_instead(&status->kernels, kernel_object);
+  if (name.size) {
+    (void)terminal_cell(demangle_if(nice, name), text, NAME);
+    const size_t length = strlen(text);
+    if (instead)
+      (void)snprintf(text + length, NAME - length, " (%s)", instead);
+    return text;
+  }
   (void)snprintf(text, NAME, "0x%" PRIx64, kernel_object);
   return text;
 }

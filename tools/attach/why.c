@@ -42,10 +42,11 @@ static void tell_queue(attach_why_t *why, const attach_status_t *status,
 {
   const attach_packet_t *packet = &queue->in_flight[0];
   const rawhal_string_t name = kernels_find(&status->kernels, packet->kernel_object);
+  const char *instead = kernels_instead(&status->kernels, packet->kernel_object);
   const bool taken = packet->index < queue->now.read;
   add(why, "queue %" PRIu64 ": packet %" PRIu64 ", kernel ", queue->now.id, packet->index);
   if (name.size)
-    add(why, "'%.*s'", (int)name.size, name.data);
+    add(why, "'%.*s'%s%s", (int)name.size, name.data, instead ? ", " : "", instead ? instead : "");
   else
     add(why, "0x%" PRIx64, packet->kernel_object);
   add(why, ", %s at all of %d looks in %d ms; %" PRIu64 " packets are written behind it\n",

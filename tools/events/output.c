@@ -18,6 +18,8 @@ typedef enum member_kind {
   MEMBER_KERNEL,   /* the address of its descriptor, and its name */
   MEMBER_DURATION, /* ns */
   MEMBER_FAULT,    /* rawhal_fault_kind_t */
+  MEMBER_INSTEAD,  /* rawhal_event_instead_t; not there where it is NONE, as what follows: */
+  MEMBER_FOR,      /* the address of another's */
   MEMBER_TEXT,
 } member_kind_t;
 
@@ -47,6 +49,8 @@ static const struct member {
     {MEMBER(kernel_object), MEMBER_KERNEL, "", OF(SUBMIT)},
     {MEMBER(kernel_object), MEMBER_HEX, "at", OF(KERNEL)},
     {MEMBER(delta), MEMBER_HEX, NULL, OF(KERNEL)},
+    {MEMBER(kind), MEMBER_INSTEAD, "", OF(KERNEL)},
+    {MEMBER(address), MEMBER_FOR, "for", OF(KERNEL)},
     {MEMBER(nanoseconds), MEMBER_DURATION, "for", OF(THROTTLE)},
     {MEMBER(text), MEMBER_TEXT, "", OF(MODULE_LOAD) | OF(KERNEL) | OF(FAULT) | OF(DUMP)},
 };
@@ -65,7 +69,8 @@ static uint64_t number_of(const rawhal_event_t *event, const struct member *memb
   uint64_t wide = 0;
   uint32_t narrow;
   const char *place = (const char *)event + member->place;
-  if (member->kind != MEMBER_NARROW && member->kind != MEMBER_FAULT) {
+  if (member->kind != MEMBER_NARROW && member->kind != MEMBER_FAULT &&
+      member->kind != MEMBER_INSTEAD) {
     memcpy(&wide, place, sizeof(wide));
     return wide;
   }
@@ -82,8 +87,18 @@ static bool is_said(const rawhal_event_t *event, const struct member *member)
     return false;
   if (member->kind == MEMBER_TEXT)
     return event->text.size != 0;
-  return (member->kind != MEMBER_HEX && member->kind != MEMBER_KERNEL) ||
+  return member->kind == MEMBER_NUMBER || member->kind == MEMBER_NARROW ||
+         member->kind == MEMBER_DURATION || member->kind == MEMBER_FAULT ||
          number_of(event, member) != 0;
+}
+
+static void print_kernel(const events_output_t *output, uint64_t kernel_object,
+                         rawhal_string_t name)
+{
+  const char *instead = kernels_instead(&output->kernels, kernel_object);
+  (void)tool_print_text(name);
+  if (instead)
+    printf(" (%s)", instead);
 }
 
 static void print_member(const events_output_t *output, const rawhal_event_t *event,
@@ -100,10 +115,13 @@ static void print_member(const events_output_t *output, const rawhal_event_t *ev
     fputs(rawhal_fault_kind_name((rawhal_fault_kind_t)number), stdout);
   else if (member->kind == MEMBER_DURATION)
     printf("%.3f ms", (double)number / 1e6);
+  else if (member->kind == MEMBER_INSTEAD)
+    fputs(kernels_instead_of(event), stdout);
   else if (name.size)
-    (void)tool_print_text(demangle_if(nice, name));
+    print_kernel(output, number, demangle_if(nice, name));
   else
-    printf(member->kind == MEMBER_HEX || member->kind == MEMBER_KERNEL ? "0x%" PRIx64 : "%" PRIu64,
+    printf(member->kind == MEMBER_NUMBER || member->kind == MEMBER_NARROW ? "%" PRIu64
+                                                                          : "0x%" PRIx64,
            number);
 }
 
@@ -142,6 +160,12 @@ static void begin_line(json_writer_t *out, const events_source_t *source, const 
   json_put_text(out, "event", event);
 }
 
+static void put_instead(json_writer_t *out, const char *instead)
+{
+  if (instead)
+    json_put_text(out, "instead", instead);
+}
+
 static void put_member(const events_output_t *output, json_writer_t *out,
                        const rawhal_event_t *event, const struct member *member)
 {
@@ -153,6 +177,13 @@ static void put_member(const events_output_t *output, json_writer_t *out,
     json_put_text(out, member->key,
                   rawhal_fault_kind_name((rawhal_fault_kind_t)number_of(event, member)));
     break;
+  case MEMBER_INSTEAD:
+    put_instead(out, kernels_instead_of(event));
+    break;
+  case MEMBER_FOR:
+    if (number_of(event, member))
+      json_put_address(out, "instead_of", number_of(event, member));
+    break;
   case MEMBER_KERNEL:
   case MEMBER_HEX:
     json_put_address(out, member->key, number_of(event, member));
@@ -160,8 +191,10 @@ static void put_member(const events_output_t *output, json_writer_t *out,
   default:
     json_put_unsigned(out, member->key, number_of(event, member));
   }
-  if (member->kind == MEMBER_KERNEL)
-    json_put_string_or_null(out, "kernel", kernels_find(&output->kernels, event->kernel_object));
+  if (member->kind != MEMBER_KERNEL)
+    return;
+  json_put_string_or_null(out, "kernel", kernels_find(&output->kernels, event->kernel_object));
+  put_instead(out, kernels_instead(&output->kernels, event->kernel_object));
 }
 
 static void print_json(const events_output_t *output, const events_source_t *source,

@@ -11,6 +11,7 @@ typedef struct known {
   uint64_t kernel_object, module;
   char *name; /* NULL: it has been unloaded */
   size_t size;
+  const char *instead;
 } known_t;
 
 static uint32_t *slot_of(const kernels_t *kernels, uint64_t kernel_object)
@@ -37,16 +38,38 @@ static known_t *place_of(kernels_t *kernels, uint64_t kernel_object)
   return (known_t *)kernels->names.items + *slot - 1;
 }
 
+const char *kernels_instead_of(const rawhal_event_t *event)
+{
+  static const char *const names[] = {
+      [RAWHAL_EVENT_INSTEAD_PROBED] = "probed", [RAWHAL_EVENT_INSTEAD_SUBSTITUTE] = "substitute"};
+  return event->kind < sizeof(names) / sizeof(*names) ? names[event->kind] : NULL;
+}
+
+/* Of what stands for several kernels, all of them. */
+static size_t kept_of(const known_t *known, const rawhal_event_t *event, size_t size)
+{
+  const bool more = known->name && event->kind == RAWHAL_EVENT_INSTEAD_SUBSTITUTE &&
+                    known->size + 2 + size <= NAME_BYTES &&
+                    !memmem(known->name, known->size, event->text.data, size);
+  return more ? known->size : 0;
+}
+
 static void learn(kernels_t *kernels, const rawhal_event_t *event)
 {
   known_t *known = place_of(kernels, event->kernel_object);
   const size_t size = escape_cut(event->text, NAME_BYTES);
-  char *name = known && size ? malloc(size) : NULL;
+  const size_t kept = known && size ? kept_of(known, event, size) : 0;
+  const size_t between = kept ? 2 : 0;
+  char *name = known && size ? malloc(kept + between + size) : NULL;
   if (!name)
     return;
-  memcpy(name, event->text.data, size);
+  if (kept)
+    memcpy(name, known->name, kept);
+  memcpy(name + kept, ", ", between);
+  memcpy(name + kept + between, event->text.data, size);
   free(known->name);
-  *known = (known_t){event->kernel_object, event->id, name, size};
+  *known = (known_t){event->kernel_object, event->id, name, kept + between + size,
+                     kernels_instead_of(event)};
 }
 
 /* Another may be loaded where it was. */
@@ -68,11 +91,24 @@ void kernels_learn(kernels_t *kernels, const rawhal_event_t *event)
     forget(kernels, event->id);
 }
 
-rawhal_string_t kernels_find(const kernels_t *kernels, uint64_t kernel_object)
+/* NULL: it has no name. */
+static const known_t *find(const kernels_t *kernels, uint64_t kernel_object)
 {
   const uint32_t at = kernels->slots ? *slot_of(kernels, kernel_object) : 0;
   const known_t *known = at ? (const known_t *)kernels->names.items + at - 1 : NULL;
-  return known && known->name ? (rawhal_string_t){known->name, known->size} : (rawhal_string_t){0};
+  return known && known->name ? known : NULL;
+}
+
+rawhal_string_t kernels_find(const kernels_t *kernels, uint64_t kernel_object)
+{
+  const known_t *known = find(kernels, kernel_object);
+  return known ? (rawhal_string_t){known->name, known->size} : (rawhal_string_t){0};
+}
+
+const char *kernels_instead(const kernels_t *kernels, uint64_t kernel_object)
+{
+  const known_t *known = find(kernels, kernel_object);
+  return known ? known->instead : NULL;
 }
 
 void kernels_free(kernels_t *kernels)
