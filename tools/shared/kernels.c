@@ -45,31 +45,36 @@ const char *kernels_instead_of(const rawhal_event_t *event)
   return event->kind < sizeof(names) / sizeof(*names) ? names[event->kind] : NULL;
 }
 
-/* Of what stands for several kernels, all of them. */
-static size_t kept_of(const known_t *known, const rawhal_event_t *event, size_t size)
+/* Of what stands for several kernels: the names that it has; empty: none. */
+static rawhal_string_t others_of(const known_t *known, const rawhal_event_t *event)
 {
-  const bool more = known->name && event->kind == RAWHAL_EVENT_INSTEAD_SUBSTITUTE &&
-                    known->size + 2 + size <= NAME_BYTES &&
-                    !memmem(known->name, known->size, event->text.data, size);
-  return more ? known->size : 0;
+  const char *instead = kernels_instead_of(event);
+  return known->name && instead && known->instead == instead &&
+                 event->kind == RAWHAL_EVENT_INSTEAD_SUBSTITUTE
+             ? (rawhal_string_t){known->name, known->size}
+             : (rawhal_string_t){0};
 }
 
 static void learn(kernels_t *kernels, const rawhal_event_t *event)
 {
   known_t *known = place_of(kernels, event->kernel_object);
   const size_t size = escape_cut(event->text, NAME_BYTES);
-  const size_t kept = known && size ? kept_of(known, event, size) : 0;
-  const size_t between = kept ? 2 : 0;
-  char *name = known && size ? malloc(kept + between + size) : NULL;
+  if (!known || !size)
+    return;
+  const rawhal_string_t others = others_of(known, event);
+  if (others.size && memmem(others.data, others.size, event->text.data, size))
+    return;
+  const size_t kept = others.size && others.size + 2 + size <= NAME_BYTES ? others.size + 2 : 0;
+  char *name = malloc(kept + size);
   if (!name)
     return;
-  if (kept)
-    memcpy(name, known->name, kept);
-  memcpy(name + kept, ", ", between);
-  memcpy(name + kept + between, event->text.data, size);
+  if (kept) {
+    memcpy(name, others.data, others.size);
+    memcpy(name + others.size, ", ", 2);
+  }
+  memcpy(name + kept, event->text.data, size);
   free(known->name);
-  *known = (known_t){event->kernel_object, event->id, name, kept + between + size,
-                     kernels_instead_of(event)};
+  *known = (known_t){event->kernel_object, event->id, name, kept + size, kernels_instead_of(event)};
 }
 
 /* Another may be loaded where it was. */
