@@ -10,6 +10,7 @@
 #include "front/probe/probes.h"
 #include "front/proxies.h"
 #include "front/report.h"
+#include "front/unloaded.h"
 
 #include "queue/limit/describe.h"
 
@@ -99,7 +100,7 @@ static void add_queue(scene_t *scene, const hsa_queue_t *queue, const uint64_t *
   uint64_t next = packets_first(&packets);
   while (scene->found.count < GATHERED_DISPATCHES && packets_next(&packets, &next, &packet)) {
     front_kernel_t *kernel = objects_kernel(packet.kernel_object, NULL);
-    if (kernel || (failed && next - 1 == *failed) || objects_was_unloaded(packet.kernel_object))
+    if (kernel || (failed && next - 1 == *failed) || unloaded_has(packet.kernel_object))
       add_dispatch(scene, queue, next - 1, &packet, kernel, NULL);
   }
 }
@@ -188,8 +189,8 @@ static void add_unseen(void *context, uint64_t address)
 
 static void add_memory(scene_t *scene, const rawhal_fault_t *fault)
 {
-  enum { UNSEEN = GATHERED_DISPATCHES * GATHERED_WORDS + 1 + OBJECTS_UNLOADED };
-  object_unloaded_t unloaded[OBJECTS_UNLOADED];
+  enum { UNSEEN = GATHERED_DISPATCHES * GATHERED_WORDS + 1 + UNLOADED };
+  unloaded_t unloaded[UNLOADED];
   const size_t room = ranges_list(NULL, 0);
   range_t *listed = malloc(room * sizeof(*listed) + 1);
   scene->found.memory = malloc((room + UNSEEN) * sizeof(*scene->found.memory));
@@ -198,8 +199,8 @@ static void add_memory(scene_t *scene, const rawhal_fault_t *fault)
   for (size_t i = 0; i < count && i < room; ++i)
     add_range(scene, &listed[i]);
   free(listed);
-  const size_t gone = objects_unloaded(unloaded, OBJECTS_UNLOADED);
-  for (size_t i = 0; i < gone && i < OBJECTS_UNLOADED; ++i)
+  const size_t gone = unloaded_list(unloaded, UNLOADED);
+  for (size_t i = 0; i < gone && i < UNLOADED; ++i)
     gathered_memory(&scene->found, &(debug_allocation_t){.base = unloaded[i].base,
                                                          .size = unloaded[i].size,
                                                          .owner = unloaded[i].agent,
@@ -241,8 +242,7 @@ static bool copy_at(const scene_t *scene, size_t index, dump_code_t *code)
       continue;
     object_loaded_t loaded;
     const rawhal_bytes_t bytes = probes_copy_code(scene->copies[i], &loaded);
-    *code = (dump_code_t){
-        .address = loaded.base, .size = loaded.size, .delta = loaded.delta, .object = bytes};
+    *code = (dump_code_t){loaded.base, loaded.size, loaded.delta, bytes};
     return true;
   }
   return false;
@@ -260,10 +260,8 @@ static bool code_at(void *context, size_t index, dump_code_t *code)
     if (!is_first || !objects_loaded(scene->found.dispatches[i].kernel_object, &loaded) ||
         index-- != 0)
       continue;
-    *code = (dump_code_t){.address = loaded.base,
-                          .size = loaded.size,
-                          .delta = loaded.delta,
-                          .object = object_bytes(scene->kernels[i]->object)};
+    *code = (dump_code_t){loaded.base, loaded.size, loaded.delta,
+                          object_bytes(scene->kernels[i]->object)};
     return true;
   }
   return copy_at(scene, index, code);
@@ -361,11 +359,10 @@ static scene_t *scene_of(const front_device_t *device)
 static void show_original(const scene_t *scene, rawhal_fault_t *fault)
 {
   char own[sizeof(fault->device_text)];
-  const debug_dispatch_t *dispatch = scene->found.dispatches;
   const rawhal_descriptor_t *descriptor = *scene->found.descriptors;
   uint64_t offset = (uint64_t)fault->pc_offset;
   bool is_probe = false;
-  if (!scene->found.count || !*scene->copies)
+  if (!(fault->known & RAWHAL_FAULT_KNOWS_DISPATCH) || !*scene->copies)
     return;
   (void)snprintf(own, sizeof(own), "%s", fault->device_text);
   const bool known = fault->known & RAWHAL_FAULT_KNOWS_PC && descriptor &&
@@ -376,7 +373,7 @@ static void show_original(const scene_t *scene, rawhal_fault_t *fault)
   if (!known)
     return;
   fault->pc_offset = (int64_t)offset;
-  fault->pc = dispatch_entry(dispatch, descriptor) + offset;
+  fault->pc = dispatch_entry(scene->found.dispatches, descriptor) + offset;
 }
 
 void faults_tell(const front_device_t *device, const hsa_queue_t *queue, proxy_t *proxy,
@@ -396,8 +393,7 @@ void faults_tell(const front_device_t *device, const hsa_queue_t *queue, proxy_t
   add_queue(scene, queue, told ? &fault.packet : NULL, known ? &oldest : NULL);
   if (scene->found.count == 1)
     fault.known |= RAWHAL_FAULT_KNOWS_DISPATCH;
-  if (fault.known & RAWHAL_FAULT_KNOWS_DISPATCH)
-    show_original(scene, &fault);
+  show_original(scene, &fault);
   if (proxy && known)
     add_ended(scene, proxy, oldest);
   tell(scene, &fault);

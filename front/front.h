@@ -35,6 +35,7 @@
  *     output   files that are made: none is written over
  *     watch    what is done with dispatches and memory besides, and hooks for it:
  *       objects  code objects and their kernels, by what packets say
+ *         unloaded  where code was lately
  *       ranges   which memory there is
  *       host_view  what of it the host can read, and where
  *       check    is a dispatch what its kernel takes?

@@ -5,6 +5,7 @@
 #include "front/loaded.h"
 #include "front/ranges.h"
 #include "front/trace.h"
+#include "front/unloaded.h"
 #include "hsaco/content.h"
 
 #include <pthread.h>
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/hash_table.h"
 
 struct front_object {
@@ -55,8 +55,6 @@ static front_object_t *contents;
 static place_t *places;
 static known_t *all_known;
 static const objects_listener_t *listener;
-static object_unloaded_t all_unloaded[OBJECTS_UNLOADED]; /* size 0: none */
-static size_t next_unloaded;
 
 /* ---- Contents ---- */
 
@@ -321,43 +319,6 @@ void objects_release(front_kernel_t *kernel)
   pthread_rwlock_unlock(&lock);
 }
 
-/* ---- What was there ---- */
-
-/* The caller holds the lock for writing, as below. */
-static void note_unloaded(const place_t *place)
-{
-  all_unloaded[next_unloaded++ % OBJECTS_UNLOADED] =
-      (object_unloaded_t){place->base, place->size, clock_now(), place->agent.handle};
-}
-
-static void forget_unloaded(uint64_t base, uint64_t size)
-{
-  for (size_t i = 0; i < OBJECTS_UNLOADED; ++i)
-    if (all_unloaded[i].base < base + size && base < all_unloaded[i].base + all_unloaded[i].size)
-      all_unloaded[i].size = 0;
-}
-
-size_t objects_unloaded(object_unloaded_t *to, size_t room)
-{
-  size_t count = 0;
-  pthread_rwlock_rdlock(&lock);
-  for (size_t i = 0; i < OBJECTS_UNLOADED; ++i)
-    if (all_unloaded[i].size && count++ < room)
-      to[count - 1] = all_unloaded[i];
-  pthread_rwlock_unlock(&lock);
-  return count;
-}
-
-bool objects_was_unloaded(uint64_t address)
-{
-  object_unloaded_t unloaded[OBJECTS_UNLOADED];
-  const size_t count = objects_unloaded(unloaded, OBJECTS_UNLOADED);
-  for (size_t i = 0; i < count; ++i)
-    if (address - unloaded[i].base < unloaded[i].size)
-      return true;
-  return false;
-}
-
 /* ---- Facts ---- */
 
 rawhal_content_hash_t object_hash(const front_object_t *object)
@@ -465,7 +426,7 @@ static front_object_t *add_place(const place_t *found, rawhal_content_hash_t has
   place->object = object;
   place->next = places;
   places = place;
-  forget_unloaded(place->base, place->size);
+  unloaded_forget(place->base, place->size);
   atomic_fetch_add(&object->users, 1);
   place->number = tell_number();
   place->told = tell_came((rawhal_event_t){.type = RAWHAL_EVENT_MODULE_LOAD,
@@ -571,7 +532,7 @@ static void drop_executable(uint64_t executable)
     place_t *place = *at;
     if (place->executable == executable) {
       *at = place->next;
-      note_unloaded(place);
+      unloaded_note(place->base, place->size, place->agent.handle);
       tell_went(place->told,
                 (rawhal_event_t){.type = RAWHAL_EVENT_MODULE_UNLOAD, .id = place->number});
       drop_content(place->object);
@@ -604,8 +565,8 @@ void objects_forget(void)
   pthread_rwlock_wrlock(&lock);
   while (places)
     drop_executable(places->executable);
-  forget_unloaded(0, UINT64_MAX);
   pthread_rwlock_unlock(&lock);
+  unloaded_forget(0, UINT64_MAX);
 }
 
 void objects_abandon(void)
@@ -614,5 +575,5 @@ void objects_abandon(void)
   contents = NULL;
   places = NULL;
   all_known = NULL;
-  forget_unloaded(0, UINT64_MAX);
+  unloaded_abandon();
 }

@@ -86,16 +86,6 @@ void objects_listen(const objects_listener_t *listener);
 void objects_remember(hsa_executable_t executable);
 /* It is about to be destroyed: afterwards another may get its number and its addresses. */
 void objects_unload(hsa_executable_t executable);
-/* Where code was that has been unloaded lately, and nothing has been loaded since, as far as there
- * is room. Returns how many there are. */
-typedef struct object_unloaded {
-  uint64_t base, size;
-  uint64_t at;    /* CLOCK_MONOTONIC ns */
-  uint64_t agent; /* its handle */
-} object_unloaded_t;
-enum { OBJECTS_UNLOADED = 32 };
-size_t objects_unloaded(object_unloaded_t *to, size_t room);
-bool objects_was_unloaded(uint64_t address);
 void objects_forget(void); /* when the runtime ends */
 void objects_abandon(void);
 

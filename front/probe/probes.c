@@ -109,7 +109,7 @@ probed_t *probes_copy(uint64_t kernel_object)
   pthread_rwlock_rdlock(&lock);
   for (entry = all; entry; entry = next) {
     next = entry->hh.next;
-    if (entry->rule && atomic_load(&entry->state) == PROBED_READY && entry->probed_object &&
+    if (entry->rule && atomic_load(&entry->state) == PROBED_READY && entry->own.handle &&
         entry->probed_object == kernel_object)
       break;
   }

@@ -50,7 +50,7 @@ void probes_abandon(void);
 /* Code is about to go. */
 void probes_unload(hsa_executable_t executable);
 
-/* A probed copy of a kernel. */
+/* A copy of a kernel with probes of ours. */
 typedef struct probed probed_t;
 /* NULL: that is none. It stays until it is released. */
 probed_t *probes_copy(uint64_t kernel_object);

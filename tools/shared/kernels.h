@@ -14,8 +14,8 @@ typedef struct kernels {
 
 /* What a KERNEL event, or MODULE_UNLOAD, says; of others nothing. */
 void kernels_learn(kernels_t *kernels, const rawhal_event_t *event);
-/* Empty: it has none. Valid until the next kernels_learn(). Of what runs in the place of others: the
- * names of those. */
+/* Empty: it has none. Valid until the next kernels_learn(). Of what runs in the place of others,
+ * the names of those. */
 rawhal_string_t kernels_find(const kernels_t *kernels, uint64_t kernel_object);
 /* "probed" or "substitute": how it runs in the place of another; NULL: it does not. */
 const char *kernels_instead(const kernels_t *kernels, uint64_t kernel_object);
