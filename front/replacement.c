@@ -75,6 +75,16 @@ void replacement_close(replacement_file_t *file)
 
 /* ---- Objects ---- */
 
+/* The runtime's loader trusts most of what it reads, and is the program's. */
+static rawhal_status_t check_loadable(const rawhal_hsaco_t *hsaco, rawhal_error_t *error)
+{
+  const rawhal_hsaco_info_t *info = rawhal_hsaco_info(hsaco);
+  return info->loadable
+             ? RAWHAL_OK
+             : rawhal_fail(error, RAWHAL_UNSUPPORTED, "the replacement cannot be loaded: %.*s",
+                           RAWHAL_STRING_ARGS(info->not_loadable_reason));
+}
+
 static rawhal_status_t open_object(replacement_object_t *object, rawhal_error_t *error)
 {
   rawhal_target_t target;
@@ -90,7 +100,8 @@ static rawhal_status_t open_object(replacement_object_t *object, rawhal_error_t 
   if (status != RAWHAL_OK)
     return status;
   object->hash = rawhal_content_hash(bytes.data, bytes.size);
-  return rawhal_hsaco_open(bytes.data, bytes.size, &own, &object->hsaco, error);
+  status = rawhal_hsaco_open(bytes.data, bytes.size, &own, &object->hsaco, error);
+  return status == RAWHAL_OK ? check_loadable(object->hsaco, error) : status;
 }
 
 rawhal_status_t replacement_select(replacement_file_t *file, const front_device_t *device,

@@ -24,7 +24,8 @@ RAWHAL_CHECKED rawhal_status_t replacement_open(const char *path, replacement_fi
                                                 rawhal_error_t *error);
 void replacement_close(replacement_file_t *file); /* NULL is allowed; nothing of it runs */
 
-/* TARGET_MISMATCH: it has none for that device; and what rawhal_hsaco_open() says. */
+/* TARGET_MISMATCH: it has none for that device; UNSUPPORTED: the runtime cannot be given it; and
+ * what rawhal_hsaco_open() says. */
 RAWHAL_CHECKED rawhal_status_t replacement_select(replacement_file_t *file,
                                                   const front_device_t *device,
                                                   replacement_object_t **object,

@@ -97,6 +97,14 @@ def check_refused(folder):
         assert out == ORIGINAL and replaced(errors, name) == (0, count), (out, errors)
         said = [line for line in errors.splitlines() if "is not replaced" in line]
         assert len(said) == 1 and f"{name} is not replaced: " in said[0] and words in said[0], errors
+    data = bytearray(open(kernels, "rb").read())
+    elf = data.index(b"\x7fELF")
+    struct.pack_into("<Q", data, elf + struct.unpack_from("<Q", data, elf + 40)[0] + 64 + 32, 1 << 47)  # a section's size
+    damaged = os.path.join(folder, "damaged.co")
+    with open(damaged, "wb") as file:
+        file.write(data)
+    out, errors = run("--substitute", f"combine={damaged}")
+    assert out == ORIGINAL and "cannot be loaded: a section lies outside of the file" in errors, (out, errors)
     for spec, words in [("combine", "NAME=FILE"), (f"combine={kernels}:", None), (f"combine={kernels}:combine,buffer", None),
                         (f"combine={folder}/nothing.co", "rawhal exec: NOT_FOUND: RAWHAL_SUBSTITUTE: "),
                         (f"combine={kernels}:counted,value=-1", None),
