@@ -270,6 +270,11 @@ HOSTILE = [
     ("head -c 3000 /dev/urandom > $1/probed.bin", ""),
     (": > $1/probed.bin", ""),
     ("printf '\\377\\377\\377\\377\\377\\377\\377\\177' | dd of=$1/probed.bin bs=1 seek=40 conv=notrunc", ""),
+    (f"{sys.executable} - $1/probed.bin <<END\n" + """import struct, sys
+data = bytearray(open(sys.argv[1], "rb").read())
+struct.pack_into("<Q", data, struct.unpack_from("<Q", data, 40)[0] + 64 + 32, 1 << 47)  # a section's size, of which the
+open(sys.argv[1], "wb").write(data)  # runtime's loader does not think
+END""", "cannot be loaded: a section lies outside of the file"),
     ("cp $1/original.bin $1/probed.bin", "and 2 are appended"),
     (f"cp {FIXTURES}/scratch-gfx90a-v5.co $1/probed.bin", "has no kernel"),
     (f"cp {FIXTURES}/vector_add-gfx942-v5.co $1/probed.bin", "gfx942"),
