@@ -16,37 +16,35 @@ extern "C" {
 #include "softgpu/system/reach.h"
 }
 
-// --- the program ---
+// --- programs ---
 
-Target::Target(const std::string &chips, const std::string &debug, bool traced)
+Obedient::Obedient(std::vector<std::string> words, const Variables &variables, bool held)
 {
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
     return;
   pid = fork_child();
   if (pid == 0) {
+    std::vector<char *> arguments;
+    for (std::string &word : words)
+      arguments.push_back(word.data());
+    arguments.push_back(nullptr);
     dup2(in[0], STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
-    setenv("SOFTGPU_CHIPS", chips.c_str(), 1);
-    if (debug.empty())
-      unsetenv("SOFTGPU_DEBUG");
-    else
-      setenv("SOFTGPU_DEBUG", debug.c_str(), 1);
-    if (traced)
-      raise(SIGSTOP); // until it is seized
-    execl(DEBUG_TARGET, DEBUG_TARGET, SOFTGPU_LIBRARY, nullptr);
+    for (const auto &[name, value] : variables)
+      value.empty() ? unsetenv(name.c_str()) : setenv(name.c_str(), value.c_str(), 1);
+    if (held)
+      raise(SIGSTOP);
+    execv(arguments[0], arguments.data());
     _exit(127);
   }
   in_ = in[1];
   out_ = out[0];
   close(in[0]);
   close(out[1]);
-  if (traced)
-    seize();
 }
 
-// It goes on, and its calls and signals are not looked at.
-void Target::seize()
+void Obedient::seize()
 {
   int status = 0;
   waitpid(pid, &status, WUNTRACED);
@@ -58,7 +56,7 @@ void Target::seize()
   } while (WIFSTOPPED(status) && WSTOPSIG(status) != SIGCONT);
 }
 
-Target::~Target()
+Obedient::~Obedient()
 {
   if (in_ >= 0)
     close(in_);
@@ -68,48 +66,61 @@ Target::~Target()
     end_child(pid);
 }
 
-bool Target::begin()
+bool Obedient::read(void *to, size_t size)
 {
   size_t have = 0;
   pollfd wait{out_, POLLIN, 0};
-  while (have < sizeof(places) && poll(&wait, 1, 20000) == 1) {
-    const ssize_t got = ::read(out_, (char *)&places + have, sizeof(places) - have);
+  while (have < size && poll(&wait, 1, 20000) == 1) {
+    const ssize_t got = ::read(out_, (char *)to + have, size - have);
     if (got <= 0)
       return false;
     have += (size_t)got;
   }
-  return have == sizeof(places);
+  return have == size;
 }
 
-void Target::tell(const std::string &line)
+void Obedient::tell(const std::string &line)
 {
   const std::string text = line + "\n";
   EXPECT_EQ(::write(in_, text.data(), text.size()), (ssize_t)text.size());
 }
 
-std::string Target::answer()
+std::string Obedient::answer()
 {
   std::string line;
   char byte;
-  pollfd wait{out_, POLLIN, 0};
-  while (poll(&wait, 1, 20000) == 1 && ::read(out_, &byte, 1) == 1 && byte != '\n')
+  while (read(&byte, 1) && byte != '\n')
     line += byte;
   return line;
 }
 
-std::string Target::say(const std::string &line)
+std::string Obedient::say(const std::string &line)
 {
   tell(line);
   return answer();
 }
 
-int Target::end()
+int Obedient::end()
 {
   int status = -1;
   tell("end");
   waitpid(pid, &status, 0);
   pid = -1;
   return status;
+}
+
+Target::Target(const std::string &chips, const std::string &debug, bool held, bool reference)
+    : Obedient({DEBUG_TARGET, SOFTGPU_LIBRARY},
+               {{"SOFTGPU_CHIPS", chips},
+                {"SOFTGPU_DEBUG", debug},
+                {"SOFTGPU_REFERENCE", reference ? "1" : ""}},
+               held)
+{
+}
+
+bool Target::begin()
+{
+  return read(&places, sizeof(places));
 }
 
 // --- the debugger ---

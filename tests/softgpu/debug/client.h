@@ -13,27 +13,37 @@
 #include "softgpu/debug/kfd.h"
 #include "tests/softgpu/debug/target.h"
 
-// The program that is debugged: target.c.
-class Target {
+// A child that obeys lines of its input, each with a line of its output.
+class Obedient {
 public:
-  // With SOFTGPU_DEBUG unless `debug` is empty. `traced`: as by a debugger that is about to come.
-  explicit Target(const std::string &chips, const std::string &debug = "1", bool traced = false);
-  ~Target();
-  Target(const Target &) = delete;
+  using Variables = std::map<std::string, std::string>;
+  // `held`: stopped before it begins, until it is seized.
+  Obedient(std::vector<std::string> words, const Variables &variables, bool held = false);
+  ~Obedient();
+  Obedient(const Obedient &) = delete;
 
-  bool begin();                             // reads `places`
-  std::string say(const std::string &line); // and its answer, a line
+  std::string say(const std::string &line); // and its answer
   void tell(const std::string &line);
-  std::string answer(); // empty: it has ended
-  int end();            // by itself; as waitpid() says
+  std::string answer(); // empty: it has ended, or says nothing for 20 s
+  bool read(void *to, size_t size);
+  int end();    // by itself; as waitpid() says
+  void seize(); // traced from now on, as by a debugger; calls and signals are not looked at
 
   pid_t pid = -1;
-  target_places_t places{};
 
 private:
-  void seize();
-
   int in_ = -1, out_ = -1;
+};
+
+// The program that is debugged: target.c.
+class Target : public Obedient {
+public:
+  // With SOFTGPU_DEBUG unless `debug` is empty.
+  explicit Target(const std::string &chips, const std::string &debug = "1", bool held = false,
+                  bool reference = false);
+  bool begin(); // reads `places`
+
+  target_places_t places{};
 };
 
 // A wave in a save area.

@@ -1,0 +1,424 @@
+// Sessions with the real ROCdbgapi, unchanged: rocdbgapi.c with libsoftgpu-debug.so before it.
+// RAWHAL_DBGAPI_ROOT names a root directory that has librocm-dbgapi.so.0, such as a Debian's.
+#include <csignal>
+#include <sstream>
+
+#include <sys/wait.h>
+
+#include "client.h"
+#include "tests/child.h"
+
+namespace {
+
+enum { kBreakpointWord = (int)0xbf920001, kStopped = 3 };
+enum { kReasonBreakpoint = 1, kReasonWatch = 2, kReasonStep = 4 };
+enum { kReasonDebugTrap = 0x400, kReasonAssert = 0x800, kReasonMemory = 0x2000 };
+
+std::string hex(uint64_t number)
+{
+  std::ostringstream text;
+  text << std::hex << number;
+  return text.str();
+}
+
+// The client runs by the root's loader with the root's libraries, and its program by ours.
+std::vector<std::string> client_words()
+{
+  const char *set = getenv("RAWHAL_DBGAPI_ROOT");
+  const std::string root = set ? set : "", libraries = root + "/lib/x86_64-linux-gnu:" + root +
+                                                       "/usr/lib/x86_64-linux-gnu";
+  return {root + "/lib64/ld-linux-x86-64.so.2",
+          "--library-path",
+          libraries,
+          "--preload",
+          SOFTGPU_DEBUG_LIBRARY,
+          ROCDBGAPI_CLIENT};
+}
+
+class Sessions : public ::testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override
+  {
+    if (!getenv("RAWHAL_DBGAPI_ROOT"))
+      GTEST_SKIP() << "RAWHAL_DBGAPI_ROOT names no root directory with ROCdbgapi";
+  }
+};
+
+// A program and the library at it.
+struct Live {
+  struct Stop {
+    uint64_t wave = 0, reason = 0, pc = 0;
+  };
+  struct WaveLine {
+    uint64_t id, state, reason, pc;
+  };
+
+  explicit Live(const std::string &chips, bool reference = false)
+      : target(chips, "1", false, reference), is_begun(target.begin()), gdb(client_words(), {})
+  {
+    EXPECT_TRUE(is_begun);
+    EXPECT_EQ(gdb.answer(), "ok");
+    EXPECT_EQ(gdb.say("attach " + std::to_string(target.pid)), "ok");
+    EXPECT_EQ(gdb.say("event"), "runtime 1");
+  }
+  uint64_t code(uint32_t offset) const { return target.places.code + offset; }
+  void ok(const std::string &line) { EXPECT_EQ(gdb.say(line), "ok") << line; }
+  uint64_t number(const std::string &line)
+  {
+    const std::string said = gdb.say(line);
+    EXPECT_FALSE(said.empty() || said.find_first_not_of("0123456789abcdef") != std::string::npos)
+        << line << ": " << said;
+    return strtoull(said.c_str(), nullptr, 16);
+  }
+  uint64_t reg(uint64_t wave, const std::string &name, unsigned word = 0)
+  {
+    return number("get " + hex(wave) + " " + name + " " + hex(word));
+  }
+  uint32_t peek(uint64_t address) { return (uint32_t)number("peek global 0 0 " + hex(address)); }
+  void poke(uint64_t address, uint32_t value)
+  {
+    ok("poke global 0 0 " + hex(address) + " " + hex(value));
+  }
+  std::vector<WaveLine> waves()
+  {
+    std::istringstream text(gdb.say("waves"));
+    std::vector<WaveLine> all;
+    for (std::string word; text >> word;) {
+      WaveLine line{};
+      EXPECT_EQ(
+          sscanf(word.c_str(), "%lx:%lx:%lx:%lx", &line.id, &line.state, &line.reason, &line.pc),
+          4);
+      all.push_back(line);
+    }
+    return all;
+  }
+  Stop stop()
+  {
+    Stop found;
+    const std::string said = gdb.say("event");
+    EXPECT_EQ(sscanf(said.c_str(), "stop %lx %lx %lx", &found.wave, &found.reason, &found.pc), 3)
+        << said;
+    return found;
+  }
+  // A dispatch whose first waves are there, and stopped at their first instruction.
+  std::vector<WaveLine> begin(const std::string &dispatch, size_t count)
+  {
+    ok("creation 1");
+    EXPECT_EQ(target.say("run " + dispatch), "put");
+    // Whoever is halted at launch is hidden; whether they have come is seen when they are let go.
+    std::vector<WaveLine> found;
+    for (int i = 0; i < 2000 && found.size() < count; ++i) {
+      ok("creation 0");
+      found = waves();
+      if (found.size() < count)
+        ok("creation 1");
+    }
+    EXPECT_EQ(found.size(), count);
+    return found;
+  }
+  // Puts a breakpoint and lets a dispatch come to it.
+  Stop break_at(uint32_t offset, const std::string &dispatch)
+  {
+    original = peek(code(offset));
+    poke(code(offset), (uint32_t)kBreakpointWord);
+    EXPECT_EQ(target.say("run " + dispatch), "put");
+    const Stop found = stop();
+    EXPECT_EQ(found.reason, (uint64_t)kReasonBreakpoint);
+    EXPECT_EQ(found.pc, code(offset) + 4);
+    return found;
+  }
+  // The wave steps over the breakpoint that it stands behind, which stays.
+  void step_around(uint64_t wave, uint32_t offset)
+  {
+    ok("set " + hex(wave) + " pc 0 " + hex(code(offset)));
+    ok("around " + hex(wave) + " " + hex(original));
+    const Stop after = stop();
+    EXPECT_EQ(after.wave, wave);
+    EXPECT_EQ(after.reason, (uint64_t)kReasonStep);
+    ok("done " + hex(wave));
+  }
+  void finish()
+  {
+    EXPECT_EQ(target.say("wait 0"), "done");
+    ok("detach");
+    EXPECT_EQ(target.end(), 0);
+  }
+
+  Target target;
+  bool is_begun;
+  Obedient gdb;
+  uint32_t original = 0;
+};
+
+TEST_P(Sessions, Look)
+{
+  Live s(GetParam());
+  const Live::Stop at = s.break_at(CODE_WORK_STORE, "0 0 1 64");
+  EXPECT_EQ(s.gdb.say("place " + hex(at.wave)), "0 0 0 0");
+  EXPECT_EQ(s.reg(at.wave, "exec"), ~0ull);
+  EXPECT_EQ(s.reg(at.wave, "s6"), 0u);
+  EXPECT_EQ(s.reg(at.wave, "s4") | s.reg(at.wave, "s5") << 32, s.target.places.out[0]);
+  for (unsigned lane : {0u, 1u, 63u}) {
+    EXPECT_EQ(s.reg(at.wave, "v2", lane), (uint64_t)WORK_RESULT);
+    EXPECT_EQ(s.reg(at.wave, "v1", lane), 4 * lane);
+    EXPECT_EQ(s.number("peek local " + hex(at.wave) + " " + hex(lane) + " " + hex(4 * lane)), lane);
+  }
+  s.poke(s.code(CODE_WORK_STORE), s.original);
+  s.ok("set " + hex(at.wave) + " pc 0 " + hex(s.code(CODE_WORK_STORE)));
+  s.ok("go " + hex(at.wave) + " 0");
+  s.finish();
+}
+
+TEST_P(Sessions, StepOverABreakpointThatStays)
+{
+  Live s(GetParam());
+  Live::Stop at = s.break_at(CODE_WORK_LOOP, "0 0 1 64");
+  for (unsigned left = 5; left > 0; --left) {
+    EXPECT_EQ(s.reg(at.wave, "s6"), left);
+    s.step_around(at.wave, CODE_WORK_LOOP);
+    s.ok("go " + hex(at.wave) + " 0");
+    if (left > 1) {
+      at = s.stop();
+      EXPECT_EQ(at.reason, (uint64_t)kReasonBreakpoint);
+    }
+  }
+  s.finish();
+  EXPECT_EQ(s.is_begun, true);
+}
+
+// A wave of each engine, side by side: 1,000 instructions, and everything the same at each.
+TEST_P(Sessions, AThousandStepsAreTheReferences)
+{
+  Live fast(GetParam()), plain(GetParam(), true);
+  uint64_t wave[2];
+  Live *both[] = {&fast, &plain};
+  for (int i = 0; i < 2; ++i) {
+    Live &s = *both[i];
+    wave[i] = s.break_at(CODE_WORK_LOOP, "0 0 1 64").wave;
+    s.poke(s.code(CODE_WORK_LOOP), s.original);
+    s.ok("set " + hex(wave[i]) + " pc 0 " + hex(s.code(CODE_WORK_LOOP)));
+    s.ok("set " + hex(wave[i]) + " s6 0 fa"); // 250 times the loop's four
+  }
+  for (unsigned step = 0; step < 1000; ++step) {
+    uint64_t pc[2];
+    for (int i = 0; i < 2; ++i) {
+      both[i]->ok("step " + hex(wave[i]));
+      const Live::Stop at = both[i]->stop();
+      ASSERT_EQ(at.reason, (uint64_t)kReasonStep) << step;
+      pc[i] = at.pc - both[i]->target.places.code;
+    }
+    ASSERT_EQ(pc[0], pc[1]) << step;
+    for (const char *name : {"s6", "status", "m0", "mode", "exec", "vcc"})
+      ASSERT_EQ(fast.reg(wave[0], name), plain.reg(wave[1], name)) << step << name;
+    for (unsigned lane : {0u, 17u, 63u})
+      ASSERT_EQ(fast.reg(wave[0], "v2", lane), plain.reg(wave[1], "v2", lane)) << step;
+  }
+  for (int i = 0; i < 2; ++i) {
+    both[i]->ok("go " + hex(wave[i]) + " 0");
+    EXPECT_EQ(both[i]->target.say("wait 0"), "done");
+    EXPECT_EQ(both[i]->peek(both[i]->target.places.out[0]), 1u + 250 * 251 / 2);
+  }
+}
+
+TEST_P(Sessions, WriteRegistersAndMemory)
+{
+  Live s(GetParam());
+  const Live::Stop at = s.break_at(CODE_WORK_STORE, "0 0 1 64");
+  s.ok("set " + hex(at.wave) + " v2 5 1234");
+  s.ok("set " + hex(at.wave) + " exec 0 fffffffffffffffe");
+  s.ok("poke local " + hex(at.wave) + " 0 0 77");
+  EXPECT_EQ(s.number("peek local " + hex(at.wave) + " 0 0"), 0x77u);
+  s.poke(s.target.places.out[0], 0xabc);
+  s.poke(s.code(CODE_WORK_STORE), s.original);
+  s.ok("set " + hex(at.wave) + " pc 0 " + hex(s.code(CODE_WORK_STORE)));
+  s.ok("go " + hex(at.wave) + " 0");
+  EXPECT_EQ(s.target.say("wait 0"), "done");
+  EXPECT_EQ(s.peek(s.target.places.out[0]), 0xabcu);
+  EXPECT_EQ(s.peek(s.target.places.out[0] + 20), 0x1234u);
+  EXPECT_EQ(s.peek(s.target.places.out[0] + 24), (uint32_t)WORK_RESULT);
+  s.finish();
+}
+
+TEST_P(Sessions, Watch)
+{
+  Live s(GetParam());
+  const uint64_t word = s.target.places.out[0] + 4 * 9;
+  const uint64_t watch = s.number("watch " + hex(word) + " 4 2"); // stores and exchanges
+  const uint64_t other = s.number("watch " + hex(word) + " 4 1"); // loads
+  EXPECT_EQ(s.target.say("run 0 0 1 64"), "put");
+  const Live::Stop at = s.stop();
+  EXPECT_EQ(at.reason, (uint64_t)kReasonWatch);
+  EXPECT_EQ(at.pc, s.code(CODE_WORK_END));
+  EXPECT_EQ(s.peek(word), (uint32_t)WORK_RESULT);
+  s.ok("unwatch " + hex(watch));
+  s.ok("unwatch " + hex(other));
+  s.ok("go " + hex(at.wave) + " 0");
+  EXPECT_EQ(s.target.say("wait 0"), "done");
+  EXPECT_EQ(s.target.say("run 0 0 1 64"), "put");
+  s.finish();
+}
+
+TEST_P(Sessions, Fault)
+{
+  Live s(GetParam());
+  EXPECT_EQ(s.target.say("run 1 0 1 64"), "put");
+  const Live::Stop at = s.stop();
+  EXPECT_EQ(at.reason, (uint64_t)kReasonMemory);
+  EXPECT_EQ(at.pc, s.code(CODE_FAULT_STORE));
+  EXPECT_EQ(s.reg(at.wave, "v0", 3), 0x1000u);
+  s.ok("go " + hex(at.wave) + " 10"); // with the exception: the runtime hears of it
+  EXPECT_NE(s.target.say("wait 0").find("memory access fault"), std::string::npos);
+  s.ok("detach");
+}
+
+TEST_P(Sessions, Assert)
+{
+  Live s(GetParam());
+  EXPECT_EQ(s.target.say("run 2 0 1 64"), "put");
+  const Live::Stop at = s.stop();
+  EXPECT_EQ(at.reason, (uint64_t)kReasonAssert);
+  EXPECT_EQ(s.reg(at.wave, "s6"), 9u);
+  s.ok("go " + hex(at.wave) + " 1");
+  EXPECT_NE(s.target.say("wait 0").find("an abort"), std::string::npos);
+  s.ok("detach");
+}
+
+TEST_P(Sessions, DebugTrap)
+{
+  Live s(GetParam());
+  EXPECT_EQ(s.target.say("run 3 0 1 64"), "put");
+  const Live::Stop at = s.stop();
+  EXPECT_EQ(at.reason, (uint64_t)kReasonDebugTrap);
+  s.ok("step " + hex(at.wave));
+  EXPECT_EQ(s.stop().pc, s.code(CODE_DEBUG_TRAP + 12));
+  EXPECT_EQ(s.reg(at.wave, "s6"), 10u);
+  s.ok("go " + hex(at.wave) + " 0");
+  s.finish();
+}
+
+// Each of 160 waves stops once, and steps over the breakpoint among the others.
+TEST_P(Sessions, ManyWaves)
+{
+  Live s(GetParam());
+  std::map<std::string, int> places;
+  s.original = s.peek(s.code(CODE_WORK_STORE));
+  s.poke(s.code(CODE_WORK_STORE), (uint32_t)kBreakpointWord);
+  EXPECT_EQ(s.target.say("run 0 0 40 256"), "put");
+  for (unsigned gone = 0; gone < 160;) {
+    const Live::Stop at = s.stop();
+    const std::string wave = hex(at.wave);
+    if (at.reason == kReasonBreakpoint) {
+      ++places[s.gdb.say("place " + wave)];
+      s.ok("set " + wave + " pc 0 " + hex(s.code(CODE_WORK_STORE)));
+      s.ok("around " + wave + " " + hex(s.original));
+    } else {
+      ASSERT_EQ(at.reason, (uint64_t)kReasonStep);
+      s.ok("done " + wave);
+      s.ok("go " + wave + " 0");
+      ++gone;
+    }
+  }
+  EXPECT_EQ(places.size(), 160u);
+  s.poke(s.code(CODE_WORK_STORE), s.original);
+  s.finish();
+}
+
+TEST_P(Sessions, StopWhatRuns)
+{
+  Live s(GetParam());
+  EXPECT_EQ(s.target.say("run 4 0 2 64"), "put");
+  std::vector<Live::WaveLine> waves;
+  for (int i = 0; i < 2000 && waves.size() < 2; ++i)
+    waves = s.waves();
+  ASSERT_EQ(waves.size(), 2u);
+  for (const Live::WaveLine &wave : waves) {
+    s.ok("stop " + hex(wave.id));
+    const Live::Stop at = s.stop();
+    EXPECT_EQ(at.wave, wave.id);
+    EXPECT_EQ(at.reason, 0u);
+    EXPECT_LT(at.pc - s.target.places.code, (uint64_t)CODE_END);
+  }
+  s.poke(s.target.places.out[0] + SPIN_FLAG, 1);
+  for (const Live::WaveLine &wave : waves)
+    s.ok("go " + hex(wave.id) + " 0");
+  s.finish();
+}
+
+TEST_P(Sessions, HaltAtLaunch)
+{
+  Live s(GetParam());
+  const std::vector<Live::WaveLine> waves = s.begin("4 0 3 64", 3);
+  ASSERT_EQ(waves.size(), 3u);
+  s.poke(s.target.places.out[0] + SPIN_FLAG, 1);
+  s.finish();
+}
+
+TEST_P(Sessions, Detach)
+{
+  Live s(GetParam());
+  const Live::Stop at = s.break_at(CODE_SPIN_LOOP, "4 0 2 64");
+  EXPECT_NE(at.wave, 0u);
+  EXPECT_EQ(s.stop().reason, (uint64_t)kReasonBreakpoint); // the second
+  for (const Live::WaveLine &wave : s.waves())
+    s.ok("set " + hex(wave.id) + " pc 0 " + hex(s.code(CODE_SPIN_LOOP)));
+  s.poke(s.code(CODE_SPIN_LOOP), s.original);
+  s.poke(s.target.places.out[0] + SPIN_FLAG, 1);
+  s.ok("detach");
+  EXPECT_EQ(s.target.say("wait 0"), "done");
+  EXPECT_EQ(s.target.say("run 3 0 1 64"), "put");
+  EXPECT_EQ(s.target.say("wait 0"), "done");
+  EXPECT_EQ(s.target.end(), 0);
+}
+
+TEST_P(Sessions, Kill)
+{
+  Live s(GetParam());
+  const Live::Stop at = s.break_at(CODE_SPIN_LOOP, "4 0 1 64");
+  EXPECT_NE(at.wave, 0u);
+  EXPECT_GT(end_child(s.target.pid), 0);
+  s.target.pid = -1;
+  EXPECT_FALSE(s.gdb.say("waves").find(":") != std::string::npos);
+  EXPECT_FALSE(s.gdb.say("detach").empty());
+}
+
+// All threads of the program stand still, as under gdb, and its device does not.
+TEST_P(Sessions, TheProgramIsStopped)
+{
+  Live s(GetParam());
+  EXPECT_EQ(s.target.say("run 4 0 2 128"), "put");
+  std::vector<Live::WaveLine> waves;
+  for (int i = 0; i < 2000 && waves.size() < 4; ++i)
+    waves = s.waves();
+  EXPECT_TRUE(signal_child(s.target.pid, SIGSTOP));
+  for (int i = 0; i < 20; ++i) {
+    const uint64_t wave = waves.at((unsigned)i % 4).id;
+    s.ok("stop " + hex(wave));
+    EXPECT_EQ(s.stop().wave, wave);
+    s.ok("step " + hex(wave));
+    EXPECT_EQ(s.stop().wave, wave);
+    s.ok("go " + hex(wave) + " 0");
+  }
+  EXPECT_TRUE(signal_child(s.target.pid, SIGCONT));
+  s.poke(s.target.places.out[0] + SPIN_FLAG, 1);
+  s.finish();
+}
+
+INSTANTIATE_TEST_SUITE_P(, Sessions, ::testing::Values("gfx90a", "gfx942", "gfx950"),
+                         [](const auto &info) { return std::string(info.param); });
+
+TEST(SessionsOfTwo, BothDevicesStop)
+{
+  if (!getenv("RAWHAL_DBGAPI_ROOT"))
+    GTEST_SKIP() << "RAWHAL_DBGAPI_ROOT names no root directory with ROCdbgapi";
+  Live s("gfx942,gfx950");
+  EXPECT_EQ(s.target.say("run 3 0 1 64"), "put");
+  EXPECT_EQ(s.target.say("run 3 1 1 64"), "put");
+  const Live::Stop first = s.stop(), second = s.stop();
+  EXPECT_NE(first.wave, second.wave);
+  s.ok("go " + hex(first.wave) + " 0");
+  s.ok("go " + hex(second.wave) + " 0");
+  EXPECT_EQ(s.target.say("wait 1"), "done");
+  s.finish();
+}
+
+} // namespace
