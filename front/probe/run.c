@@ -99,11 +99,13 @@ static probe_memory_t *memory_of(const probe_rule_t *rule, probe_pool_t *pool, u
   return memory;
 }
 
+/* For what is too large there will be no memory, however long it is waited for. */
 static bool take_maps(probe_run_t *run)
 {
   probe_rule_t *rule = run->of->rule;
   const engine_t *engine = run->of->engine;
-  if (engine_lay_out(&engine->maps, &run->packet, engine->lanes, &run->places))
+  if (engine_lay_out(&engine->maps, &run->packet, engine->lanes, &run->places) &&
+      run->places.size <= rule->buffer)
     run->memory = memory_of(rule, &rule->memory, run->places.size);
   return run->memory != NULL;
 }

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Someone else's probes in a running program.
 
-usage: probe_engine.py RUNNER RAWHAL PROGRAM FIXTURES EXAMPLES run|share|ends|hostile    PROGRAM: probed
-       probe_engine.py RUNNER RAWHAL PROGRAM FIXTURES EXAMPLES streams                   PROGRAM: streams
+usage: probe_engine.py RUNNER RAWHAL PROGRAM FIXTURES EXAMPLES run|share|ends|hostile|streams    PROGRAM: probed
 
 Exit status 77: there is no clang with an ld.lld of its version. The example of examples/ is run as it is; hostile engines are
 scripts that begin with what it has made."""
@@ -320,11 +319,11 @@ def check_hostile(folder):
 def check_streams(folder):
     """Eight threads and queues, and each of their dispatches has maps of its own."""
     launches = 8 * 200
-    out, errors = run("8", "200", options=("--probe-engine", EXAMPLE + ",wait,limit=100s,buffer=64K", "--probe-folder", folder,
-                                           "--gpu-share", "95%"))
+    out, errors = run(FIXTURES, "streams", "8", "200", options=("--probe-engine", EXAMPLE + ",wait,limit=100s,buffer=64K",
+                                                                "--probe-folder", folder, "--gpu-share", "95%"))
     (yes, no, _), = probed(errors)
     made = read(os.path.join(folder, "trace"))
-    assert out == "ok\n" and (yes, no) == (launches, 0) and len(made) == yes, (out, errors)
+    assert out == "right\n" and (yes, no) == (launches, 0) and len(made) == yes, (out, errors)
     assert len({(tuple(dispatch.grid), dispatch.maps["counts"]) for dispatch in made}) == 1, made[0]
 
 

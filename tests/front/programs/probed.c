@@ -102,13 +102,15 @@ typedef struct all {
   uint32_t *values, *sums;
 } all_t;
 
+typedef struct add_arguments {
+  float *c, *a, *b;
+  uint32_t n;
+} add_arguments_t;
+
 static void run_add(const all_t *all)
 {
-  struct {
-    float *c, *a, *b;
-    uint32_t n;
-  } *arguments = host_memory(PAGE);
-  arguments->c = all->c, arguments->a = all->a, arguments->b = all->b, arguments->n = COUNT;
+  add_arguments_t *arguments = host_memory(PAGE);
+  *arguments = (add_arguments_t){all->c, all->a, all->b, COUNT};
   hsa_kernel_dispatch_packet_t packet =
       packet_of(object_of(all->add, "vector_add"), 64, arguments, (hsa_signal_t){0});
   packet.grid_size_x = COUNT; /* the last work-group has 40 work-items */
@@ -203,13 +205,13 @@ static void *run_stream(void *context)
   stream_t *stream = context;
   hsa_queue_t *own = new_queue();
   const hsa_signal_t done = new_signal();
-  uint64_t *arguments = host_memory(PAGE);
-  uint32_t *out = host_memory(PAGE), *in = host_memory(PAGE);
-  arguments[0] = (uintptr_t)out, arguments[1] = (uintptr_t)in;
+  add_arguments_t *arguments = host_memory(PAGE);
+  float *out = host_memory(PAGE), *in = host_memory(PAGE);
+  *arguments = (add_arguments_t){out, in, in, 64};
   for (uint32_t i = 0; i < 64; ++i)
-    in[i] = i * 5;
+    in[i] = (float)i;
   hsa_kernel_dispatch_packet_t packet =
-      packet_of(object_of(stream->code, "plain"), 64, arguments, (hsa_signal_t){0});
+      packet_of(object_of(stream->code, "vector_add"), 64, arguments, (hsa_signal_t){0});
   for (uint32_t i = 0; i < stream->launches; ++i) {
     packet.completion_signal.handle = i + 1 == stream->launches ? done.handle : 0;
     launch(own, &packet, 1);
@@ -217,7 +219,7 @@ static void *run_stream(void *context)
   wait_for(done);
   stream->right = true;
   for (uint32_t i = 0; i < 64; ++i)
-    stream->right &= out[i] == i * 5 + 1;
+    stream->right &= out[i] == (float)(i * 2);
   CALL(hsa_queue_destroy(own));
   return NULL;
 }
@@ -225,7 +227,7 @@ static void *run_stream(void *context)
 static void run_streams(int count, uint32_t launches)
 {
   stream_t *streams = calloc((size_t)count, sizeof(*streams));
-  const hsa_executable_t code = load("recorded-gfx90a-v5");
+  const hsa_executable_t code = load("vector_add-gfx90a-v4");
   bool right = streams != NULL;
   for (int i = 0; right && i < count; ++i) {
     streams[i] = (stream_t){.code = code, .launches = launches};
