@@ -16,6 +16,7 @@ enum {
   CODE_VCC = 106,
   CODE_M0 = 124,
   CODE_EXEC = 126,
+  CODE_SCC = 253,
   CODE_NONE = 0xff,
 
   CODE_LITERAL = 255, /* operands that say what the next dword is */
@@ -83,6 +84,7 @@ typedef struct code_registers {
   bool any_sgpr, any_vgpr; /* relative to M0: any that the wave has */
   bool has_modes;          /* s_set_gpr_idx_on, s_setvskip: see code_mode() */
   bool has_scratch;        /* it accesses scratch, or names FLAT_SCRATCH */
+  bool has_scc;            /* as an operand */
 } code_registers_t;
 
 /* `available`: dwords to the end of the code, at least 1. False: it is cut off, or not an
@@ -112,5 +114,9 @@ enum { CODE_SKIPPING = 1u << 0, CODE_INDEXING = 1u << 1 };
 uint8_t code_mode(const code_t *code, uint8_t before);
 
 bool code_is_barrier(const code_t *code);
+
+/* What an instruction does with SCC. */
+enum { CODE_READS_SCC = 1u << 0, CODE_WRITES_SCC = 1u << 1 };
+uint8_t code_scc(const code_t *code);
 
 #endif

@@ -31,6 +31,7 @@ static void raise_to(uint32_t *count, uint32_t end)
 static void add_sgpr(code_registers_t *registers, uint32_t number, uint32_t width)
 {
   const uint32_t end = number + (width == 2 && number & 1 ? 1 : width);
+  registers->has_scc |= number == CODE_SCC;
   registers->has_scratch |= number < CODE_FLAT_SCRATCH + 2 && end > CODE_FLAT_SCRATCH;
   if (number < CODE_SGPRS)
     raise_to(&registers->sgprs, end < CODE_SGPRS ? end : CODE_SGPRS);

@@ -11,11 +11,11 @@
  * what is free follows from the instructions that the kernel can reach. Code for gfx90a, gfx942 and
  * gfx950. This has not met hardware: results were compared on softgpu, bit for bit.
  *
- * What a probe leaves alone: each register that the kernel's code names, SCC, VCC and EXEC, and all
- * memory but that of its argument. What it changes: times, how many registers a wave takes, and
- * with that how many waves run at a time; where no register is left, scratch memory, which a kernel
- * without any then has; and PC, which differs from the original's in traps and for s_getpc_b64,
- * which gives what it gives in the original.
+ * What a probe leaves alone: each register that the kernel's code names, VCC, EXEC, SCC where that
+ * may be read, and all memory but that of its argument. What it changes: times, how many registers
+ * a wave takes, and with that how many waves run at a time; where no register is left, scratch
+ * memory, which a kernel without any then has; and PC, which differs from the original's in traps
+ * and for s_getpc_b64, which gives what it gives in the original.
  *
  * Thread-safety: a plan is immutable, and any number of threads may apply and read it. */
 #ifndef RAWHAL_PROBE_H
@@ -123,8 +123,9 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_origin(const rawhal_probe
 /* Holds a code object against the original, by what is in both alone and by other code than that
  * which made it: each instruction of the original is there once and in its order, branches lead to
  * the same ones, and what is between is of few opcodes, leaves the registers that the original
- * names as they are, and SCC, waits for what it loads, and stores only into the argument's memory:
- * there within counters, and records that there is room for. What records say is not held against
+ * names as they are, and SCC where that may be read, waits for what it loads, and stores only into
+ * the argument's memory: there within counters, and records that there is room for; and puts into
+ * scratch memory only what it takes from there at the end. What records say is not held against
  * anything. MALFORMED, with the offset in `bytes`, and what is wrong there, or it would take too
  * long to tell; INVALID_ARGUMENT: no kernel, or the delta is needed; OUT_OF_MEMORY; and what
  * rawhal_hsaco_open() and rawhal_probe_plan() say of the code in either. */

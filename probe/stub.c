@@ -282,7 +282,7 @@ void stub_exit(const stubs_t *stubs, emit_t *emit)
 
 /* ---- In between ---- */
 
-static bool is_scc_kept(const rawhal_probe_point_t *point)
+static bool changes_scc(const rawhal_probe_point_t *point)
 {
   return point->action != RAWHAL_PROBE_COUNT && point->action != RAWHAL_PROBE_PASSED;
 }
@@ -354,18 +354,20 @@ static void append(const stubs_t *stubs, const stub_registers_t *r,
 }
 
 static void body(const stubs_t *stubs, const stub_registers_t *r, const rawhal_probe_point_t *point,
-                 emit_t *emit)
+                 bool keeps_scc, emit_t *emit)
 {
-  if (!is_scc_kept(point)) {
+  if (!changes_scc(point)) {
     count(r, point, emit, r->one);
     return;
   }
-  emit_sop2(emit, EMIT_s_cselect_b32, r->scc, emit_integer(1), EMIT_ZERO, 0);
+  if (keeps_scc)
+    emit_sop2(emit, EMIT_s_cselect_b32, r->scc, emit_integer(1), EMIT_ZERO, 0);
   if (point->action == RAWHAL_PROBE_ACTIVE)
     count_active(r, point, emit);
   else
     append(stubs, r, point, emit);
-  emit_sopc(emit, EMIT_s_cmp_lg_u32, r->scc, EMIT_ZERO);
+  if (keeps_scc)
+    emit_sopc(emit, EMIT_s_cmp_lg_u32, r->scc, EMIT_ZERO);
 }
 
 /* Registers of the kernel's that the point's instruction does not give to the record. */
@@ -383,10 +385,11 @@ static uint32_t borrow_from(const stubs_t *stubs, const rawhal_probe_point_t *po
   return first;
 }
 
-void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, emit_t *emit)
+void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
+                emit_t *emit)
 {
   if (!stubs->in_lanes) {
-    body(stubs, &stubs->kept, point, emit);
+    body(stubs, &stubs->kept, point, keeps_scc, emit);
     return;
   }
   const uint32_t first = borrow_from(stubs, point), count = stubs->kept.count,
@@ -400,7 +403,7 @@ void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, emit_t 
   for (uint32_t i = 0; i < count; ++i)
     emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_KEPT + i));
   emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
-  body(stubs, &r, point, emit);
+  body(stubs, &r, point, keeps_scc, emit);
   wait_scalar(emit);
   for (uint32_t i = 0; i < count; ++i)
     emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_BORROWED + i));

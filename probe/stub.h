@@ -7,7 +7,7 @@
  * in scratch memory between the entry and the exit, and there are no probes in the middle.
  *
  * At a kernel's first instruction all SGPRs behind the initial ones are free, and at s_endpgm all
- * are. In between SCC, VCC and EXEC stay as they are. */
+ * are. In between VCC and EXEC stay as they are, and so does SCC where it may be read. */
 #ifndef RAWHAL_PROBE_STUB_H
 #define RAWHAL_PROBE_STUB_H
 
@@ -62,6 +62,8 @@ uint32_t stub_sgprs(const stubs_t *stubs);
 
 void stub_entry(const stubs_t *stubs, emit_t *emit);
 void stub_exit(const stubs_t *stubs, emit_t *emit); /* s_endpgm comes after it */
-void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, emit_t *emit);
+/* `keeps_scc`: SCC stays as it is, if it would not anyway. */
+void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
+                emit_t *emit);
 
 #endif

@@ -1,4 +1,4 @@
-#include "probe/verify.h"
+#include "probe/verify_between.h"
 
 #include "probe/plan.h"
 
@@ -16,7 +16,8 @@ typedef struct verification {
   uint32_t previous; /* the last that has its place; the count of the original's: none */
   owned_t owned;
   lasting_t lasting;
-  wrong_t wrong;   /* with what was looked at last */
+  uint32_t wrong; /* an instruction of the probed kernel, and what is wrong with it */
+  const char *text;
   uint64_t budget; /* instructions that may still be looked at */
 } verification_t;
 
@@ -25,36 +26,92 @@ enum { LOOKED_AT = 32 }; /* times that each instruction may be, on average */
 static rawhal_status_t fail(const verification_t *v, rawhal_error_t *error)
 {
   const walk_t *walk = &v->walk;
-  const uint32_t number = v->wrong.number,
-                 at = number < walk->count ? walk->instructions[number].at : walk->end;
+  const uint32_t at = v->wrong < walk->count ? walk->instructions[v->wrong].at : walk->end;
   return rawhal_fail_at(error, RAWHAL_MALFORMED, walk->offset + at * UINT64_C(4),
-                        "the probed kernel's instruction at +0x%x %s", at * 4, v->wrong.text);
+                        "the probed kernel's instruction at +0x%x %s", at * 4, v->text);
+}
+
+/* For fail(), which says the furthest: where others were tried, that is what is wrong. */
+static bool refuse(verification_t *v, uint32_t number, const char *text)
+{
+  if (v->text && number < v->wrong)
+    return false;
+  v->wrong = number;
+  v->text = text;
+  return false;
+}
+
+/* ---- Stretches ---- */
+
+static bool look_at(verification_t *v, uint32_t number)
+{
+  if (!v->budget) {
+    v->text = NULL;
+    return refuse(v, number, "is looked at too often: too much is between the original's");
+  }
+  --v->budget;
+  return true;
+}
+
+static bool step(verification_t *v, stretch_t *stretch)
+{
+  return look_at(v, stretch->at) &&
+         (stretch_step(stretch) || refuse(v, stretch->at, stretch->judge.text));
+}
+
+static bool ends(verification_t *v, stretch_t *stretch, uint32_t next)
+{
+  return stretch_ends(stretch, v->original.instructions[next].needs_scc, &v->lasting) ||
+         refuse(v, stretch->at, stretch->judge.text);
+}
+
+/* What comes behind instruction number `previous`, or at the first, begins in this mode: in that
+ * of what is there, where only branches lead to it. */
+static uint8_t mode_behind(const verification_t *v, uint32_t previous)
+{
+  if (previous == v->original.count)
+    return 0;
+  const walk_instruction_t *one = &v->original.instructions[previous];
+  if (!walk_goes_on(one))
+    return v->original.instructions[previous + 1].mode;
+  const code_t code = walk_code(&v->original, one);
+  return code_mode(&code, one->mode);
+}
+
+static uint32_t width(const verification_t *v, uint32_t i)
+{
+  return v->original.instructions[i].flow == CODE_READS_PC ? 2 : 1;
+}
+
+/* The first behind the instruction that `previous` is. */
+static uint32_t first_behind(const verification_t *v, uint32_t previous)
+{
+  return previous == v->original.count ? 0 : v->matches[previous] + width(v, previous);
+}
+
+/* From there to the instruction that `next` is. */
+static stretch_t behind(const verification_t *v, uint32_t previous, uint32_t next)
+{
+  const bool is_first = previous == v->original.count,
+             is_last = v->original.instructions[next].flow == CODE_ENDS;
+  const between_t where = is_first && is_last ? BETWEEN_WHOLE
+                          : is_first          ? BETWEEN_ENTRY
+                          : is_last           ? BETWEEN_END
+                                              : BETWEEN_TWO;
+  return stretch_begin(&v->walk, first_behind(v, previous), where, mode_behind(v, previous),
+                       &v->owned, &v->lasting);
+}
+
+/* The whole of it. */
+static bool holds(verification_t *v, stretch_t *stretch, uint32_t next)
+{
+  while (stretch->at < v->matches[next])
+    if (!step(v, stretch))
+      return false;
+  return ends(v, stretch, next);
 }
 
 /* ---- Which instruction is which ---- */
-
-/* s_mov_b32 of half of the original's PC. */
-static bool is_half_pc(const verification_t *v, uint32_t number, uint32_t to, uint32_t value)
-{
-  if (number >= v->walk.count)
-    return false;
-  const code_t code = walk_code(&v->walk, &v->walk.instructions[number]);
-  return code.dwords == 2 && code.dword[1] == value &&
-         code.dword[0] == (0xbe800000 | to << 16 | EMIT_LITERAL);
-}
-
-static bool between(verification_t *v, const stretch_t *stretch)
-{
-  const uint64_t cost = stretch->end - stretch->first + UINT64_C(1);
-  v->wrong =
-      (wrong_t){stretch->first, "is looked at too often: too much is between the original's"};
-  if (cost > v->budget) {
-    v->budget = 0;
-    return false;
-  }
-  v->budget -= cost;
-  return verify_between(&v->walk, stretch, &v->owned, &v->lasting, &v->wrong);
-}
 
 /* An s_branch past others, which lead elsewhere. */
 static bool leads_round_hops(const walk_t *walk, uint32_t number)
@@ -66,6 +123,16 @@ static bool leads_round_hops(const walk_t *walk, uint32_t number)
     if (walk->instructions[i].flow != CODE_JUMPS)
       return false;
   return true;
+}
+
+/* s_mov_b32 of half of the original's PC. */
+static bool is_half_pc(const verification_t *v, uint32_t number, uint32_t to, uint32_t value)
+{
+  if (number >= v->walk.count)
+    return false;
+  const code_t code = walk_code(&v->walk, &v->walk.instructions[number]);
+  return code.dwords == 2 && code.dword[1] == value &&
+         code.dword[0] == (0xbe800000 | to << 16 | EMIT_LITERAL);
 }
 
 /* How many of the probed kernel's are the original's; 0: it is another. */
@@ -135,9 +202,8 @@ static bool match_neutral(verification_t *v, uint32_t first, uint32_t end, uint3
   uint32_t probed = v->matches[end];
   for (uint32_t i = end; i-- > first;) {
     do {
-      v->wrong = (wrong_t){probed, "is not followed by all waits of the original's"};
       if (probed == from)
-        return false;
+        return refuse(v, probed, "is not followed by all waits of the original's");
       --probed;
     } while (!same(v, i, probed));
     v->matches[i] = probed;
@@ -145,75 +211,74 @@ static bool match_neutral(verification_t *v, uint32_t first, uint32_t end, uint3
   return true;
 }
 
-/* What comes behind instruction number `previous`, or at the first, begins in this mode: in that
- * of what is there, where only branches lead to it. */
-static uint8_t mode_behind(const verification_t *v, uint32_t previous)
+/* Instruction number `i` has a place from `least` on, the next after the previous one's at which
+ * all between is as it should be. */
+static bool match_one(verification_t *v, uint32_t i, uint32_t least)
 {
-  if (previous == v->original.count)
-    return 0;
-  const walk_instruction_t *one = &v->original.instructions[previous];
-  if (!walk_goes_on(one))
-    return v->original.instructions[previous + 1].mode;
-  const code_t code = walk_code(&v->original, one);
-  return code_mode(&code, one->mode);
-}
-
-/* The next place at which instruction number `i` may be, from `probed` on; the walk's count: there
- * is none. */
-static uint32_t candidate(verification_t *v, uint32_t i, uint32_t first, uint32_t probed)
-{
-  const bool is_first = v->previous == v->original.count,
-             is_last = v->original.instructions[i].flow == CODE_ENDS;
-  const between_t where = is_first && is_last ? BETWEEN_WHOLE
-                          : is_first          ? BETWEEN_ENTRY
-                          : is_last           ? BETWEEN_END
-                                              : BETWEEN_TWO;
-  const uint32_t neutral = is_first ? 0 : v->previous + 1;
-  const uint8_t mode = mode_behind(v, v->previous);
-  v->wrong = (wrong_t){first, "is not followed by all of the original's"};
-  for (; probed < v->walk.count && v->budget; ++probed) {
-    if (!same(v, i, probed))
-      continue;
-    v->matches[i] = probed;
-    if (between(v, &(stretch_t){first, probed, where, mode}) && match_neutral(v, neutral, i, first))
-      return probed;
+  const bool is_first = v->previous == v->original.count;
+  const uint32_t neutral = is_first ? 0 : v->previous + 1, first = first_behind(v, v->previous);
+  /* Most have nothing between, which changes nothing. */
+  v->matches[i] = first;
+  if (!look_at(v, first))
+    return false;
+  if (!is_first && neutral == i && first >= least && first < v->walk.count && same(v, i, first))
+    return true;
+  stretch_t stretch = behind(v, v->previous, i);
+  while (stretch.at < v->walk.count) {
+    v->matches[i] = stretch.at;
+    if (stretch.at >= least && same(v, i, stretch.at) && ends(v, &stretch, i) &&
+        match_neutral(v, neutral, i, first))
+      return true;
+    if (!step(v, &stretch))
+      return false;
   }
-  return v->walk.count;
+  return refuse(v, stretch.at, "is not followed by all of the original's");
 }
 
-static uint32_t width(const verification_t *v, uint32_t i)
-{
-  return v->original.instructions[i].flow == CODE_READS_PC ? 2 : 1;
-}
-
-/* Each of the original's that is not neutral has its place, and between them all is as it should
- * be. What looks the same may be the probe's: then the next is tried, and the one before. */
+/* Each of the original's that is not neutral has its place. What looks the same may be the probe's:
+ * then the next is tried, and the one before. */
 static rawhal_status_t match(verification_t *v, rawhal_error_t *error)
 {
   const uint32_t none = v->original.count;
-  uint32_t at = 0, i = anchor(v, 0);
+  uint32_t least = 0, i = anchor(v, 0);
   v->previous = none;
+  v->lasting = LASTING_NOTHING;
   while (i < none) {
-    const uint32_t first =
-        v->previous == none ? 0 : v->matches[v->previous] + width(v, v->previous);
-    const uint32_t found = candidate(v, i, first, at > first ? at : first);
-    if (found < v->walk.count) {
+    if (match_one(v, i, least)) {
       v->before[i] = v->previous;
       v->previous = i;
-      at = 0;
+      least = 0;
       i = anchor(v, i + 1);
     } else if (v->previous == none || !v->budget) {
       return fail(v, error);
-    } else { /* the one before, from the next place on */
+    } else { /* the one before, from the next place on; and what was seen on the way is not so */
       i = v->previous;
       v->previous = v->before[i];
-      at = v->matches[i] + 1;
+      least = v->matches[i] + 1;
+      v->lasting.read = v->lasting.changed = (sgpr_set_t){{0, 0}};
+      v->lasting.changed_lanes = 0;
     }
   }
-  v->matches[none] = v->previous == none ? 0 : v->matches[v->previous] + width(v, v->previous);
+  v->matches[none] = first_behind(v, v->previous);
   return v->previous == none
              ? rawhal_fail(error, RAWHAL_MALFORMED, "the original's code does not end")
              : RAWHAL_OK;
+}
+
+/* ---- What is between ---- */
+
+static rawhal_status_t check_stretches(verification_t *v, rawhal_error_t *error)
+{
+  uint32_t previous = v->original.count;
+  for (uint32_t i = anchor(v, 0); i < v->original.count; i = anchor(v, i + 1)) {
+    if (previous == v->original.count || first_behind(v, previous) != v->matches[i]) {
+      stretch_t stretch = behind(v, previous, i);
+      if (!holds(v, &stretch, i))
+        return fail(v, error);
+    }
+    previous = i;
+  }
+  return RAWHAL_OK;
 }
 
 /* Branches of the original's lead to the same, or to what is between it and the one before. */
@@ -228,13 +293,15 @@ static rawhal_status_t check_branches(verification_t *v, rawhal_error_t *error)
     uint32_t last = wanted; /* waits before it may have their places among the probe's */
     while (last && is_neutral(&v->original, last - 1))
       --last;
-    v->wrong = (wrong_t){v->matches[i], "leads elsewhere than the original's"};
     if (next == v->original.count || lands > v->matches[wanted] ||
-        (last && lands < v->matches[last - 1] + width(v, last - 1)))
+        (last && lands < v->matches[last - 1] + width(v, last - 1))) {
+      refuse(v, v->matches[i], "leads elsewhere than the original's");
       return fail(v, error);
+    }
     const between_t where =
         v->original.instructions[next].flow == CODE_ENDS ? BETWEEN_END : BETWEEN_TWO;
-    if (!between(v, &(stretch_t){lands, v->matches[next], where, one->mode}))
+    stretch_t stretch = stretch_begin(&v->walk, lands, where, one->mode, &v->owned, &v->lasting);
+    if (!holds(v, &stretch, next))
       return fail(v, error);
   }
   return RAWHAL_OK;
@@ -275,18 +342,20 @@ static rawhal_status_t check_descriptor(const verification_t *v, rawhal_error_t 
 static rawhal_status_t judge(verification_t *v, rawhal_error_t *error)
 {
   lasting_t before;
-  v->lasting = LASTING_NOTHING;
   v->budget = ((uint64_t)v->original.count + v->walk.count) * LOOKED_AT;
-  rawhal_status_t status;
-  do {
-    before = v->lasting;
-    status = match(v, error);
-    if (status == RAWHAL_OK)
-      status = check_branches(v, error);
-  } while (status == RAWHAL_OK &&
-           (memcmp(&before.read, &v->lasting.read, sizeof(before.read)) != 0 ||
-            memcmp(&before.changed, &v->lasting.changed, sizeof(before.changed)) != 0 ||
-            before.changed_lanes != v->lasting.changed_lanes));
+  rawhal_status_t status = match(v, error);
+  v->lasting = LASTING_NOTHING;
+  v->text = NULL;
+  if (status == RAWHAL_OK)
+    do {
+      before = v->lasting;
+      status = check_stretches(v, error);
+      if (status == RAWHAL_OK)
+        status = check_branches(v, error);
+    } while (status == RAWHAL_OK &&
+             (memcmp(&before.read, &v->lasting.read, sizeof(before.read)) != 0 ||
+              memcmp(&before.changed, &v->lasting.changed, sizeof(before.changed)) != 0 ||
+              before.changed_lanes != v->lasting.changed_lanes));
   return status;
 }
 

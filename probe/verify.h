@@ -1,4 +1,4 @@
-/* What runs between two of a kernel's instructions, judged. Internal to this folder. */
+/* What is known of a probed kernel while it is judged. Internal to this folder. */
 #ifndef RAWHAL_PROBE_VERIFY_H
 #define RAWHAL_PROBE_VERIFY_H
 
@@ -67,23 +67,5 @@ typedef struct lasting {
   uint64_t changed_lanes; /* and lanes */
 } lasting_t;
 #define LASTING_NOTHING ((lasting_t){.lanes_vgpr = UINT32_MAX, .offsets_vgpr = UINT32_MAX})
-
-/* Instructions of the probed kernel, entered at the first. */
-typedef struct stretch {
-  uint32_t first, end; /* the number of the first, and of the one behind the last */
-  between_t where;
-  uint8_t mode; /* code_mode() that it is entered in */
-} stretch_t;
-
-/* What is wrong with it. */
-typedef struct wrong {
-  uint32_t number; /* of the instruction */
-  const char *text;
-} wrong_t;
-
-/* True: it goes on to its end, there all that is the kernel's is as it was and what lasts is, too,
- * and no memory is written but that of the argument; `*lasting` has what that adds. */
-bool verify_between(const walk_t *walk, const stretch_t *stretch, const owned_t *owned,
-                    lasting_t *lasting, wrong_t *wrong);
 
 #endif

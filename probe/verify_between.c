@@ -1,4 +1,4 @@
-#include "probe/verify_state.h"
+#include "probe/verify_between.h"
 
 /* ---- Where two ways come together ---- */
 
@@ -94,7 +94,7 @@ static bool is_entered(judge_t *judge, const state_t *state)
 }
 
 /* In between all is as it was; what is not, and not the kernel's, does not last. */
-static bool is_as_before(judge_t *judge, const state_t *state)
+static bool is_as_before(judge_t *judge, const state_t *state, bool needs_scc)
 {
   lasting_t *lasting = &judge->lasting;
   for (uint32_t i = 0; i < CODE_SGPRS; ++i) {
@@ -107,7 +107,8 @@ static bool is_as_before(judge_t *judge, const state_t *state)
   for (uint32_t i = 0; i < sizeof(lasting->lanes); ++i)
     if (lasting->lanes[i] != VALUE_OTHER && lasting->lanes[i] != state->lanes[i])
       lasting->changed_lanes |= UINT64_C(1) << i;
-  return state->scc == VALUE_ITS_OWN || state_refuse(judge, "comes after a change of SCC");
+  return !needs_scc || state->scc == VALUE_ITS_OWN ||
+         state_refuse(judge, "comes after a change of SCC");
 }
 
 /* Nothing comes later into what is the kernel's, nor is read there; nor comes into anything. */
@@ -122,46 +123,38 @@ static bool is_done(judge_t *judge, const state_t *state)
   return true;
 }
 
-static bool is_whole(judge_t *judge, const state_t *state)
+static bool is_whole(judge_t *judge, const state_t *state, bool needs_scc)
 {
   if (judge->where == BETWEEN_END || judge->where == BETWEEN_WHOLE)
     return true;
   if (state->exec != VALUE_ITS_OWN)
     return state_refuse(judge, "comes after a change of EXEC");
   return is_done(judge, state) &&
-         (judge->where == BETWEEN_ENTRY ? is_entered(judge, state) : is_as_before(judge, state));
+         (judge->where == BETWEEN_ENTRY ? is_entered(judge, state)
+                                        : is_as_before(judge, state, needs_scc));
 }
 
 /* ---- A stretch ---- */
 
-enum { MOST_SKIPS = 4 }; /* that are open at a time */
-
-typedef struct skips {
-  struct skip {
-    uint32_t to;
-    state_t state;
-  } open[MOST_SKIPS];
-  uint32_t count;
-} skips_t;
-
-static void land(skips_t *skips, uint32_t at, state_t *state)
+/* Ways that were left come back here. */
+static void land(stretch_t *stretch)
 {
-  for (uint32_t i = 0; i < skips->count;)
-    if (skips->open[i].to == at) {
-      merge(state, &skips->open[i].state);
-      skips->open[i] = skips->open[--skips->count];
+  for (uint32_t i = 0; i < stretch->skip_count;)
+    if (stretch->skips[i].to == stretch->at) {
+      merge(&stretch->state, &stretch->skips[i].state);
+      stretch->skips[i] = stretch->skips[--stretch->skip_count];
     } else {
       ++i;
     }
 }
 
 /* A branch, which says what is known on both ways: there is room for a record, or not. */
-static bool skip(judge_t *judge, skips_t *skips, const walk_instruction_t *branch, uint32_t number,
-                 uint32_t end, state_t *state)
+static bool skip(stretch_t *stretch, const walk_instruction_t *branch)
 {
-  if (branch->target <= number || branch->target > end || skips->count == MOST_SKIPS)
-    return state_refuse(judge, "goes elsewhere");
-  struct skip *open = &skips->open[skips->count++];
+  state_t *state = &stretch->state;
+  if (branch->target <= stretch->at || stretch->skip_count == STRETCH_MOST_SKIPS)
+    return state_refuse(&stretch->judge, "goes elsewhere");
+  struct skip *open = &stretch->skips[stretch->skip_count++];
   *open = (struct skip){branch->target, *state};
   state->reached = branch->flow == CODE_BRANCHES;
   if (branch->flow == CODE_BRANCHES && state->scc == VALUE_WAVE_LOST) {
@@ -175,37 +168,45 @@ static bool skip(judge_t *judge, skips_t *skips, const walk_instruction_t *branc
   return true;
 }
 
-bool verify_between(const walk_t *walk, const stretch_t *stretch, const owned_t *owned,
-                    lasting_t *lasting, wrong_t *wrong)
+stretch_t stretch_begin(const walk_t *walk, uint32_t first, between_t where, uint8_t mode,
+                        const owned_t *owned, const lasting_t *lasting)
 {
-  const uint32_t end = stretch->end;
-  judge_t judge = {.owned = owned, .where = stretch->where, .lasting = *lasting};
-  skips_t skips = {.count = 0};
-  if (state_is_entry(&judge)) {
-    judge.lasting = LASTING_NOTHING;
-    judge.lasting.read = lasting->read;
-    judge.lasting.changed = lasting->changed;
-    judge.lasting.changed_lanes = lasting->changed_lanes;
+  stretch_t stretch = {
+      .walk = walk, .at = first, .judge = {.owned = owned, .where = where, .lasting = *lasting}};
+  if (state_is_entry(&stretch.judge)) {
+    stretch.judge.lasting = LASTING_NOTHING;
+    stretch.judge.lasting.read = lasting->read;
+    stretch.judge.lasting.changed = lasting->changed;
+    stretch.judge.lasting.changed_lanes = lasting->changed_lanes;
   }
-  state_t state = begin(&judge, stretch->mode);
-  for (uint32_t i = stretch->first; i < end && !judge.text; ++i) {
-    const walk_instruction_t *instruction = &walk->instructions[i];
-    const code_t code = walk_code(walk, instruction);
-    wrong->number = i;
-    land(&skips, i, &state);
-    /* What is not reached: hops, which others come by. */
-    if (state.reached && state_step(&judge, &code, &state) &&
-        (instruction->flow == CODE_JUMPS || instruction->flow == CODE_BRANCHES))
-      skip(&judge, &skips, instruction, i, end, &state);
-  }
-  if (!judge.text) {
-    wrong->number = end;
-    land(&skips, end, &state);
-    if (!state.reached)
-      state_refuse(&judge, "is not reached");
-    else if (is_whole(&judge, &state))
-      *lasting = judge.lasting;
-  }
-  wrong->text = judge.text;
-  return !judge.text;
+  stretch.state = begin(&stretch.judge, mode);
+  return stretch;
+}
+
+bool stretch_step(stretch_t *stretch)
+{
+  const walk_instruction_t *instruction = &stretch->walk->instructions[stretch->at];
+  const code_t code = walk_code(stretch->walk, instruction);
+  const bool branches = instruction->flow == CODE_JUMPS || instruction->flow == CODE_BRANCHES;
+  stretch->judge.text = NULL;
+  /* What is not reached: hops, which others come by. */
+  if (stretch->state.reached && (!state_step(&stretch->judge, &code, &stretch->state) ||
+                                 (branches && !skip(stretch, instruction))))
+    return false;
+  ++stretch->at;
+  land(stretch);
+  return true;
+}
+
+bool stretch_ends(stretch_t *stretch, bool needs_scc, lasting_t *lasting)
+{
+  judge_t judge = stretch->judge;
+  judge.text = NULL;
+  const bool ends = stretch->skip_count       ? state_refuse(&judge, "is skipped")
+                    : !stretch->state.reached ? state_refuse(&judge, "is not reached")
+                                              : is_whole(&judge, &stretch->state, needs_scc);
+  stretch->judge.text = judge.text;
+  if (ends)
+    *lasting = judge.lasting;
+  return ends;
 }

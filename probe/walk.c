@@ -144,8 +144,12 @@ static rawhal_status_t list(marks_t *marks, rawhal_error_t *error)
     code_t code;
     if (!code_decode(walk->code + at * UINT64_C(4), walk->available - at, &code))
       return fail_at(walk, error, RAWHAL_MALFORMED, at, "is no instruction");
-    walk->instructions[count++] = (walk_instruction_t){
-        .at = at, .dwords = code.dwords, .flow = code.flow, .is_head = mark & MARK_HEAD};
+    walk->instructions[count++] = (walk_instruction_t){.at = at,
+                                                       .dwords = code.dwords,
+                                                       .flow = code.flow,
+                                                       .scc = code_scc(&code),
+                                                       .needs_scc = true,
+                                                       .is_head = mark & MARK_HEAD};
     walk->blocks += (mark & MARK_HEAD) != 0;
   }
   for (uint32_t i = 0; i < count; ++i) {
@@ -192,6 +196,21 @@ static rawhal_status_t spread_modes(walk_t *walk, rawhal_error_t *error)
   return RAWHAL_OK;
 }
 
+/* From each instruction to those before it. Whatever is not found in so many rounds stays needed;
+ * more than one is for branches back. */
+static void spread_scc(walk_t *walk)
+{
+  enum { ROUNDS = 3 };
+  for (int round = 0; round < ROUNDS; ++round)
+    for (uint32_t i = walk->count; i--;) {
+      walk_instruction_t *one = &walk->instructions[i];
+      const bool after = (walk_goes_on(one) && walk->instructions[i + 1].needs_scc) ||
+                         ((one->flow == CODE_JUMPS || one->flow == CODE_BRANCHES) &&
+                          walk->instructions[one->target].needs_scc);
+      one->needs_scc = one->scc & CODE_READS_SCC || (after && !(one->scc & CODE_WRITES_SCC));
+    }
+}
+
 rawhal_status_t walk_open(walk_t *walk, rawhal_error_t *error)
 {
   marks_t marks = {.walk = walk};
@@ -206,6 +225,8 @@ rawhal_status_t walk_open(walk_t *walk, rawhal_error_t *error)
     status = list(&marks, error);
   if (status == RAWHAL_OK)
     status = spread_modes(walk, error);
+  if (status == RAWHAL_OK)
+    spread_scc(walk);
   allocate_free(walk->allocator, marks.marks);
   allocate_free(walk->allocator, marks.pending);
   if (status != RAWHAL_OK)

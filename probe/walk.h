@@ -13,8 +13,10 @@ typedef struct walk_instruction {
   uint32_t at;     /* dwords from the kernel's first */
   uint32_t target; /* of JUMPS and BRANCHES: the number of the instruction */
   uint8_t dwords, flow;
-  uint8_t mode; /* code_mode() before it */
-  bool is_head; /* a basic block begins */
+  uint8_t mode;   /* code_mode() before it */
+  uint8_t scc;    /* code_scc() */
+  bool needs_scc; /* SCC, as it is before it, may be read by it or later */
+  bool is_head;   /* a basic block begins */
 } walk_instruction_t;
 
 typedef struct walk {

@@ -12,9 +12,9 @@ enum {
 
 /* An s_branch on the way of others: before an instruction. */
 typedef struct hop {
-  uint32_t before; /* number of that instruction */
   uint32_t target; /* number of the instruction that it leads to */
   int32_t next;    /* the hop that it leads to instead; NOWHERE: it reaches */
+  int32_t beside;  /* another before the same instruction; NOWHERE: there is none */
   uint32_t at;     /* dword */
 } hop_t;
 
@@ -24,7 +24,8 @@ typedef struct weaving {
   size_t first;     /* dword of the code where the kernel begins */
   uint32_t *labels; /* of each instruction: where a branch to it goes */
   uint32_t *places; /* of each instruction: where it is */
-  int32_t *ways;    /* of each instruction: the hop that it goes by */
+  int32_t *ways;    /* of each instruction: the hop that it goes by, */
+  int32_t *before;  /* and the first of those before it; NOWHERE: none */
   hop_t *hops;
   uint32_t hop_count, hop_room;
 } weaving_t;
@@ -42,19 +43,18 @@ static uint32_t here(const weaving_t *weaving)
 /* ---- One pass ---- */
 
 /* Hops before an instruction; what comes from above goes round them. */
-static void put_hops(weaving_t *weaving, uint32_t before)
+static void put_hops(weaving_t *weaving, uint32_t number)
 {
   uint32_t count = 0;
-  for (uint32_t i = 0; i < weaving->hop_count; ++i)
-    count += weaving->hops[i].before == before;
+  for (int32_t i = weaving->before[number]; i != NOWHERE; i = weaving->hops[i].beside)
+    ++count;
   if (!count)
     return;
   emit_sopp(weaving->code, EMIT_s_branch, count);
-  for (uint32_t i = 0; i < weaving->hop_count; ++i)
-    if (weaving->hops[i].before == before) {
-      weaving->hops[i].at = here(weaving);
-      emit_sopp(weaving->code, EMIT_s_branch, 0);
-    }
+  for (int32_t i = weaving->before[number]; i != NOWHERE; i = weaving->hops[i].beside) {
+    weaving->hops[i].at = here(weaving);
+    emit_sopp(weaving->code, EMIT_s_branch, 0);
+  }
 }
 
 /* PC as it is behind the original s_getpc_b64. */
@@ -92,14 +92,14 @@ static void pass(weaving_t *weaving)
   stub_entry(weave->stubs, weaving->code);
   for (uint32_t i = 0; i < weave->walk->count; ++i) {
     const uint32_t offset = weave->walk->instructions[i].at * 4;
-    if (weaving->hop_count)
-      put_hops(weaving, i);
+    put_hops(weaving, i);
     weaving->labels[i] = here(weaving);
+    const bool needs_scc = weave->walk->instructions[i].needs_scc;
     for (; is_at(weave, next, offset) && weave->points[next].action != RAWHAL_PROBE_PASSED; ++next)
-      stub_point(weave->stubs, &weave->points[next], weaving->code);
+      stub_point(weave->stubs, &weave->points[next], needs_scc, weaving->code);
     put_instruction(weaving, i);
     for (; is_at(weave, next, offset); ++next)
-      stub_point(weave->stubs, &weave->points[next], weaving->code);
+      stub_point(weave->stubs, &weave->points[next], true, weaving->code);
   }
 }
 
@@ -155,7 +155,8 @@ static rawhal_status_t add_hop(weaving_t *weaving, uint32_t from, uint32_t targe
   }
   *way = (int32_t)weaving->hop_count;
   weaving->hops[weaving->hop_count++] =
-      (hop_t){.before = low, .target = target, .next = NOWHERE, .at = 0};
+      (hop_t){.target = target, .next = NOWHERE, .beside = weaving->before[low], .at = 0};
+  weaving->before[low] = *way;
   return RAWHAL_OK;
 }
 
@@ -248,16 +249,21 @@ rawhal_status_t weave_code(const weave_t *weave, emit_t *code, weave_origin_t *o
   weaving.labels = allocate(allocator, count * sizeof(*weaving.labels));
   weaving.places = allocate(allocator, count * sizeof(*weaving.places));
   weaving.ways = allocate(allocator, count * sizeof(*weaving.ways));
-  rawhal_status_t status = no_memory(error);
-  if (weaving.labels && weaving.places && weaving.ways) {
+  weaving.before = allocate(allocator, count * sizeof(*weaving.before));
+  rawhal_status_t status;
+  if (weaving.labels && weaving.places && weaving.ways && weaving.before) {
     memset(weaving.ways, 0xff, count * sizeof(*weaving.ways)); /* NOWHERE */
+    memset(weaving.before, 0xff, count * sizeof(*weaving.before));
     status = make(&weaving, error);
+  } else {
+    status = no_memory(error);
   }
   if (status == RAWHAL_OK && origin)
     status = find_origin(&weaving, origin, error);
   allocate_free(allocator, weaving.labels);
   allocate_free(allocator, weaving.places);
   allocate_free(allocator, weaving.ways);
+  allocate_free(allocator, weaving.before);
   allocate_free(allocator, weaving.hops);
   return status;
 }

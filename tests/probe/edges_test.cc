@@ -121,6 +121,17 @@ TEST(ProbeEdges, BranchesOverBranches)
   expect_probed(&kernel);
 }
 
+// The kernel's own instructions may look like the probes', which come first.
+TEST(ProbeEdges, LooksLikeProbes)
+{
+  const uint32_t s_cbranch_scc1 = 5, named = 0xbe800065; // s_mov_b32 s0, s101
+  std::vector<uint32_t> code = {branch(s_cbranch_scc1, 7)};
+  code.insert(code.end(), 27, 0); // v_cndmask_b32 v0, s0, v0
+  code.insert(code.end(), {named, s_endpgm});
+  Written kernel(code, shape(112, 8, 4));
+  expect_probed(&kernel);
+}
+
 TEST(ProbeEdges, ReadsItsPc)
 {
   Written kernel({0xbe841c00 /* s_getpc_b64 s[4:5] */, s_endpgm});

@@ -68,3 +68,63 @@ TEST(ProbeKept, InScratchOnlyWhereTheKernelHasNone)
                    RAWHAL_PROBE_KEEP_IN_SCRATCH);
   }
 }
+
+namespace {
+
+// Instructions of a clone whose bits under the mask are so.
+size_t count_of(const std::string &clone, uint32_t mask, uint32_t bits)
+{
+  size_t count = 0;
+  for (size_t at = 0; at + 4 <= clone.size(); at += 4) {
+    uint32_t dword;
+    memcpy(&dword, &clone[at], 4);
+    count += (dword & mask) == bits;
+  }
+  return count;
+}
+
+} // namespace
+
+// SCC is put back where the kernel may read what it was, by whatever way.
+TEST(ProbeKept, SccWhereItMayBeRead)
+{
+  const uint32_t compares = 0xbf048002, load = 0xdc508000, to = 0x02040001, cmov = 0xbe800280,
+                 reads_status = 0xb8800002 | 31 << 11, vector = 0x7e0202fd; // v_mov_b32 v1, scc
+  const auto branches = [](int dwords) { return branch(s_cbranch_scc0, dwords); };
+  const struct {
+    const char *text;
+    std::vector<uint32_t> code;
+    bool needed;
+  } cases[] = {
+      {"nothing reads it", {s_barrier, load, to, s_endpgm}, false},
+      {"written first", {s_barrier, load, to, compares, branches(0), s_endpgm}, false},
+      {"a branch", {compares, load, to, branches(0), s_endpgm}, true},
+      {"behind a branch of others",
+       {s_barrier, load, to, branch(s_cbranch_vccnz, 0), cmov, s_endpgm},
+       true},
+      {"where a branch leads",
+       {s_barrier, load, to, branch(s_cbranch_vccnz, 1), s_endpgm, cmov, s_endpgm},
+       true},
+      {"where a jump leads",
+       {s_barrier, load, to, branch(s_branch, 1), s_barrier, cmov, s_endpgm},
+       true},
+      {"jumped over", {s_barrier, load, to, branch(s_branch, 1), cmov, s_endpgm}, false},
+      {"the next round", {compares, branches(0), load, to, branch(s_branch, -5), s_endpgm}, false},
+      {"back to it", {s_barrier, branches(3), load, to, branch(s_branch, -5), s_endpgm}, true},
+      {"STATUS", {s_barrier, load, to, reads_status, s_endpgm}, true},
+      {"an operand of vectors", {s_barrier, load, to, vector, s_endpgm}, true},
+  };
+  for (const auto &one : cases) {
+    SCOPED_TRACE(one.text);
+    Written kernel(one.code);
+    ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_MEMORY)) << kernel.error.message;
+    const std::string clone = kernel.apply();
+    EXPECT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
+    EXPECT_EQ(one.needed, count_of(clone, 0xff80ffff, 0x85008081) == 1); // s_cselect_b32 1, 0
+    std::string changed = clone;
+    for (size_t at = 0; at + 4 <= changed.size(); at += 4)
+      if (one.needed && !memcmp(&changed[at + 2], "\x07\xbf", 2)) // s_cmp_lg_u32
+        memcpy(&changed[at], &s_nop, 4);
+    EXPECT_EQ(one.needed, kernel.verify(changed) != RAWHAL_OK) << kernel.error.message;
+  }
+}
