@@ -104,11 +104,10 @@ if not made or processor not in ("gfx90a", "gfx942", "gfx950") or data[8] not in
     decline("its arguments, its processor or its code object version is not known")
 kernel = made[0]["amdhsa.kernels"][0]
 (_, described, _), (address, place, size) = symbols[kernel[".symbol"]], symbols[name]
-if any(address <= at < address + size for at in relocated):
-    decline("its code has relocations")
-for word, in struct.iter_unpack("<I", data[place:place + size]):  # constants, too: better declined
-    if word >> 23 == 0x17D and 0x1C <= word >> 8 & 0xFF <= 0x1E or word >> 23 == 0x174:
-        decline("it has s_getpc, s_setpc, s_swappc or s_call")
+words = struct.iter_unpack("<I", data[place:place + size])  # constants, too: better declined
+if any(address <= at < address + size for at in relocated) or any(
+        w >> 23 == 0x17D and 0x1C <= w >> 8 & 0xFF <= 0x1E or w >> 23 == 0x174 for w, in words):
+    decline("it has relocations, s_getpc, s_setpc, s_swappc or s_call")
 for argument in kernel[".args"]:
     argument.pop(".name", None)  # which may be a word of YAML's, as n is
 offset = kernel[".kernarg_segment_size"] + 7 & ~7
@@ -141,9 +140,10 @@ with open("probed.s", "w") as file:
 for end in ("", "-22", "-21", "-20", "-19", "-18", "-17", "-16", "-15"):
     if shutil.which("clang" + end) and shutil.which("ld.lld" + end):
         break
-subprocess.run(["clang" + end, "-x", "assembler", "--target=amdgcn-amd-amdhsa", "-c", "-oprobed.o",
-                f"-mcpu={processor}", f"-mcode-object-version={data[8] + 2}", "probed.s"], check=True)
+subprocess.run(["clang" + end, "-x", "assembler", "--target=amdgcn-amd-amdhsa", "probed.s", "-c",
+                "-oprobed.o", f"-mcpu={processor}", f"-mcode-object-version={data[8] + 2}"],
+               check=True)
 subprocess.run(["ld.lld" + end, "-shared", "probed.o", "-o", "probed.bin"], check=True)
 with open("manifest.json", "w") as file:
-    json.dump({"version": 1, "maps": [dict(name=name, level=level, record_bytes=size, capacity=1)
-                                      for name, level, size in MAPS]}, file)
+    json.dump({"version": 1, "variables": False, "maps": [
+        dict(name=n, level=level, record_bytes=size, capacity=1) for n, level, size in MAPS]}, file)

@@ -141,6 +141,19 @@ static rawhal_status_t check_maps(const engine_t *engine, uint64_t buffer, rawha
                            (unsigned long long)buffer);
 }
 
+/* The engine's copy has variables of its own: nobody would write what the host writes to the
+ * original's. */
+static rawhal_status_t check_variables(const engine_t *engine, const engine_subject_t *subject,
+                                       rawhal_error_t *error)
+{
+  object_loaded_t loaded;
+  const bool found = objects_loaded(subject->kernel_object, &loaded) && !loaded.unreadable;
+  return engine->maps.no_variables || (found && !loaded.variables.count && !loaded.variables.more)
+             ? RAWHAL_OK
+             : rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                           "its code object has variables, which a copy does not share");
+}
+
 static rawhal_status_t open_code(engine_t *engine, const engine_subject_t *subject,
                                  const place_t *work, rawhal_error_t *error)
 {
@@ -165,22 +178,12 @@ static rawhal_status_t open_made(engine_t *engine, const engine_subject_t *subje
   rawhal_status_t status = read_manifest(engine, work, error);
   if (status == RAWHAL_OK)
     status = check_maps(engine, subject->buffer, error);
+  if (status == RAWHAL_OK)
+    status = check_variables(engine, subject, error);
   return status == RAWHAL_OK ? open_code(engine, subject, work, error) : status;
 }
 
 /* ---- The whole ---- */
-
-/* The engine's copy has variables of its own: nobody would write what the host writes to the
- * original's. */
-static rawhal_status_t check_variables(const engine_subject_t *subject, rawhal_error_t *error)
-{
-  object_loaded_t loaded;
-  const bool found = objects_loaded(subject->kernel_object, &loaded) && !loaded.unreadable;
-  return found && !loaded.variables.count && !loaded.variables.more
-             ? RAWHAL_OK
-             : rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                           "its code object has variables, which a copy does not share");
-}
 
 static rawhal_status_t make(engine_t *engine, const engine_subject_t *subject,
                             rawhal_error_t *error)
@@ -209,9 +212,7 @@ rawhal_status_t engine_create(const engine_subject_t *subject, engine_t **engine
   if (!made)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for an engine's kernel");
   made->lanes = subject->kernel->facts->wavefront_size;
-  rawhal_status_t status = check_variables(subject, error);
-  if (status == RAWHAL_OK)
-    status = make(made, subject, error);
+  rawhal_status_t status = make(made, subject, error);
   if (status == RAWHAL_OK)
     *engine = made;
   else

@@ -58,13 +58,18 @@ static bool read_map(const json_t *object, engine_map_t *map)
 static rawhal_status_t read_maps(const json_t *root, engine_maps_t *maps, rawhal_error_t *error)
 {
   const json_t *version = jansson.object_get(root, "version"),
-               *list = jansson.object_get(root, "maps");
+               *list = jansson.object_get(root, "maps"),
+               *variables = jansson.object_get(root, "variables");
   const size_t count = json_is_array(list) ? jansson.array_size(list) : 0;
   if (!json_is_integer(version) || jansson.integer_value(version) != 1)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the manifest's \"version\" is not 1");
-  if (!count || count > ENGINE_MAPS || jansson.object_size(root) != 2)
+  if (!count || count > ENGINE_MAPS || (variables && !json_is_boolean(variables)) ||
+      jansson.object_size(root) != (variables ? 3 : 2))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "the manifest is not a \"version\" and 1 to %d \"maps\" alone", ENGINE_MAPS);
+                       "the manifest is not a \"version\", 1 to %d \"maps\" and, true or false, "
+                       "\"variables\" alone",
+                       ENGINE_MAPS);
+  maps->no_variables = json_is_false(variables);
   for (; maps->count < count; ++maps->count)
     if (!read_map(jansson.array_get(list, maps->count), &maps->maps[maps->count]))
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,

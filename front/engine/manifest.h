@@ -29,6 +29,7 @@ typedef struct engine_map {
 typedef struct engine_maps {
   engine_map_t maps[ENGINE_MAPS];
   uint32_t count;
+  bool no_variables; /* the kernel uses none of its code object's: so the engine says */
 } engine_maps_t;
 
 /* INVALID_ARGUMENT, with what is wrong; UNSUPPORTED: there is no jansson. */

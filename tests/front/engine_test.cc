@@ -42,7 +42,7 @@ TEST(EngineMaps, HaveARowForEachOfALevel)
 
 TEST(EngineMaps, LieOneAfterTheOtherOrAreTooMany)
 {
-  engine_maps_t maps = {{{"a", ENGINE_DISPATCH, 3, 5}, {"b", ENGINE_ITEM, 4, 2}}, 2};
+  engine_maps_t maps = {{{"a", ENGINE_DISPATCH, 3, 5}, {"b", ENGINE_ITEM, 4, 2}}, 2, false};
   const auto small = packet(100, 1, 1, 64, 1, 1);
   engine_places_t places;
   ASSERT_TRUE(engine_lay_out(&maps, &small, 64, &places));
@@ -73,6 +73,10 @@ TEST(EngineManifest, IsReadWholeOrNotAtAll)
   EXPECT_EQ(ENGINE_WAVE, maps.maps[0].level);
   EXPECT_EQ(8u, maps.maps[0].record_bytes);
   EXPECT_EQ(9u, maps.maps[0].capacity);
+  EXPECT_FALSE(maps.no_variables);
+  const std::string none = R"({"variables": false, )" + whole.substr(1);
+  ASSERT_EQ(RAWHAL_OK, engine_manifest_read(none.data(), none.size(), &maps, &error));
+  EXPECT_TRUE(maps.no_variables);
   for (size_t i = 0; i < whole.size(); ++i) {
     EXPECT_NE(RAWHAL_OK, engine_manifest_read(whole.data(), i, &maps, &error)) << i;
     for (const char other : {'\0', '"', '}', '[', '9', '-', '\xff'}) {
