@@ -146,6 +146,7 @@ def check_waves(dispatch):
 def check_memory(dispatch):
     """Each lane's address is in memory that an argument led to."""
     points = {point.offset: point for point in dispatch.points(ACCESS)}
+    assert len({start for start, _, _ in dispatch.allocations}) == len(dispatch.allocations), dispatch.allocations
     named = collections.defaultdict(list)
     for event in dispatch.events:
         point = points.get(event.offset)
@@ -209,9 +210,11 @@ def check_run(folder):
         assert sizes[0] == sizes[1], mine.probe.kernel
     # Registers: the work-item's number is in the first of the vector's.
     path = os.path.join(folder, "values")
-    _, errors = run("run", "1", options=("--probe", "values,value=v0@0,wait,kernel=vector_add", "-o", path))
-    assert probed(errors) == (1, 0, 0), errors
-    assert sorted(event.lanes for event in read(path)[0].events) == [(*range(40), *[0] * 24)] + [tuple(range(64))] * 15, errors
+    _, errors = run("run", "3", options=("--probe", "values,value=v0@0,wait,kernel=[vr]*", "-o", path))
+    assert probed(errors) == (6, 0, 0), errors
+    for dispatch in read(path):
+        lanes = sorted(event.lanes for event in dispatch.events)
+        assert dispatch.probe.kernel == "reduce" or lanes == [(*range(40), *[0] * 24)] + [tuple(range(64))] * 15, lanes
     # What an operator does not want to have recorded.
     path, policy = os.path.join(folder, "policy"), os.path.join(folder, "policy.json")
     with open(policy, "w") as file:
@@ -228,6 +231,13 @@ def check_run(folder):
     assert results(out) == results(bare)[:len(results(out))] and lost > 0 and probed(errors) == (4, 1, lost), (errors, lost)
     assert all(dispatch.all_events < whole[dispatch.probe.kernel] or dispatch.probe.kernel in ("vector_add", "use_variables")
                for dispatch in kept)
+    # More waves than half of it has room for: events have the other half.
+    path = os.path.join(folder, "large")
+    _, errors = run("large", options=("--probe", "waves+memory,wait,buffer=16K", "-o", path))
+    dispatch, = read(path)
+    lost = dispatch.all_events - len(dispatch.events) + dispatch.all_waves - len(dispatch.waves)
+    assert dispatch.all_waves == 200 and 100 < len(dispatch.waves) < 128 and len(dispatch.events) > 12, errors
+    assert probed(errors) == (1, 0, lost), (errors, lost)
     # Limits, checks, a trace, a recording beside.
     path, trace = os.path.join(folder, "beside"), os.path.join(folder, "trace")
     out, errors = run("run", "2", options=("--probe", "blocks,wait", "-o", path, "--gpu-share", "80%", "--memory", "1G", "--check=refuse",
@@ -335,6 +345,7 @@ def check_unload(folder):
     out, errors = run("unload", options=("--probe", "waves,wait", "-o", path))
     assert out == "63\n" * 3 and probed(errors) == (3, 0, 0), (out, errors)
     assert [dispatch.probe.kernel for dispatch in read(path)] == ["waits"] * 3
+    assert [kind for kind, _ in frames(path)].count(PROBE) == 3  # each load has a copy of its own
 
 
 def check_fault(folder):
@@ -342,14 +353,16 @@ def check_fault(folder):
     bare, _ = run("fault")
     path = os.path.join(folder, "fault")
     out, errors = run("fault", options=("--probe", "waves+memory,wait,buffer=1M", "-o", path))
-    assert out == bare and probed(errors) == (1, 0, 0), (out, errors)
+    assert results(out) == results(bare) and probed(errors) == (4, 0, 0), (out, errors)
     place = r"in kernel 'fault_store'(?:\n  .*)+\n  instruction .*(\(entry\+\d+\): \S+ \S+ \S+ in the code object)"
     _, told = run("fault", options=("--faults", "text"))
     assert re.search(place, errors)[1] == re.search(place, told)[1], (errors, told)
     assert "in its copy with probes: packet" in errors and "copy" not in told, (errors, told)
     made = read(path)
-    assert [dispatch.probe.kernel for dispatch in made] == ["fault_store"] and made[0].flags & STOPPED, made
+    assert [dispatch.probe.kernel for dispatch in made] == ["fault_store"] * 4 and made[0].flags & STOPPED, made
     assert [wave.end for wave in made[0].waves] == [0] and len(made[0].events) == 1, made[0].waves
+    for dispatch in made[1:]:  # as if there had been none before
+        assert not dispatch.flags & STOPPED and dispatch.all_waves == dispatch.all_events == 1 and dispatch.waves[0].end, made
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     if hard == 0:
         return

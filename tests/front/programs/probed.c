@@ -1,6 +1,6 @@
 /* Kernels that others look into: says what they made, and of each dispatch how many instructions its waves ran, where
- * the device counts them. usage: probed FIXTURES run ROUNDS | streams STREAMS LAUNCHES | unload |
- * fault | waits | fork */
+ * the device counts them. usage: probed FIXTURES run ROUNDS | large | streams STREAMS LAUNCHES |
+ * unload | fault | waits | fork */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -107,13 +107,14 @@ typedef struct add_arguments {
   uint32_t n;
 } add_arguments_t;
 
-static void run_add(const all_t *all)
+/* Of `items` the last ones may have nothing to do. */
+static void run_add(const all_t *all, uint32_t items)
 {
   add_arguments_t *arguments = host_memory(PAGE);
   *arguments = (add_arguments_t){all->c, all->a, all->b, COUNT};
   hsa_kernel_dispatch_packet_t packet =
       packet_of(object_of(all->add, "vector_add"), 64, arguments, (hsa_signal_t){0});
-  packet.grid_size_x = COUNT; /* the last work-group has 40 work-items */
+  packet.grid_size_x = items;
   run("vector_add", packet, 1);
   printf("  %.0f\n", weighted_floats(all->c, COUNT));
 }
@@ -165,7 +166,7 @@ static void run_empty(const all_t *all)
   run("empty", packet_of(object_of(all->empty, "empty"), 64, NULL, (hsa_signal_t){0}), 1);
 }
 
-static void run_all(int rounds)
+static all_t load_all(void)
 {
   const all_t all = {.empty = load("empty-gfx90a-v5"),
                      .add = load("vector_add-gfx90a-v4"),
@@ -182,8 +183,22 @@ static void run_all(int rounds)
     all.b[i] = (float)(i % 5);
     all.values[i] = i * 3 % 101;
   }
+  return all;
+}
+
+/* 200 waves. */
+static void run_large(void)
+{
+  enum { ITEMS = 200 * 64 };
+  const all_t all = load_all();
+  run_add(&all, ITEMS);
+}
+
+static void run_all(int rounds)
+{
+  const all_t all = load_all();
   for (int i = 0; i < rounds; ++i) {
-    run_add(&all);
+    run_add(&all, COUNT); /* the last work-group has 40 work-items */
     run_reduce(&all);
     run_matmul(&all);
     run_variables(&all);
@@ -308,7 +323,11 @@ static void run_fault(void)
   launch(own, &packet, 1);
   while (__atomic_load_n(&ended, __ATOMIC_ACQUIRE) == HSA_STATUS_SUCCESS)
     continue;
-  printf("status 0x%x\n", (unsigned)ended); /* its handler may still run: it is not destroyed */
+  printf("status 0x%x\n", (unsigned)ended);
+  CALL(hsa_queue_destroy(own)); /* its handler may still run */
+  arguments->index = 0;
+  for (int i = 0; i < 3; ++i)
+    run("fault_store", packet, 1);
 }
 
 /* One child before there is a runtime, which has one of its own, and one after that, which has none. */
@@ -362,6 +381,8 @@ int main(int count, char **words)
   open_all();
   if (strcmp(what, "run") == 0 && count == 4)
     run_all(atoi(words[3]));
+  else if (strcmp(what, "large") == 0)
+    run_large();
   else if (strcmp(what, "streams") == 0 && count == 5)
     run_streams(atoi(words[3]), (uint32_t)atoi(words[4]));
   else if (strcmp(what, "unload") == 0)
