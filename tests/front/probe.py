@@ -342,10 +342,11 @@ def check_streams(folder):
 def check_unload(folder):
     """Code that is unloaded while it runs: what runs is the copy, which stays until then."""
     path = os.path.join(folder, "unload")
-    out, errors = run("unload", options=("--probe", "waves,wait", "-o", path))
-    assert out == "63\n" * 3 and probed(errors) == (3, 0, 0), (out, errors)
-    assert [dispatch.probe.kernel for dispatch in read(path)] == ["waits"] * 3
-    assert [kind for kind, _ in frames(path)].count(PROBE) == 3  # each load has a copy of its own
+    rounds = 24  # and no copies of what has gone: there is no memory for so many
+    out, errors = run("unload", str(rounds), options=("--probe", "waves,wait", "-o", path, "--memory", "160K"))
+    assert out == "63\n" * rounds and probed(errors) == (rounds, 0, 0), (out, errors)
+    assert [dispatch.probe.kernel for dispatch in read(path)] == ["waits"] * rounds
+    assert [kind for kind, _ in frames(path)].count(PROBE) == rounds  # each load has a copy of its own
 
 
 def check_fault(folder):
@@ -364,12 +365,12 @@ def check_fault(folder):
     for dispatch in made[1:]:  # as if there had been none before
         assert not dispatch.flags & STOPPED and dispatch.all_waves == dispatch.all_events == 1 and dispatch.waves[0].end, made
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    if hard == 0:
-        return
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
     core = os.path.join(folder, "core")
-    run("fault", options=("--faults", "text", "--probe", "waves,wait", "-o", path + "2"),
+    _, errors = run("fault", options=("--faults", "text", "--probe", "waves,wait", "-o", path + "2"),
         environment={"RAWHAL_CORE": core, "RAWHAL_CORE_PER_HOUR": "1000"})
+    if "no core file: RLIMIT_CORE is 0" in errors:  # as sanitizers have it
+        return
     shown = subprocess.run([RAWHAL, "core", "show", core], capture_output=True, text=True)
     assert re.search(r"memory violation +fault_store\+0x", shown.stdout), shown
     assert re.search(place, shown.stdout)[1] == re.search(place, told)[1], (shown, told)

@@ -1,6 +1,6 @@
 /* Kernels that others look into: says what they made, and of each dispatch how many instructions its waves ran, where
  * the device counts them. usage: probed FIXTURES run ROUNDS | large | streams STREAMS LAUNCHES |
- * unload | fault | waits | fork */
+ * unload ROUNDS | fault | waits | fork */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -267,9 +267,9 @@ static uint64_t *waiting(uint32_t **flag, uint32_t **out)
   return arguments;
 }
 
-static void run_unload(void)
+static void run_unload(int rounds)
 {
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     uint32_t *flag, *out;
     uint64_t *arguments = waiting(&flag, &out);
     const hsa_executable_t code = load("recorded-gfx90a-v5");
@@ -385,8 +385,8 @@ int main(int count, char **words)
     run_large();
   else if (strcmp(what, "streams") == 0 && count == 5)
     run_streams(atoi(words[3]), (uint32_t)atoi(words[4]));
-  else if (strcmp(what, "unload") == 0)
-    run_unload();
+  else if (strcmp(what, "unload") == 0 && count == 4)
+    run_unload(atoi(words[3]));
   else if (strcmp(what, "fault") == 0)
     run_fault();
   else if (strcmp(what, "waits") == 0)
