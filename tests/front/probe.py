@@ -351,9 +351,9 @@ def check_unload(folder):
 
 def check_fault(folder):
     """What stops a dispatch stops it with probes, too, and is told of the kernel by its name."""
-    bare, _ = run("fault")
+    bare, _ = run("fault", "3")
     path = os.path.join(folder, "fault")
-    out, errors = run("fault", options=("--probe", "waves+memory,wait,buffer=1M", "-o", path))
+    out, errors = run("fault", "3", options=("--probe", "waves+memory,wait,buffer=1M", "-o", path))
     assert results(out) == results(bare) and probed(errors) == (4, 0, 0), (out, errors)
     place = r"in kernel 'fault_store'(?:\n  .*)+\n  instruction .*(\(entry\+\d+\): \S+ \S+ \S+ in the code object)"
     _, told = run("fault", options=("--faults", "text"))

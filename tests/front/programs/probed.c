@@ -1,6 +1,6 @@
 /* Kernels that others look into: says what they made, and of each dispatch how many instructions its waves ran, where
  * the device counts them. usage: probed FIXTURES run ROUNDS | large | streams STREAMS LAUNCHES |
- * unload ROUNDS | fault | waits | fork */
+ * unload ROUNDS | fault [MORE] | waits | fork */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -306,7 +306,7 @@ static void ends_here(hsa_status_t status, hsa_queue_t *of, void *data)
   __atomic_store_n((hsa_status_t *)data, status, __ATOMIC_RELEASE);
 }
 
-static void run_fault(void)
+static void run_fault(int more)
 {
   struct {
     uint32_t *out;
@@ -326,7 +326,7 @@ static void run_fault(void)
   printf("status 0x%x\n", (unsigned)ended);
   CALL(hsa_queue_destroy(own)); /* its handler may still run */
   arguments->index = 0;
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < more; ++i)
     run("fault_store", packet, 1);
 }
 
@@ -388,7 +388,7 @@ int main(int count, char **words)
   else if (strcmp(what, "unload") == 0 && count == 4)
     run_unload(atoi(words[3]));
   else if (strcmp(what, "fault") == 0)
-    run_fault();
+    run_fault(count == 4 ? atoi(words[3]) : 0);
   else if (strcmp(what, "waits") == 0)
     run_waits();
   else
