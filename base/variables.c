@@ -23,6 +23,7 @@ static const struct {
     {"RAWHAL_FAULTS", false},
     {"RAWHAL_FRONT_LIBRARY", false},
     {"RAWHAL_FRONT_REPORT", false},
+    {"RAWHAL_GDB", false},
     {"RAWHAL_HIPLAUNCH_POINTERS", false},
     {"RAWHAL_LIMITS_FILE", true},
     {"RAWHAL_LIMITS_PINNED", true},

@@ -54,6 +54,7 @@ static const struct variable {
     {"RAWHAL_FAULTS", VALUE_ANY, "the front says why queues fail"},
     {"RAWHAL_FRONT_LIBRARY", VALUE_FILE, "the front of rawhal exec and record"},
     {"RAWHAL_FRONT_REPORT", VALUE_ANY, "where the front writes its messages"},
+    {"RAWHAL_GDB", VALUE_ANY, "the gdb of rawhal gdb"},
     {"RAWHAL_HIPLAUNCH_POINTERS", VALUE_ANY, "what librawhal-hiplaunch treats as a pointer"},
     {"RAWHAL_LIMITS_FILE", VALUE_FILE, "the operator's limits"},
     {"RAWHAL_LIMITS_PINNED", VALUE_ANY, "limits that no program may change"},

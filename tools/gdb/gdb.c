@@ -1,6 +1,7 @@
 /* rawhal gdb: a gdb that knows ROCdbgapi, on programs that run on softgpu. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -52,10 +53,14 @@ static bool find_in_rocm(char path[PATH_MAX])
 static bool find_gdb(const char *named, char path[PATH_MAX], rawhal_error_t *error)
 {
   static const char *const names[] = {"rocgdb", "gdb"};
+  const char *set = getenv("RAWHAL_GDB");
+  if (!named && set && *set)
+    named = set;
   if (named) {
     snprintf(path, PATH_MAX, "%s", named);
     return (strchr(named, '/') ? program_is(named) : program_in_path(named, path)) ||
-           tool_refuse(error, RAWHAL_NOT_FOUND, "--gdb: program '%.400s' not found", named);
+           tool_refuse(error, RAWHAL_NOT_FOUND, "%s: program '%.400s' not found",
+                       named == set ? "RAWHAL_GDB" : "--gdb", named);
   }
   for (size_t i = 0; i < sizeof(names) / sizeof(*names); ++i)
     if (program_in_path(names[i], path) && knows_gpus(path))
@@ -64,7 +69,7 @@ static bool find_gdb(const char *named, char path[PATH_MAX], rawhal_error_t *err
          tool_refuse(error, RAWHAL_NOT_FOUND,
                      "there is no gdb that knows GPUs: install rocgdb (of ROCm), or build gdb 18 "
                      "or later with --with-amd-dbgapi (docs/debugging.md says how); --gdb FILE "
-                     "names one that is elsewhere");
+                     "or RAWHAL_GDB names one that is elsewhere");
 }
 
 static bool find_shim(char path[PATH_MAX], rawhal_error_t *error)
@@ -92,21 +97,41 @@ static bool set_environment(const char *shim, uint32_t abi, rawhal_error_t *erro
          tool_refuse(error, RAWHAL_OUT_OF_MEMORY, "no memory for the environment");
 }
 
-/* Whether the process waits for debuggers: softgpu/debug/wire.h. */
-static bool can_be_debugged(uint32_t pid, rawhal_error_t *error)
+/* What softgpu shows to debuggers (softgpu_wire_door_t of softgpu/debug/wire.h), of the descriptor
+ * that is named. */
+static bool read_door(int folder, const char *name, uint32_t *pid)
 {
   static const char wanted[] = "/memfd:softgpu-debug";
-  char path[PATH_MAX], link[64];
+  enum { PID_AT = 12 };
+  char link[64];
+  const ssize_t length = readlinkat(folder, name, link, sizeof(link));
+  if (length < (ssize_t)sizeof(wanted) - 1 || memcmp(link, wanted, sizeof(wanted) - 1) != 0)
+    return false;
+  const int file = openat(folder, name, O_RDONLY | O_CLOEXEC);
+  const bool done = file >= 0 && pread(file, pid, sizeof(*pid), PID_AT) == sizeof(*pid);
+  if (file >= 0)
+    (void)close(file);
+  return done;
+}
+
+/* Whether the process waits for debuggers. Children have the descriptor, too, and so has the
+ * process in which the device's threads are. */
+static bool can_be_debugged(uint32_t pid, rawhal_error_t *error)
+{
+  char path[32];
+  uint32_t whose = 0;
   snprintf(path, sizeof(path), "/proc/%u/fd", pid);
   DIR *folder = opendir(path);
   if (!folder)
     return tool_refuse(error, RAWHAL_NOT_FOUND, "process %u: %s", pid, strerror(errno));
   bool found = false;
-  for (struct dirent *entry; !found && (entry = readdir(folder));) {
-    const ssize_t length = readlinkat(dirfd(folder), entry->d_name, link, sizeof(link));
-    found = length >= (ssize_t)sizeof(wanted) - 1 && !memcmp(link, wanted, sizeof(wanted) - 1);
-  }
+  for (struct dirent *entry; !found && (entry = readdir(folder));)
+    found = read_door(dirfd(folder), entry->d_name, &whose);
   (void)closedir(folder);
+  if (found && whose != pid)
+    return tool_refuse(error, RAWHAL_UNSUPPORTED,
+                       "process %u belongs to process %u, which is the one to attach to", pid,
+                       whose);
   return found || tool_refuse(error, RAWHAL_UNSUPPORTED,
                               "process %u has no softgpu that can be debugged: start the program "
                               "with SOFTGPU_DEBUG=1 in its environment",
@@ -236,7 +261,7 @@ const tool_command_t gdb_command = {
             "\n"
             "options:\n"
             "  -p, --pid PID       attach to the process\n"
-            "      --gdb FILE      the debugger, instead of the one that is found\n"
+            "      --gdb FILE      the debugger, instead of RAWHAL_GDB or one that is found\n"
             "      --abi N         8 to 12: the version of the runtime's interface that it is\n"
             "                      told; 10 suits ROCm 6.2 to 7.2, 12 ROCm of 2026\n"
             "      --batch         end when all commands are done\n"
