@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Probes in a running program: probe.py RUNNER RAWHAL PROGRAM FIXTURES run|rules|clients|quota|streams|unload|fault|fork|observed|kill    PROGRAM: probed
+"""Probes in a running program: probe.py RUNNER RAWHAL PROGRAM FIXTURES run|rules|clients|quota|streams|unload|churn|leaves|fault|fork|observed|kill    PROGRAM: probed
 or any program: probe.py RUNNER RAWHAL PROGRAM KINDS same [ARGUMENTS...]
 
 The program's results are the same with probes and without; what they recorded is held against the grid, the device's count of
@@ -347,6 +347,33 @@ def check_unload(folder):
     assert out == "63\n" * rounds and probed(errors) == (rounds, 0, 0), (out, errors)
     assert [dispatch.probe.kernel for dispatch in read(path)] == ["waits"] * rounds
     assert [kind for kind, _ in frames(path)].count(PROBE) == rounds  # each load has a copy of its own
+
+
+def check_churn(folder):
+    """Sixteen threads that each load code, launch it, and unload it when it has ended, while the others' runs."""
+    path, launches = os.path.join(folder, "churn"), 16 * 10
+    for rule in ("waves+blocks,wait", "memory"):
+        out, errors = run("churn", "16", "10", options=("--probe", rule, "-o", path))
+        yes, no, lost = probed(errors)
+        assert out == "right\n" and yes + no == launches and not lost and (not no or "wait" not in rule), (out, errors)
+        made = read(path)
+        assert len(made) == yes and not any(dispatch.flags & STOPPED for dispatch in made), errors
+        os.remove(path)
+
+
+def check_leaves(folder):
+    """A program that ends with probed dispatches on their way: none is counted that is not written, and none is half."""
+    for how in ("returns", "destroys", "shuts", "at-once"):
+        path = os.path.join(folder, how)
+        bare, _ = run("leaves", how)
+        out, errors = run("leaves", how, options=("--probe", "waves+memory,wait", "-o", path))
+        made = read(path)
+        assert out == bare and len(made) <= 16, (out, errors)
+        if how != "at-once":
+            assert probed(errors)[:2] == (16, 0) and (how == "shuts" or len(made) == 16), (how, len(made), errors)
+        for dispatch in made:
+            ended = not dispatch.flags & STOPPED
+            assert not ended or dispatch.all_waves == len(dispatch.waves) == 1 and dispatch.waves[0].end, (how, dispatch)
 
 
 def check_fault(folder):

@@ -44,6 +44,16 @@ TEST(ProbedProgram, UnloadsWhatRuns)
   expect_passes("unload");
 }
 
+TEST(ProbedProgram, UnloadsFromManyThreads)
+{
+  expect_passes("churn");
+}
+
+TEST(ProbedProgram, DoesNotWaitForWhatItHasLaunched)
+{
+  expect_passes("leaves");
+}
+
 TEST(ProbedProgram, Fails)
 {
   expect_passes("fault");

@@ -1,6 +1,7 @@
 /* Kernels that others look into: says what they made, and of each dispatch how many instructions its waves ran, where
  * the device counts them. usage: probed FIXTURES run ROUNDS | large | streams STREAMS LAUNCHES |
- * unload ROUNDS | fault [MORE] | waits | fork */
+ * unload ROUNDS | churn STREAMS ROUNDS | leaves returns|destroys|shuts|at-once | fault [MORE] |
+ * waits | fork */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -239,14 +240,14 @@ static void *run_stream(void *context)
   return NULL;
 }
 
-static void run_streams(int count, uint32_t launches)
+static void run_streams(int count, uint32_t launches, void *(*run_one)(void *))
 {
   stream_t *streams = calloc((size_t)count, sizeof(*streams));
   const hsa_executable_t code = load("vector_add-gfx90a-v4");
   bool right = streams != NULL;
   for (int i = 0; right && i < count; ++i) {
     streams[i] = (stream_t){.code = code, .launches = launches};
-    if (pthread_create(&streams[i].thread, NULL, run_stream, &streams[i]))
+    if (pthread_create(&streams[i].thread, NULL, run_one, &streams[i]))
       exit(5);
   }
   for (int i = 0; streams && i < count; ++i) {
@@ -267,21 +268,53 @@ static uint64_t *waiting(uint32_t **flag, uint32_t **out)
   return arguments;
 }
 
+/* What the kernel leaves in its last place. */
+static uint32_t unload_running(hsa_queue_t *on)
+{
+  uint32_t *flag, *out;
+  uint64_t *arguments = waiting(&flag, &out);
+  const hsa_executable_t code = load("recorded-gfx90a-v5");
+  const hsa_signal_t done = new_signal();
+  const hsa_kernel_dispatch_packet_t packet =
+      packet_of(object_of(code, "waits"), 64, arguments, done);
+  launch(on, &packet, 1);
+  CALL(hsa_executable_destroy(code));
+  __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+  wait_for(done);
+  CALL(hsa_signal_destroy(done));
+  return out[63];
+}
+
 static void run_unload(int rounds)
 {
-  for (int i = 0; i < rounds; ++i) {
-    uint32_t *flag, *out;
-    uint64_t *arguments = waiting(&flag, &out);
+  for (int i = 0; i < rounds; ++i)
+    printf("%u\n", unload_running(queue));
+}
+
+/* Code that comes and goes, while others' runs, and as soon as its own has ended. */
+static void *run_churn(void *context)
+{
+  stream_t *stream = context;
+  hsa_queue_t *own = new_queue();
+  uint64_t *arguments = host_memory(PAGE);
+  uint32_t *out = host_memory(PAGE), *in = host_memory(PAGE);
+  arguments[0] = (uintptr_t)out, arguments[1] = (uintptr_t)in;
+  const hsa_signal_t done = new_signal();
+  stream->right = true;
+  for (uint32_t i = 0; i < stream->launches; ++i) {
     const hsa_executable_t code = load("recorded-gfx90a-v5");
-    const hsa_signal_t done = new_signal();
+    in[63] = i;
+    hsa_signal_store_relaxed(done, 1);
     const hsa_kernel_dispatch_packet_t packet =
-        packet_of(object_of(code, "waits"), 64, arguments, done);
-    launch(queue, &packet, 1);
-    CALL(hsa_executable_destroy(code));
-    __atomic_store_n(flag, 1, __ATOMIC_RELEASE);
+        packet_of(object_of(code, "plain"), 64, arguments, done);
+    launch(own, &packet, 1);
     wait_for(done);
-    printf("%u\n", out[63]);
+    CALL(hsa_executable_destroy(code));
+    stream->right &= out[63] == i + 1;
   }
+  CALL(hsa_signal_destroy(done));
+  CALL(hsa_queue_destroy(own));
+  return NULL;
 }
 
 /* Until it is killed. */
@@ -297,6 +330,24 @@ static void run_waits(void)
   (void)fflush(stdout);
   for (;;)
     (void)pause();
+}
+
+/* What is launched is not waited for. */
+static void run_leaves(const char *how)
+{
+  enum { LAUNCHES = 16 };
+  uint64_t *arguments = host_memory(PAGE);
+  arguments[0] = (uintptr_t)host_memory(PAGE), arguments[1] = (uintptr_t)host_memory(PAGE);
+  const hsa_kernel_dispatch_packet_t packet =
+      packet_of(object_of(load("recorded-gfx90a-v5"), "plain"), 64, arguments, (hsa_signal_t){0});
+  for (int i = 0; i < LAUNCHES; ++i)
+    launch(queue, &packet, 1);
+  if (strcmp(how, "destroys") == 0)
+    CALL(hsa_queue_destroy(queue));
+  if (strcmp(how, "shuts") == 0)
+    CALL(hsa_shut_down());
+  if (strcmp(how, "at-once") == 0)
+    _exit(0);
 }
 
 /* A kernel that stores where there is nothing: its queue ends. */
@@ -384,7 +435,11 @@ int main(int count, char **words)
   else if (strcmp(what, "large") == 0)
     run_large();
   else if (strcmp(what, "streams") == 0 && count == 5)
-    run_streams(atoi(words[3]), (uint32_t)atoi(words[4]));
+    run_streams(atoi(words[3]), (uint32_t)atoi(words[4]), run_stream);
+  else if (strcmp(what, "churn") == 0 && count == 5)
+    run_streams(atoi(words[3]), (uint32_t)atoi(words[4]), run_churn);
+  else if (strcmp(what, "leaves") == 0 && count == 4)
+    run_leaves(words[3]);
   else if (strcmp(what, "unload") == 0 && count == 4)
     run_unload(atoi(words[3]));
   else if (strcmp(what, "fault") == 0)
