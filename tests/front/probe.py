@@ -351,9 +351,9 @@ def check_unload(folder):
 
 def check_churn(folder):
     """Sixteen threads that each load code, launch it, and unload it when it has ended, while the others' runs."""
-    path, launches = os.path.join(folder, "churn"), 16 * 10
+    path, launches = os.path.join(folder, "churn"), 16 * 4
     for rule in ("waves+blocks,wait", "memory"):
-        out, errors = run("churn", "16", "10", options=("--probe", rule, "-o", path))
+        out, errors = run("churn", "16", "4", options=("--probe", rule, "-o", path))
         yes, no, lost = probed(errors)
         assert out == "right\n" and yes + no == launches and not lost and (not no or "wait" not in rule), (out, errors)
         made = read(path)
@@ -365,10 +365,9 @@ def check_leaves(folder):
     """A program that ends with probed dispatches on their way: none is counted that is not written, and none is half."""
     for how in ("returns", "destroys", "shuts", "at-once"):
         path = os.path.join(folder, how)
-        bare, _ = run("leaves", how)
         out, errors = run("leaves", how, options=("--probe", "waves+memory,wait", "-o", path))
         made = read(path)
-        assert out == bare and len(made) <= 16, (out, errors)
+        assert not out and len(made) <= 16, (out, errors)
         if how != "at-once":
             assert probed(errors)[:2] == (16, 0) and (how == "shuts" or len(made) == 16), (how, len(made), errors)
         for dispatch in made:

@@ -26,11 +26,16 @@ static const char *folder;
 static hsa_queue_t *queue;
 static softgpu_signal_instructions_fn *instructions_of;
 
+/* One at a time: the file's bytes are in one place. */
 static hsa_executable_t load(const char *name)
 {
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
   char path[4096];
   (void)snprintf(path, sizeof(path), "%s/%s.co", folder, name);
-  return load_file(path);
+  pthread_mutex_lock(&lock);
+  const hsa_executable_t loaded = load_file(path);
+  pthread_mutex_unlock(&lock);
+  return loaded;
 }
 
 static uint64_t object_of(hsa_executable_t executable, const char *kernel)
