@@ -441,6 +441,12 @@ def check_observed(folder):
         shown = subprocess.run([RAWHAL, "attach", pid], capture_output=True, text=True, timeout=60).stdout
         assert re.search(r" vector_add \(substitute\)$", shown, re.M) and re.search(r" waits \(probed\)$", shown, re.M), shown
         assert re.search(r" matmul$", shown, re.M) and "\n6 kernels," in shown, shown
+    done = subprocess.run([RUNNER, RAWHAL, "exec", "--probe", "waves,wait,kernel=[rm]*", "-o", os.path.join(folder, "live"), "--", RAWHAL,
+                           "events", "--json", "--types", "submit", "--", PROGRAM, FIXTURES, "run", "1"],
+                          capture_output=True, text=True, timeout=60)
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [(event["kernel"], event.get("instead")) for event in events] == [
+        ("vector_add", None), ("reduce", "probed"), ("matmul", "probed"), ("use_variables", None), ("empty", None)], done
 
 
 def running(pid):
