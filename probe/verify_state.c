@@ -91,17 +91,20 @@ static bool write_vgpr(judge_t *judge, uint32_t first, uint32_t number)
 }
 
 /* A number is taken: what comes of another one is not of it. */
+static void forget_in(uint8_t *places, size_t count, uint8_t value)
+{
+  for (size_t i = 0; i < count; ++i)
+    if (places[i] == value)
+      places[i] = VALUE_OTHER;
+}
+
 static void forget(state_t *state, const uint8_t *values, size_t count)
 {
   for (size_t v = 0; v < count; ++v) {
-    for (uint32_t i = 0; i < CODE_SGPRS; ++i)
-      if (state->sgprs[i] == values[v])
-        state->sgprs[i] = VALUE_OTHER;
-    for (uint32_t i = 0; i < sizeof(state->lanes); ++i)
-      if (state->lanes[i] == values[v])
-        state->lanes[i] = VALUE_OTHER;
-    if (state->scc == values[v])
-      state->scc = VALUE_OTHER;
+    forget_in(state->sgprs, sizeof(state->sgprs), values[v]);
+    forget_in(state->lanes, sizeof(state->lanes), values[v]);
+    forget_in(state->scratch, sizeof(state->scratch), values[v]);
+    forget_in(&state->scc, 1, values[v]);
   }
 }
 

@@ -181,6 +181,38 @@ TEST(ProbeDamaged, Scratch)
   }
 }
 
+// A record's place is that of the number that there is room for, not of one that was taken before it.
+TEST(ProbeDamaged, TwoNumbers)
+{
+  Written::Shape shape;
+  shape.flags = Written::gfx942;
+  shape.sgprs = 32;
+  Written kernel({s_endpgm}, shape);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_SCRATCH))
+      << kernel.error.message;
+  const std::string clone = kernel.apply();
+  const uint32_t at = kernel.info()->argument_offset, wait = 0xbf8cc07f;
+  const auto code_of = [&](bool again) {
+    std::vector<uint32_t> made = {0xc00a0100, at,                           // s_load_dwordx4 s[4:7]
+                                  0xc0060200, at + 16,    wait,             // s_load_dwordx2 s[8:9]
+                                  0xbe8a0081, 0xc20b0282, 0,          wait, // s_atomic_add s10
+                                  0xd28a0001, 0x0001400a, 0xbefe01c1,       // v_writelane_b32 v1
+                                  0xdc704000, 0x007f0100};                  // scratch_store_dword
+    if (again)
+      made.insert(made.end(), {0xbe8a0081, 0xc20b0282, 0, wait});
+    made.insert(made.end(), {0xbf09080a, branch(5 /* s_cbranch_scc1 */, 11), // s_cmp_ge_u32 s10, s8
+                             0xdc504000, 0x017f0000, 0xbf8c0f70,       // scratch_load_dword v1
+                             0xd289000a, 0x00014101,                   // v_readlane_b32 s10
+                             0x8e0b860a, 0x800c0b04, 0x820d8005,       // its address
+                             0xc0460386, 0x40, 0xbf800000, s_endpgm}); // s_store_dwordx2
+    std::string changed = clone;
+    memcpy(&changed[text_of(clone).at], made.data(), made.size() * 4);
+    return changed;
+  };
+  EXPECT_EQ(RAWHAL_OK, kernel.verify(code_of(false))) << kernel.error.message;
+  EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(code_of(true)));
+}
+
 // Whatever bit is turned, there is an answer; and waits that something needs are not left out.
 TEST(ProbeDamaged, BitsAndWaits)
 {
