@@ -33,12 +33,22 @@ static rawhal_status_t make_code(const rawhal_probe_plan_t *plan, uint64_t origi
   return status;
 }
 
+static rawhal_status_t check_plan(const rawhal_probe_plan_t *plan, rawhal_error_t *error)
+{
+  if (!plan)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no plan");
+  if (plan->has_only_points)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the plan has points, and no registers");
+  return RAWHAL_OK;
+}
+
 rawhal_status_t rawhal_probe_apply(const rawhal_probe_plan_t *plan, uint64_t load_delta,
                                    rawhal_bytes_t *bytes, rawhal_error_t *error)
 {
   *bytes = (rawhal_bytes_t){0};
-  if (!plan)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no plan");
+  rawhal_status_t status = check_plan(plan, error);
+  if (status != RAWHAL_OK)
+    return status;
   if (plan->info.reads_pc && load_delta == RAWHAL_PROBE_NOWHERE)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "the kernel reads its PC: where the original is loaded has to be known");
@@ -49,7 +59,7 @@ rawhal_status_t rawhal_probe_apply(const rawhal_probe_plan_t *plan, uint64_t loa
   emit_t code = {.allocator = plan->allocator};
   unsigned char descriptor[DESCRIPTOR_SIZE];
   memcpy(descriptor, plan->descriptor, sizeof(descriptor));
-  rawhal_status_t status = make_code(plan, original, &code, error);
+  status = make_code(plan, original, &code, error);
   if (status == RAWHAL_OK) {
     const object_parts_t parts = {plan->info.kernel, descriptor, code.dwords, code.count};
     status = object_write(&parts, bytes, error);
@@ -63,12 +73,13 @@ rawhal_status_t rawhal_probe_origin(const rawhal_probe_plan_t *plan, uint64_t of
 {
   *original = 0;
   *is_probe = false;
-  if (!plan)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no plan");
+  rawhal_status_t status = check_plan(plan, error);
+  if (status != RAWHAL_OK)
+    return status;
   emit_t code = {.allocator = plan->allocator};
   const weave_t weave = weave_of(plan, 0);
   weave_origin_t origin = {.dword = offset / 4 < UINT32_MAX ? (uint32_t)(offset / 4) : UINT32_MAX};
-  rawhal_status_t status = weave_code(&weave, &code, &origin, error);
+  status = weave_code(&weave, &code, &origin, error);
   emit_free(&code);
   if (status != RAWHAL_OK)
     return status;

@@ -17,7 +17,8 @@ struct rawhal_probe_plan {
   rawhal_probe_plan_info_t info;
   const allocator_t *allocator; /* the object's */
   walk_t walk;
-  stubs_t stubs;
+  stubs_t stubs; /* not set where there are only points */
+  bool has_only_points;
   rawhal_probe_point_t *points;
   size_t point_room;
   uint32_t

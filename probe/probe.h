@@ -49,6 +49,8 @@ typedef enum rawhal_probe_flags {
   RAWHAL_PROBE_KEEP_IN_LANES = 1u << 0,   /* what is kept goes to lanes of a VGPR, also where there
                                              are SGPRs for it: for tests */
   RAWHAL_PROBE_KEEP_IN_SCRATCH = 1u << 1, /* likewise, to scratch memory: only of waves */
+  RAWHAL_PROBE_POINTS_ONLY = 1u << 2,     /* no registers are needed: somebody else records at the
+                                             points, as softgpu does, and the plan is not applied */
 } rawhal_probe_flags_t;
 
 /* What is wanted. Zero-initialise, then set what should differ. */
@@ -103,8 +105,9 @@ RAWHAL_API uint64_t rawhal_probe_buffer_bytes(const rawhal_probe_plan_t *plan,
 
 /* Makes the code object with the probed kernel. `load_delta`: what is to be added to the original
  * object's own addresses to get those where it is loaded. The bytes are freed by
- * rawhal_probe_free(). INVALID_ARGUMENT: the delta is needed; CAP_EXCEEDED: with probes between,
- * branches cannot be made to reach, or the object has more than 1 GiB; OUT_OF_MEMORY. */
+ * rawhal_probe_free(). INVALID_ARGUMENT: the delta is needed, or the plan only has points;
+ * CAP_EXCEEDED: with probes between, branches cannot be made to reach, or the object has more than
+ * 1 GiB; OUT_OF_MEMORY. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_apply(const rawhal_probe_plan_t *plan,
                                                              uint64_t load_delta,
                                                              rawhal_bytes_t *bytes,

@@ -67,6 +67,7 @@ static rawhal_status_t make_plan(probed_t *entry, rawhal_error_t *error)
 {
   const rawhal_probe_spec_t spec = {.size = sizeof(spec),
                                     .kinds = entry->rule->kinds,
+                                    .flags = entry->ask ? RAWHAL_PROBE_POINTS_ONLY : 0,
                                     .values = entry->rule->values,
                                     .value_count = entry->rule->value_count};
   rawhal_status_t status = rawhal_probe_plan(entry->kernel->facts, &spec, &entry->plan, error);

@@ -238,6 +238,76 @@ TEST(ProbeDamaged, BitsAndWaits)
   EXPECT_GE(refused * 2, waits); // two that are neighbours stand in for each other
 }
 
+// What is loaded is waited for where that is done, as no probe after it waits.
+TEST(ProbeDamaged, LoadsAreWaitedFor)
+{
+  Written kernel({s_barrier, branch(s_cbranch_scc0, 0), s_barrier, s_endpgm});
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_EDGES));
+  const std::string clone = kernel.apply();
+  const auto expect_refused = [&](const std::vector<uint32_t> &from,
+                                  const std::vector<uint32_t> &to) {
+    std::string changed = clone;
+    const std::string bytes(reinterpret_cast<const char *>(from.data()), from.size() * 4);
+    const size_t at = clone.find(bytes, text_of(clone).at);
+    ASSERT_NE(std::string::npos, at);
+    memcpy(&changed[at], to.data(), to.size() * 4);
+    EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed));
+  };
+  expect_refused({0xbf8cc07f}, {s_nop});
+  expect_refused({0xc28a0182, 64}, {0xc0940200, 0}); // s_atomic_add_x2 s[6:7]; s_memrealtime s[8:9]
+}
+
+// What scalar memory reads and writes is where it belongs, and the kernel's own waits are there.
+TEST(ProbeDamaged, PlacesAndWaits)
+{
+  Written kernel(code);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(every_kind));
+  const std::string clone = kernel.apply();
+  const Text text = text_of(clone);
+  size_t places = 0, waits = 0;
+  for (size_t at = 0; at < text.dwords;) {
+    code_t one;
+    ASSERT_TRUE(code_decode(clone.data() + text.at + at * 4, text.dwords - at, &one));
+    std::string changed = clone;
+    if (one.format == CODE_SMEM && one.dword[0] >> 17 & 1) { // with an offset
+      const uint32_t beyond = one.dword[1] + 0x1000;
+      memcpy(&changed[text.at + at * 4 + 4], &beyond, 4);
+      EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << at;
+      ++places;
+    } else if (one.dword[0] == 0xbf8c0f70 || one.dword[0] >> 16 == 0xbf85) { // s_waitcnt vmcnt(0);
+      memcpy(&changed[text.at + at * 4], &s_nop, 4); // and where there is no room, s_cbranch_scc1
+      EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << at;
+      ++waits;
+    }
+    at += one.dwords;
+  }
+  EXPECT_GT(places, 20u);
+  EXPECT_EQ(1u + 2 + 3, waits); // twice of the wave, of two accesses and a barrier
+}
+
+TEST(ProbeDamaged, BranchesLeadElsewhere)
+{
+  Written kernel(code);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_BLOCKS));
+  const std::string clone = kernel.apply();
+  const Text text = text_of(clone);
+  size_t tried = 0;
+  for (size_t at = 0; at < text.dwords; ++at) {
+    uint32_t dword;
+    memcpy(&dword, &clone[text.at + at * 4], 4);
+    for (uint32_t op : {s_cbranch_scc0, s_cbranch_vccnz})
+      for (int dwords : {-1, 0})
+        if (dword >> 16 == branch(op, 0) >> 16) {
+          std::string changed = clone;
+          const uint32_t other = branch(op, dwords);
+          memcpy(&changed[text.at + at * 4], &other, 4);
+          EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << at << ": " << dwords;
+          ++tried;
+        }
+  }
+  EXPECT_EQ(4u, tried);
+}
+
 TEST(ProbeDamaged, DescriptorsAndOthersCode)
 {
   Written kernel(code), other({s_endpgm});

@@ -200,6 +200,8 @@ TEST(ProbeEdges, ModesOfVectors)
   EXPECT_EQ(RAWHAL_OK, skipped.plan(every_kind)) << skipped.error.message;
   EXPECT_EQ(RAWHAL_OK, skipped.verify(skipped.apply())) << skipped.error.message;
   expect_refused(&skipped, "s_setvskip", every_kind, RAWHAL_PROBE_KEEP_IN_LANES);
+  Written jumped({skip, branch(s_branch, 1), s_endpgm, s_barrier, s_endpgm});
+  expect_refused(&jumped, "s_setvskip", every_kind, RAWHAL_PROBE_KEEP_IN_LANES);
   // MODE's own bit of indexing: any VGPR may be named.
   Written by_mode({0xb900f6c1 | 0x10 << 16 /* s_setreg_b32 hwreg(MODE, 27, 31) */, s_endpgm},
                   shape(16, 32, 16));

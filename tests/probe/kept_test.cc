@@ -36,6 +36,18 @@ TEST(ProbeKept, InScratchWhereNothingIsLeft)
   expect_refused(&older, "no VGPR for probes", RAWHAL_PROBE_WAVES);
 }
 
+// Who records without code needs no registers.
+TEST(ProbeKept, NothingWhereThereAreOnlyPoints)
+{
+  Written kernel(everything(), full(0x53f));
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_BLOCKS, RAWHAL_PROBE_POINTS_ONLY))
+      << kernel.error.message;
+  EXPECT_EQ(1u, kernel.info()->point_count);
+  EXPECT_EQ(0u, kernel.info()->kept_sgprs + kernel.info()->kept_vgprs);
+  EXPECT_TRUE(kernel.apply().empty());
+  EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, kernel.error.status);
+}
+
 TEST(ProbeKept, InScratchOnlyWhereTheKernelHasNone)
 {
   const std::vector<uint32_t> others[] = {
@@ -100,7 +112,7 @@ TEST(ProbeKept, SccWhereItMayBeRead)
       {"written first", {s_barrier, load, to, compares, branches(0), s_endpgm}, false},
       {"a branch", {compares, load, to, branches(0), s_endpgm}, true},
       {"behind a branch of others",
-       {s_barrier, load, to, branch(s_cbranch_vccnz, 0), cmov, s_endpgm},
+       {s_barrier, load, to, branch(s_cbranch_vccnz, 1), cmov, s_endpgm},
        true},
       {"where a branch leads",
        {s_barrier, load, to, branch(s_cbranch_vccnz, 1), s_endpgm, cmov, s_endpgm},

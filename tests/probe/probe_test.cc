@@ -1,5 +1,6 @@
 // Probed kernels on softgpu: their results are the original's, and what they record is what happened.
 #include "tests/probe/probed.h"
+#include "tests/probe/written.h"
 
 #include <memory>
 #include <set>
@@ -183,6 +184,27 @@ TEST_F(Records, AddressesAreThoseThatTheKernelAccesses)
     }
     EXPECT_EQ(read, expected_read);
     EXPECT_EQ(written, expected_written);
+  }
+}
+
+// What a probe borrows is not what the record is of.
+TEST_F(Records, BasesAreTheKernels)
+{
+  Written written({0xc0060100, 0, 0xbf8cc07f,          // s_load_dwordx2 s[4:5], s[0:1], 0
+                   0x24020082, 0xdc508000, 0x02040001, // global_load_dword v2, v1, s[4:5]
+                   0xbf8c0f70, s_endpgm});
+  const std::vector<char> object(written.bytes().begin(), written.bytes().end());
+  rawhal_buffer_t *from = upload(std::vector<uint32_t>(64, 7));
+  Blob blob;
+  blob.add(rawhal_buffer_address(from));
+  for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)}) {
+    auto plan = probe(object, "written", RAWHAL_PROBE_MEMORY, flags);
+    const Seen seen = run_probed(*plan, dispatch_of(nullptr, 64, 64, blob));
+    ASSERT_EQ(seen.events.size(), 1u);
+    const rawhal_probe_event_t &head = seen.events[0].head;
+    EXPECT_EQ(head.scalar[0] | uint64_t(head.scalar[1]) << 32, rawhal_buffer_address(from));
+    for (uint64_t lane = 0; lane < 64; ++lane)
+      EXPECT_EQ(seen.events[0].lanes[lane], lane * 4);
   }
 }
 
