@@ -48,12 +48,16 @@ void Obedient::seize()
 {
   int status = 0;
   waitpid(pid, &status, WUNTRACED);
-  EXPECT_EQ(ptrace(PTRACE_SEIZE, pid, 0, 0), 0) << strerror(errno);
+  EXPECT_EQ(ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXEC), 0) << strerror(errno);
   signal_child(pid, SIGCONT);
-  do {
-    EXPECT_EQ(waitpid(pid, &status, __WALL), pid);
+  while (waitpid(pid, &status, __WALL) == pid && WIFSTOPPED(status) &&
+         status >> 8 != (SIGTRAP | PTRACE_EVENT_EXEC << 8))
     ptrace(PTRACE_CONT, pid, 0, 0);
-  } while (WIFSTOPPED(status) && WSTOPSIG(status) != SIGCONT);
+}
+
+void Obedient::go()
+{
+  EXPECT_EQ(ptrace(PTRACE_CONT, pid, 0, 0), 0) << strerror(errno);
 }
 
 Obedient::~Obedient()

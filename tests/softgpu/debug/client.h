@@ -26,8 +26,11 @@ public:
   void tell(const std::string &line);
   std::string answer(); // empty: it has ended, or says nothing for 20 s
   bool read(void *to, size_t size);
-  int end();    // by itself; as waitpid() says
-  void seize(); // traced from now on, as by a debugger; calls and signals are not looked at
+  int end(); // by itself; as waitpid() says
+  // As a debugger begins a program: traced from now on, and stopped where it is another program
+  // already. Then it goes on, and nobody looks at its calls and signals.
+  void seize();
+  void go();
 
   pid_t pid = -1;
 

@@ -507,6 +507,7 @@ TEST(Debug, TheRuntimeWaitsForADebuggerThatTracesIt)
 {
   Target target("gfx90a", "1", true);
   target.seize();
+  target.go();
   std::unique_ptr<Debugger> gdb;
   kfd_runtime_t info{};
   for (int i = 0; i < 100000 && (!gdb || gdb->connection < 0); ++i)
@@ -589,6 +590,7 @@ TEST(Debug, ADebuggersDriverIsThereBeforeSoftgpu)
       EXPECT_EQ(client.answer(), line);
     if (is_early) {
       target.seize();
+      target.go();
       for (const char *line : {"event 1", "query 0", "runtime 1", "info 0", "state 1", "send 0"})
         EXPECT_EQ(client.answer(), line);
       EXPECT_TRUE(target.begin());

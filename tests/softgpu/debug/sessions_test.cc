@@ -406,6 +406,51 @@ TEST_P(Sessions, TheProgramIsStopped)
 INSTANTIATE_TEST_SUITE_P(, Sessions, ::testing::Values("gfx90a", "gfx942", "gfx950"),
                          [](const auto &info) { return std::string(info.param); });
 
+// Through the real runtime, from before the program begins: a kernel that fails behind the table that
+// it has made in private memory. table[k] = k * k + i.
+TEST(SessionsOfRuntime, PrivateMemory)
+{
+  if (!getenv("RAWHAL_DBGAPI_ROOT"))
+    GTEST_SKIP() << "RAWHAL_DBGAPI_ROOT names no root directory with ROCdbgapi";
+  for (const char *chip : {"gfx90a", "gfx942"}) {
+    SCOPED_TRACE(chip);
+    const std::string file = RAWHAL_SOURCE_DIR "/tests/fixtures/scratch-" + std::string(chip);
+    const Obedient::Variables variables{{"RAWHAL_DEVICE", "softgpu"},
+                                        {"SOFTGPU_DEBUG", "1"},
+                                        {"SOFTGPU_CHIP", chip},
+                                        {"SOFTGPU_LISTED", "gfx90a"}};
+    Obedient program({RAWHAL_TOOL, "run", file + "-v5.co", "--kernel", "scratch", "--grid", "1",
+                      "--block", "64", "out:/dev/null:128", "u32:0"},
+                     variables, true);
+    Obedient gdb(client_words(), variables);
+    EXPECT_EQ(gdb.answer(), "ok");
+    program.seize();
+    EXPECT_EQ(gdb.say("attach " + std::to_string(program.pid)), "ok");
+    program.go();
+    EXPECT_EQ(gdb.say("event"), "runtime 1");
+    std::string stop;
+    while ((stop = gdb.say("event")).rfind("list", 0) == 0)
+      ;
+    uint64_t wave = 0, reason = 0, pc = 0;
+    ASSERT_EQ(sscanf(stop.c_str(), "stop %lx %lx %lx", &wave, &reason, &pc), 3) << stop;
+    EXPECT_EQ(reason, (uint64_t)kReasonMemory);
+    const auto peek = [&](unsigned lane, unsigned offset) {
+      return gdb.say("peek private_lane " + hex(wave) + " " + hex(lane) + " " + hex(offset));
+    };
+    unsigned table = 0; // its offset: the compiler's
+    while (table < 64 &&
+           !(peek(5, table + 36) == hex(9 * 9 + 5) && peek(5, table + 40) == hex(105)))
+      table += 4;
+    for (unsigned lane : {0u, 5u, 63u})
+      for (unsigned k : {0u, 1u, 31u, 63u})
+        EXPECT_EQ(peek(lane, table + 4 * k), hex(k * k + lane)) << lane << " " << k;
+    EXPECT_EQ(gdb.say("poke private_lane " + hex(wave) + " 7 " + hex(table) + " 4321"), "ok");
+    EXPECT_EQ(peek(7, table), "4321");
+    EXPECT_EQ(gdb.say("go " + hex(wave) + " 10"), "ok");
+    EXPECT_EQ(gdb.say("event"), "runtime 2"); // it ends
+  }
+}
+
 TEST(SessionsOfTwo, BothDevicesStop)
 {
   if (!getenv("RAWHAL_DBGAPI_ROOT"))
