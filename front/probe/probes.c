@@ -103,16 +103,18 @@ static probed_t *meet(const front_device_t *device, const front_kernel_t *kernel
 
 /* ---- Copies ---- */
 
+static bool is_copy(const probed_t *entry, uint64_t kernel_object)
+{
+  return entry->rule && atomic_load(&entry->state) == PROBED_READY && entry->own.handle &&
+         entry->probed_object == kernel_object;
+}
+
 probed_t *probes_copy(uint64_t kernel_object)
 {
-  probed_t *entry, *next;
   pthread_rwlock_rdlock(&lock);
-  for (entry = all; entry; entry = next) {
-    next = entry->hh.next;
-    if (entry->rule && atomic_load(&entry->state) == PROBED_READY && entry->own.handle &&
-        entry->probed_object == kernel_object)
-      break;
-  }
+  probed_t *entry = all;
+  while (entry && !is_copy(entry, kernel_object))
+    entry = entry->hh.next;
   if (entry)
     probed_hold(entry);
   pthread_rwlock_unlock(&lock);
