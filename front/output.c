@@ -1,5 +1,7 @@
 #include "front/output.h"
 
+#include "base/numbered.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,14 +9,6 @@
 #include <unistd.h>
 
 enum { NEW = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
-
-bool path_with_number(char name[PATH_WITH_NUMBER_BYTES], const char *path, unsigned attempt)
-{
-  const int size =
-      attempt ? snprintf(name, PATH_WITH_NUMBER_BYTES, "%s.%d.%u", path, getpid(), attempt + 1)
-              : snprintf(name, PATH_WITH_NUMBER_BYTES, "%s.%d", path, getpid());
-  return size > 0 && size < PATH_WITH_NUMBER_BYTES;
-}
 
 /* What has no contents that could be lost: a pipe, a terminal. Leaves errno alone. */
 static bool is_stream(const char *path)

@@ -6,13 +6,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { PATH_WITH_NUMBER_BYTES = 4096, NUMBERED_ATTEMPTS = 1000 };
-
-/* PATH.PID, then PATH.PID.2 and so on, by `attempt` from 0: for the second and later ones that
- * write, be it processes of one program or lives of the runtime in one process. False: it is too
- * long. */
-bool path_with_number(char name[PATH_WITH_NUMBER_BYTES], const char *path, unsigned attempt);
-
 /* A new file, open for writing, of that name or, where there is one already, of a numbered one. A
  * pipe that is there is taken as it is. -1, with errno. */
 int output_make(const char *path, mode_t mode);

@@ -1,12 +1,9 @@
 #include "front/record_file.h"
 
-#include "front/output.h"
-
 #include "base/error.h"
 #include "queue/limit/parse.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 rawhal_status_t record_file_bound(const char *variable, uint64_t *bound, rawhal_error_t *error)
 {
@@ -19,21 +16,6 @@ rawhal_status_t record_file_bound(const char *variable, uint64_t *bound, rawhal_
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s: %s", variable, why.message);
   *bound = *bound == 0 ? 1 : *bound < INT64_MAX ? *bound : INT64_MAX; /* of 0 nothing fits in */
   return RAWHAL_OK;
-}
-
-rawhal_status_t record_file_make(const char *path, const record_options_t *options,
-                                 record_writer_t **writer, rawhal_error_t *error)
-{
-  char candidate[PATH_WITH_NUMBER_BYTES];
-  rawhal_status_t status = record_writer_create(path, options, writer, error);
-  const char *taken = path;
-  for (unsigned i = 0; i < NUMBERED_ATTEMPTS && status == RAWHAL_INVALID_ARGUMENT &&
-                       access(taken, F_OK) == 0 && path_with_number(candidate, path, i);
-       ++i, taken = candidate)
-    status = record_writer_create(candidate, options, writer, error);
-  if (status != RAWHAL_OK)
-    *writer = NULL;
-  return status;
 }
 
 record_dispatch_t record_file_describe(const front_device_t *device, uint64_t queue_id,

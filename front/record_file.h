@@ -8,10 +8,6 @@
 /* What a variable says of how large a file may grow; 0: nothing. INVALID_ARGUMENT. */
 RAWHAL_CHECKED rawhal_status_t record_file_bound(const char *variable, uint64_t *bound,
                                                  rawhal_error_t *error);
-/* A file of that name or, where there is one already, of a numbered one. Fails as
- * record_writer_create(). */
-RAWHAL_CHECKED rawhal_status_t record_file_make(const char *path, const record_options_t *options,
-                                                record_writer_t **writer, rawhal_error_t *error);
 
 /* A dispatch, but for the object's number. It points into what it is given. */
 record_dispatch_t record_file_describe(const front_device_t *device, uint64_t queue_id,

@@ -33,7 +33,7 @@ rawhal_status_t recorder_open(const char *path, bool buffers, rawhal_error_t *er
   if (status != RAWHAL_OK)
     return status;
   pthread_rwlock_wrlock(&writer_lock);
-  status = record_file_make(path, &options, &writer, error);
+  status = record_writer_create_new(path, &options, &writer, error);
   with_buffers = status == RAWHAL_OK && buffers;
   atomic_store(&ended, false);
   atomic_store(&seen, 0);

@@ -12,6 +12,7 @@
 #include "base/cancel.h"
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/numbered.h"
 #include "record/append.h"
 #include "record/sum.h"
 
@@ -185,6 +186,19 @@ rawhal_status_t record_writer_create(const char *path, const record_options_t *o
     allocate_free(NULL, made);
   else
     *writer = made;
+  return status;
+}
+
+rawhal_status_t record_writer_create_new(const char *path, const record_options_t *options,
+                                         record_writer_t **writer, rawhal_error_t *error)
+{
+  char candidate[PATH_WITH_NUMBER_BYTES];
+  rawhal_status_t status = record_writer_create(path, options, writer, error);
+  const char *taken = path;
+  for (unsigned i = 0; i < NUMBERED_ATTEMPTS && status == RAWHAL_INVALID_ARGUMENT && path &&
+                       access(taken, F_OK) == 0 && path_with_number(candidate, path, i);
+       ++i, taken = candidate)
+    status = record_writer_create(candidate, options, writer, error);
   return status;
 }
 

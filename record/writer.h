@@ -36,6 +36,12 @@ RAWHAL_CHECKED rawhal_status_t record_writer_create(const char *path,
                                                     record_writer_t **writer,
                                                     rawhal_error_t *error);
 
+/* The same of that name or, where there is one already, of a numbered one: see base/numbered.h. */
+RAWHAL_CHECKED rawhal_status_t record_writer_create_new(const char *path,
+                                                        const record_options_t *options,
+                                                        record_writer_t **writer,
+                                                        rawhal_error_t *error);
+
 /* The number of the object of that hash; 0: it is not written. */
 uint64_t record_writer_known(record_writer_t *writer, rawhal_content_hash_t hash);
 

@@ -67,6 +67,8 @@ typedef struct softgpu_dispatch {
   uint32_t missing_from, missing_to; /* bytes of the kernarg segment that were not supplied */
   softgpu_gws_t *gws; /* the queue's, for one dispatch at a time; NULL: it has none */
   void (*interrupt)(uint32_t event_id); /* on any thread; NULL: not called */
+  /* What it records, which softgpu_execute() takes over; NULL: what softgpu_probe() was told. */
+  struct isa_probe *probe;
 } softgpu_dispatch_t;
 
 typedef struct softgpu_fault {

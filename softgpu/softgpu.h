@@ -111,6 +111,15 @@ extern "C" {
  * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
  * there for each queue that stops, with what softgpu_queue_fault() says.
  *
+ * SOFTGPU_PROBE in the environment has dispatches recorded, as `rawhal exec --probe` has them by
+ * softgpu, of programs that know nothing of rawhal: a rule a line, of that syntax, by kernel,
+ * queue, grid and number (docs/probe.md). SOFTGPU_PROBE_FILE, which must be set, too, is
+ * the file, whose name gets the process's number where there is one already, and
+ * SOFTGPU_PROBE_BYTES how large it may grow, 1G without. Who is told that a dispatch has ended
+ * finds its records there. What is wrong with the variables is a message
+ * (softgpu_option_messages()) and a line for SOFTGPU_REPORT, and nothing is recorded; what became
+ * of dispatches is such lines, when the process ends.
+ *
  * check_memory is about memory of devices that is allocated while it is set, but for code and its
  * variables. A kernel writes what it stores or exchanges, a fill all that it goes to. What a copy
  * engine copies from there is written as far as it was, if it stays the same byte of a dword: so

@@ -21,6 +21,7 @@ MAY_INCLUDE = {
     "front": {"base", "hsaco", "kernarg", "debug", "queue", "record", "probe", "front"},
     "hiplaunch": {"hiplaunch"},  # and the public headers
     "softgpu": {"softgpu"},
+    "softgpu/probes": {"base", "hsaco", "kernarg", "record", "probe"},  # a library of its own, which softgpu loads
     "tools": {"record", "tools"},  # and the public headers, and
     "examples": set(),
 }
@@ -28,6 +29,7 @@ HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/list.h", "base/new_f
                      *("debug/core/" + name for name in ("change.h", "core.h", "file.h", "notes.h", "walk.h")), "debug/dump.h", "debug/report.h",
                      "debug/door/observe.h", "debug/door/requests.h"},
            "debug": {"softgpu/waves.h"},  # it includes nothing, and what it declares is found by name
+           "softgpu/probes": {"softgpu/prober.h", "queue/limit/parse.h"},
            "softgpu": {"probe/probe_records.h"}, "record": {"probe/probe_records.h", "probe/code.h"}}  # which is plain data
 # Folders within one, lowest first: each may include itself and those before it.
 FLOORS = {
@@ -378,7 +380,7 @@ def findings(root):
     yield from sleep_findings(root, listing)
     yield from tier_findings(root, listing)
     for path in listing:
-        folder = path.split("/")[0]
+        folder = os.path.dirname(path) if os.path.dirname(path) in MAY_INCLUDE else path.split("/")[0]
         full = os.path.join(root, path)
         if os.path.isfile(full) and os.path.getsize(full) > MAX_BYTES:
             yield f"{path}: {os.path.getsize(full)} bytes: no source is as large"
@@ -408,7 +410,7 @@ def findings(root):
                     continue
             else:
                 target = private if private in MAY_INCLUDE else None
-            helps = inner and inner.group(1) in HELPERS.get(folder, ())
+            helps = inner and (inner.group(1) in HELPERS.get(folder, ()) or os.path.dirname(inner.group(1)) == folder)
             if target and target not in MAY_INCLUDE[folder] and not helps:
                 yield f"{path}:{number}: {folder}/ may not know {target}/"
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file_signals.h"
+#include "base/numbered.h"
 #include "hsaco/file_bytes.h"
 
 #include <errno.h>

@@ -30,7 +30,7 @@ rawhal_status_t probe_file_open(const char *path, rawhal_error_t *error)
   record_options_t options = {0};
   rawhal_status_t status = record_file_bound("RAWHAL_PROBE_BYTES", &options.bound, error);
   if (status == RAWHAL_OK)
-    status = record_file_make(path, &options, &writer, error);
+    status = record_writer_create_new(path, &options, &writer, error);
   debug_softgpu_t softgpu;
   debug_softgpu_find_loaded(&softgpu);
   host_time = softgpu.memory_bound != NULL;

@@ -5,7 +5,7 @@
 
 #include "front/probe/probed.h"
 
-/* Fails as record_file_make(), and INVALID_ARGUMENT for RAWHAL_PROBE_BYTES. */
+/* Fails as record_writer_create_new(), and INVALID_ARGUMENT for RAWHAL_PROBE_BYTES. */
 RAWHAL_CHECKED rawhal_status_t probe_file_open(const char *path, rawhal_error_t *error);
 RAWHAL_CHECKED rawhal_status_t probe_file_check(const char *path, rawhal_error_t *error);
 /* What the rule's dispatches go to takes nothing any more, as when it is full. */

@@ -45,6 +45,7 @@ BUILT = (
     ("softgpu/libsoftgpu-paths.so", "lib/rawhal/softgpu/libsoftgpu-paths.so"),
     ("softgpu/libsoftgpu-wait.so", "lib/rawhal/softgpu/libsoftgpu-wait.so"),
     ("softgpu/libsoftgpu-images.so", "lib/rawhal/softgpu/libsoftgpu-images.so"),
+    ("softgpu/libsoftgpu-probe.so", "lib/rawhal/softgpu/libsoftgpu-probe.so"),
 )
 # What Debian built: package, library, where it goes. zlib, libstdc++ and libgcc are the system's, as PEP 600 has it.
 RUNTIME = "libhsa-runtime64.so.1"

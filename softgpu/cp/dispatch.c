@@ -5,6 +5,7 @@
 
 #include "softgpu/cp/aql.h"
 #include "softgpu/cp/kernel_name.h"
+#include "softgpu/cp/prober.h"
 #include "softgpu/cp/report.h"
 #include "softgpu/cp/signal.h"
 #include "softgpu/device/clock.h"
@@ -260,9 +261,14 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
   checks_ask(&dispatch);
   const softgpu_limits_t limits = limits_of(queue, packet.kernel_object);
   softgpu_fault_t fault = {0};
+  void *probed = softgpu_prober_loaded && !is_of_the_runtime(packet.kernel_object)
+                     ? softgpu_prober_begin(queue, &packet, &dispatch)
+                     : NULL;
   uint64_t start = softgpu_clock_ticks();
   bool done = softgpu_execute(&dispatch, &limits, &fault);
   uint64_t slowdown = softgpu_option(SOFTGPU_OPTION_SLOWDOWN);
+  if (probed)
+    softgpu_prober_loaded->end(probed, done);
   if (slowdown > 1)
     softgpu_queue_doze(queue, (softgpu_clock_ticks() - start) * 10 * (slowdown - 1));
   if (done)

@@ -6,6 +6,7 @@
 #include "softgpu/device/clock.h"
 #include "softgpu/isa/run/probe.h"
 #include "softgpu/thunk/event.h"
+#include "softgpu/thunk/prober.h"
 #include "softgpu/thunk/svm.h"
 #include "softgpu/thunk/thunk.h"
 
@@ -20,6 +21,7 @@ HSAKMT_STATUS hsaKmtOpenKFD(void)
   if (softgpu_open_count() == 0) {
     softgpu_topology_open();
     service_start(softgpu_debug_devices);
+    softgpu_prober_open();
     status = softgpu_events_open() ? HSAKMT_STATUS_SUCCESS : HSAKMT_STATUS_NO_MEMORY;
   }
   if (status != HSAKMT_STATUS_NO_MEMORY)

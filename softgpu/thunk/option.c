@@ -12,6 +12,7 @@
 #include "softgpu/isa/run/engine.h"
 #include "softgpu/thunk/chip_table.h"
 #include "softgpu/thunk/layout.h"
+#include "softgpu/thunk/prober.h"
 #include "softgpu/thunk/thunk.h"
 
 typedef enum { ANY_TIME, WHILE_CLOSED, BEFORE_QUEUES } settable_t;
@@ -324,6 +325,17 @@ static void environment_ignore(int option, wishes_t *wishes)
   wishes->values[option] = softgpu_option((softgpu_option_t)option);
 }
 
+static void load_prober(void)
+{
+  const char *rules = secure_getenv("SOFTGPU_PROBE");
+  const char *why = rules && *rules ? softgpu_prober_load(rules) : NULL;
+  if (!why)
+    return;
+  const size_t used = strlen(messages);
+  snprintf(messages + used, sizeof(messages) - used, "SOFTGPU_PROBE=%.32s is ignored: %s\n", rules,
+           why);
+}
+
 __attribute__((constructor)) static void options_load(void)
 {
   softgpu_option_store(SOFTGPU_OPTION_SAME_ADDRESS, softgpu_is_dtif);
@@ -337,6 +349,7 @@ __attribute__((constructor)) static void options_load(void)
   for (int option; (option = wishes_contradict(&wishes)) >= 0;)
     environment_ignore(option, &wishes); /* which says nothing then, as the default does */
   wishes_grant(&wishes);
+  load_prober();
   /* See softgpu.h. The runtime reads its environment in hsa_init(), which comes later. */
   setenv("HSA_DISABLE_FRAGMENT_ALLOCATOR", "1", 0);
 }

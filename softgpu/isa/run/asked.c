@@ -73,28 +73,39 @@ static bool is_event_size(uint32_t bytes)
          bytes == sizeof(rawhal_probe_event_t) + RAWHAL_PROBE_LANES_BYTES;
 }
 
-/* --- waiting --- */
-
-bool isa_probe_ask(uint64_t kernarg, const rawhal_probe_argument_t *argument, uint32_t kinds,
-                   uint32_t event_bytes, uint32_t counters, const rawhal_probe_point_t *points,
-                   size_t count)
+isa_probe_t *isa_probe_make(const rawhal_probe_argument_t *argument, uint32_t kinds,
+                            uint32_t event_bytes, uint32_t counters,
+                            const rawhal_probe_point_t *points, size_t count)
 {
-  if (!kernarg || !kinds || kinds & ~(uint32_t)ALL_KINDS || !is_event_size(event_bytes) ||
+  if (!kinds || kinds & ~(uint32_t)ALL_KINDS || !is_event_size(event_bytes) ||
       !argument_is_good(argument, event_bytes) || count > POINTS_MOST ||
       !points_are_good(points, count, kinds, event_bytes, counters))
-    return false;
-  const size_t size = size_of(count);
-  isa_probe_t *probe = malloc(size);
+    return NULL;
+  isa_probe_t *probe = malloc(size_of(count));
   if (!probe)
-    return false;
-  *probe = (isa_probe_t){.kernarg = kernarg,
-                         .argument = *argument,
+    return NULL;
+  *probe = (isa_probe_t){.argument = *argument,
                          .kinds = kinds | (kinds & NUMBER_WAVES ? RAWHAL_PROBE_WAVES : 0u),
                          .event_bytes = event_bytes,
                          .counters = counters,
                          .count = count};
   if (count)
     memcpy(probe->points, points, count * sizeof *points);
+  return probe;
+}
+
+/* --- waiting --- */
+
+bool isa_probe_ask(uint64_t kernarg, const rawhal_probe_argument_t *argument, uint32_t kinds,
+                   uint32_t event_bytes, uint32_t counters, const rawhal_probe_point_t *points,
+                   size_t count)
+{
+  isa_probe_t *probe =
+      kernarg ? isa_probe_make(argument, kinds, event_bytes, counters, points, count) : NULL;
+  if (!probe)
+    return false;
+  const size_t size = size_of(count);
+  probe->kernarg = kernarg;
   pthread_mutex_lock(&lock);
   const bool has_room = isa_probes_asked < ASKED_MOST && size <= ASKED_BYTES - asked_bytes;
   if (has_room) {
@@ -133,6 +144,16 @@ isa_probe_t *isa_probe_take(uint64_t kernarg)
     return NULL;
   pthread_mutex_lock(&lock);
   isa_probe_t *probe = unlink_first(kernarg);
+  pthread_mutex_unlock(&lock);
+  return probe;
+}
+
+bool isa_probe_waits(uint64_t kernarg)
+{
+  pthread_mutex_lock(&lock);
+  const isa_probe_t *probe = asked;
+  while (probe && probe->kernarg != kernarg)
+    probe = probe->next;
   pthread_mutex_unlock(&lock);
   return probe;
 }

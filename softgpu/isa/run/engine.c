@@ -371,8 +371,9 @@ static void plan_sync(run_t *run)
 /* Most processes never probe. */
 static isa_program_t *open_program(const isa_launch_t *launch)
 {
-  return __builtin_expect(isa_probe_is_asked(), 0) ? isa_probe_open(launch)
-                                                   : isa_program_open(&launch->limits);
+  return __builtin_expect(launch->dispatch.probe || isa_probe_is_asked(), 0)
+             ? isa_probe_open(launch)
+             : isa_program_open(&launch->limits);
 }
 
 bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t *limits,
@@ -382,13 +383,14 @@ bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t 
   memset(fault, 0, sizeof *fault);
   if (!run) {
     *fault = (softgpu_fault_t){.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
+    free(dispatch->probe);
     return false;
   }
   memset(run, 0, sizeof *run);
   bool ok = isa_launch_prepare(dispatch, &run->launch, fault);
   run->launch.limits.reference = atomic_load(&wants_reference);
   if (!ok) {
-    free(isa_probe_take(dispatch->kernarg));
+    free(dispatch->probe ? dispatch->probe : isa_probe_take(dispatch->kernarg));
   } else if (!(run->program = open_program(&run->launch))) {
     *fault = (softgpu_fault_t){.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
     ok = false;

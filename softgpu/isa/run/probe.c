@@ -33,6 +33,12 @@ static uint8_t *reach_events(const isa_probe_t *probe)
 /* Before the dispatch runs. */
 static void find_memory(isa_probe_t *probe)
 {
+  if (probe->is_host) {
+    probe->buffer = (uint8_t *)(uintptr_t)probe->argument.buffer;
+    probe->events = (uint8_t *)(uintptr_t)probe->argument.events;
+    probe->generation = softgpu_memory_generation();
+    return;
+  }
   const bool has_events = probe->argument.event_capacity && probe->event_bytes;
   probe->generation = softgpu_memory_generation(); /* before it is looked for */
   probe->buffer = reach_buffer(probe);
@@ -48,7 +54,8 @@ static bool is_still_there(isa_probe_t *probe, uint64_t generation)
 {
   if (__atomic_load_n(&probe->is_gone, __ATOMIC_RELAXED))
     return false;
-  if (reach_buffer(probe) != probe->buffer || reach_events(probe) != probe->events) {
+  if (!probe->is_host &&
+      (reach_buffer(probe) != probe->buffer || reach_events(probe) != probe->events)) {
     __atomic_store_n(&probe->is_gone, true, __ATOMIC_RELAXED);
     return false;
   }
@@ -320,7 +327,8 @@ static bool first_byte(const isa_launch_t *launch, uint64_t *first)
 
 isa_program_t *isa_probe_open(const isa_launch_t *launch)
 {
-  isa_probe_t *probe = isa_probe_take(launch->dispatch.kernarg);
+  isa_probe_t *probe =
+      launch->dispatch.probe ? launch->dispatch.probe : isa_probe_take(launch->dispatch.kernarg);
   if (probe && !first_byte(launch, &probe->first)) {
     free(probe);
     probe = NULL;

@@ -24,6 +24,7 @@ struct isa_probe {
   /* Of its dispatch. */
   uint64_t first, entry; /* addresses of the kernel's first byte, and of where waves begin */
   uint32_t node;
+  bool is_host; /* the argument's addresses are the host's, where the memory is to the end */
   int8_t group_sgpr[3];     /* as in isa_launch_t */
   uint8_t *buffer, *events; /* where the host has the memory */
   uint64_t generation;      /* of the registry when it was last there */
@@ -47,6 +48,11 @@ static inline bool isa_probe_is_asked(void)
   return __atomic_load_n(&isa_probes_asked, __ATOMIC_RELAXED) != 0;
 }
 
+/* What a dispatch is to record, as softgpu_probe() has it, with a copy of the points. NULL: it
+ * makes no sense, or there is no memory. */
+isa_probe_t *isa_probe_make(const rawhal_probe_argument_t *argument, uint32_t kinds,
+                            uint32_t event_bytes, uint32_t counters,
+                            const rawhal_probe_point_t *points, size_t count);
 /* See softgpu_probe(). A copy of what it is given waits. */
 bool isa_probe_ask(uint64_t kernarg, const rawhal_probe_argument_t *argument, uint32_t kinds,
                    uint32_t event_bytes, uint32_t counters, const rawhal_probe_point_t *points,
@@ -54,10 +60,13 @@ bool isa_probe_ask(uint64_t kernarg, const rawhal_probe_argument_t *argument, ui
 /* Forgets what waits for a dispatch with these arguments; 0: for any. */
 void isa_probe_withdraw(uint64_t kernarg);
 
+/* Whether anything waits for a dispatch with these arguments. */
+bool isa_probe_waits(uint64_t kernarg);
 /* What waits longest for a dispatch with these arguments, which the caller frees; or NULL. */
 isa_probe_t *isa_probe_take(uint64_t kernarg);
 
-/* The program of a dispatch that something may wait for, or NULL when out of memory. */
+/* The program of a dispatch that has a probe, which it takes over, or for which one may wait; NULL
+ * when out of memory. */
 isa_program_t *isa_probe_open(const isa_launch_t *launch);
 
 /* Whether both ask for the same at the same places of the same code: what differs then is in front

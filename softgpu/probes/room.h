@@ -1,0 +1,17 @@
+/* How the memory for a dispatch's records is divided. Internal. */
+#ifndef SOFTGPU_PROBES_ROOM_H
+#define SOFTGPU_PROBES_ROOM_H
+
+#include "probe/probe.h"
+
+typedef struct probe_room {
+  uint64_t events_at, bytes; /* of events, from the first; of all */
+  uint32_t wave_capacity, event_capacity;
+} probe_room_t;
+
+/* Waves first, as events have their numbers: all of the grid's, in half of `buffer` at most, if
+ * there are events. The plan's buffer for one wave is not larger than that. */
+probe_room_t probe_room(const rawhal_probe_plan_t *plan, uint64_t buffer, const uint32_t grid[3],
+                        const uint16_t workgroup[3]);
+
+#endif
