@@ -194,12 +194,12 @@ rawhal_status_t plan_registers(rawhal_probe_plan_t *plan, uint32_t flags, rawhal
   plan->info.named_vgprs = named.vgprs;
   plan->info.named_agprs = named.agprs;
   plan->has_only_points = flags & RAWHAL_PROBE_POINTS_ONLY;
-  if (!plan->has_only_points)
-    place_sgprs(plan, flags);
+  if (plan->has_only_points)
+    return RAWHAL_OK;
+  place_sgprs(plan, flags);
   status = check_modes(plan, error);
-  if (status != RAWHAL_OK || plan->has_only_points)
-    return status;
-  status = place_vgprs(plan, flags, &vgprs, error);
+  if (status == RAWHAL_OK)
+    status = place_vgprs(plan, flags, &vgprs, error);
   if (status != RAWHAL_OK)
     return status;
   plan->stubs.lanes_vgpr = vgprs.first;
