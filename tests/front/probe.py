@@ -17,7 +17,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from child import signal_group
-from probe_file import ACCESS, ACTIVE, ARRIVE, COUNT, STOPPED, read
+from probe_file import ACCESS, ACTIVE, ARRIVE, COUNT, PROBE, STOPPED, frames, read
 
 RUNNER, RAWHAL, PROGRAM, FIXTURES, PART = sys.argv[1:6]
 

@@ -178,8 +178,8 @@ static int start_gdb(const gdb_request_t *request, int argc, char **argv)
   size_t count = 0;
   if (!words)
     (void)tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory for a command");
-  if (!words || !find_gdb(request->gdb, path, &error) || !find_shim(shim, &error) ||
-      (request->pid && !can_be_debugged(request->pid, &error)) ||
+  if (!words || !find_gdb(request->gdb, path, &error) ||
+      (request->pid && !can_be_debugged(request->pid, &error)) || !find_shim(shim, &error) ||
       !set_environment(shim, request->abi, &error)) {
     free(words);
     return tool_fail("gdb", &error);
