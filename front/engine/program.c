@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "debug/core/program.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -44,6 +45,14 @@ void engine_programs_close(void)
 
 /* ---- Running ---- */
 
+/* Of glibc from 2.34 on; a front that is built there still starts where an older one is. */
+static int close_from(posix_spawn_file_actions_t *actions, int first)
+{
+  int (*add)(posix_spawn_file_actions_t *, int);
+  *(void **)&add = dlsym(RTLD_DEFAULT, "posix_spawn_file_actions_addclosefrom_np");
+  return add ? add(actions, first) : ENOSYS;
+}
+
 static int add_descriptors(posix_spawn_file_actions_t *actions, const char *log)
 {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
@@ -52,11 +61,7 @@ static int add_descriptors(posix_spawn_file_actions_t *actions, const char *log)
       why ? why
           : posix_spawn_file_actions_addopen(actions, STDOUT_FILENO, log, flags, S_IRUSR | S_IWUSR);
   why = why ? why : posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDERR_FILENO);
-#if __GLIBC_PREREQ(2, 34)
-  return why ? why : posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
-#else
-  return why ? why : ENOSYS;
-#endif
+  return why ? why : close_from(actions, STDERR_FILENO + 1);
 }
 
 static int start(const engine_program_t *program, pid_t *child)

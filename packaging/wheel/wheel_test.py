@@ -123,7 +123,7 @@ class Wheel(unittest.TestCase):
     def test_nothing_of_ours_is_newer_than_a_glibc_of_2018(self):
         """A build on a system of 2.28 is a wheel for that. Here are newer versions of functions that it has: glibc put its
         libraries together, and stat() among its symbols."""
-        had = re.compile(r"dl\w+|pthread_(?!\w*_clock)\w+|[fl]?stat(at)?|pow|__libc_start_main")
+        had = re.compile(r"dl\w+|(__)?pthread_(?!\w*_clock)\w+|[fl]?stat(at)?|pow|__libc_start_main")
         replaced = {"strerrordesc_np"}  # debug/core/errno_text.h
         theirs = {soname for _, soname, _ in wheel.DEBIAN}
         for path in self.binaries():

@@ -40,8 +40,8 @@ protected:
     }
     if (each.empty())
       return;
-    std::sort(each.begin(), each.end());
-    printf("instructions of a launch%s: %zu\n", what, each[each.size() / 2]);
+    // Where others use the machine, more of them ask the limiter: so much time has passed.
+    printf("instructions of a launch%s: %zu\n", what, *std::min_element(each.begin(), each.end()));
   }
 };
 
