@@ -14,10 +14,6 @@ static const char *const ends[] = {[RECORD_UNFINISHED] = "unfinished",
                                    [RECORD_FAILED] = "failed",
                                    [RECORD_TORN] = "torn"};
 
-const char replay_first_version[] =
-    "recorded in format version 1: variables of the code object, and pointers in arguments by "
-    "value and in buffers were not followed, and what is missing is not known";
-
 static const char *state_of(const record_buffer_t *buffer)
 {
   return buffer->left_out ? "left_out" : buffer->content.whole ? "whole" : "cut";

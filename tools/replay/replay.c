@@ -1,12 +1,9 @@
 /* rawhal replay: launches a dispatch again, and holds what comes of it against what was. */
 #include "tools/replay/replay.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "tools/shared/core_file.h"
 #include "tools/shared/demangle.h"
@@ -15,61 +12,16 @@
 
 enum { DEFAULT_TIMEOUT_SECONDS = 60 };
 
-void replay_note(replay_t *replay, const char *format, ...)
-{
-  va_list args;
-  if (replay->note_count++ >= REPLAY_NOTES)
-    return;
-  va_start(args, format);
-  vsnprintf(replay->notes[replay->note_count - 1], REPLAY_NOTE, format, args);
-  va_end(args);
-}
-
-/* ---- One of them ---- */
-
-static bool take_image(replay_t *replay)
-{
-  const rawhal_bytes_t kernargs = replay->source->dispatch.kernargs;
-  replay->image_size = kernargs.size;
-  replay->image = malloc(replay->image_size + 1);
-  if (!replay->image)
-    return tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
-  if (kernargs.size)
-    memcpy(replay->image, kernargs.data, kernargs.size);
-  return true;
-}
-
-static void release_buffer(const replay_buffer_t *buffer)
-{
-  if (buffer->owned)
-    rawhal_buffer_free(buffer->memory);
-  if (buffer->reserved)
-    (void)munmap(buffer->reserved, buffer->reserved_size);
-}
-
-static void release(replay_t *replay)
-{
-  rawhal_queue_destroy(replay->queue);
-  for (size_t i = 0; i < replay->buffer_count; ++i)
-    release_buffer(&replay->buffers[i]);
-  free(replay->buffers);
-  rawhal_executable_destroy(replay->executable);
-  rawhal_hsaco_close(replay->hsaco);
-  free(replay->image);
-  rawhal_instance_destroy(replay->instance);
-}
-
 int replay_source(const replay_request_t *request, const replay_source_t *source,
                   record_reader_t *reader)
 {
   replay_t replay = {.request = request, .source = source};
   const bool done =
-      take_image(&replay) && replay_load(&replay) && replay_fill(&replay) &&
-      replay_relocate(&replay) &&
+      replay_prepare(&replay) &&
       (reader ? replay_launch(&replay) && replay_compare(&replay, reader) : replay_fault(&replay));
   replay_report(&replay, done);
   const int status = !done ? TOOL_FAILED : replay.different || replay.other ? TOOL_NO : TOOL_OK;
-  release(&replay);
+  replay_release(&replay);
   return status;
 }
 

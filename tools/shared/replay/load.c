@@ -1,11 +1,11 @@
-/* rawhal replay: the device, and the kernel on it. */
+/* Replays: the device, and the kernel on it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/replay/replay.h"
 #include "tools/shared/device.h"
+#include "tools/shared/replay/replay.h"
 #include "tools/shared/tool.h"
 
 /* What makes softgpu the device on which it ran. What the environment says of it stands. */
@@ -161,11 +161,12 @@ static void note_recorded(replay_t *replay)
 
 bool replay_load(replay_t *replay)
 {
-  if (!open_object(replay) || !open_device(replay))
+  if ((!replay->hsaco && !open_object(replay)) || (!replay->instance && !open_device(replay)))
     return false;
   note_device(replay);
   note_recorded(replay);
-  if (!load_object(replay) || !find_kernel(replay) || !check_private(replay))
+  if ((!replay->executable && !load_object(replay)) || !find_kernel(replay) ||
+      !check_private(replay))
     return false;
   const rawhal_device_kernel_info_t *info = rawhal_device_kernel_info(replay->kernel);
   if (replay->source->place.size)

@@ -1,11 +1,11 @@
-/* rawhal replay: pointers among the arguments, which lead to where the buffers are now. */
+/* Replays: pointers among the arguments, which lead to where the buffers are now. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "record/pointers.h"
-#include "tools/replay/replay.h"
+#include "tools/shared/replay/replay.h"
 #include "tools/shared/tool.h"
 
 typedef struct relocation {

@@ -1,8 +1,8 @@
-/* rawhal replay: recorded addresses, and where they are now. */
+/* Replays: recorded addresses, and where they are now. */
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "tools/replay/replay.h"
+#include "tools/shared/replay/replay.h"
 #include "tools/shared/tool.h"
 
 static int compare_addresses(const void *left, const void *right)

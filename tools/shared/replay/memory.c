@@ -1,4 +1,4 @@
-/* rawhal replay: buffers as they were before the dispatch. */
+/* Replays: buffers as they were before the dispatch. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "record/scan.h"
-#include "tools/replay/replay.h"
+#include "tools/shared/replay/replay.h"
 #include "tools/shared/tool.h"
 
 /* ---- Memory ---- */
@@ -202,12 +202,26 @@ static bool fill_buffer(replay_t *replay, replay_buffer_t *buffer)
   if (replay->source->content(replay->source->file, &before->content, fill_piece, &filling,
                               &replay->error))
     return false;
-  if (filling.words && !before->segment)
+  if (filling.words && !before->segment && !replay->filled)
     replay_note(replay,
                 "buffer %zu at 0x%" PRIx64 " has %" PRIu64
                 " words that point into recorded memory, the first at offset %" PRIu64
                 ": they are treated as pointers",
                 buffer->index, before->address, filling.words, filling.first);
+  return true;
+}
+
+bool replay_refill(replay_t *replay)
+{
+  for (size_t i = 0; i < replay->buffer_count; ++i) {
+    replay_buffer_t *buffer = &replay->buffers[i];
+    if (buffer->state == REPLAY_NOTHING)
+      continue;
+    if ((buffer->owned && !buffer->before->segment && !clear_buffer(replay, buffer)) ||
+        !fill_buffer(replay, buffer))
+      return false;
+  }
+  replay->filled = true;
   return true;
 }
 
@@ -219,15 +233,5 @@ bool replay_fill(replay_t *replay)
         "the recording does not have the contents of all buffers before dispatch %" PRIu64
         ": they were not requested, or the recording ends there",
         replay->source->number);
-  if (!replay_sort(replay) || !take_all(replay))
-    return false;
-  for (size_t i = 0; i < replay->buffer_count; ++i) {
-    replay_buffer_t *buffer = &replay->buffers[i];
-    if (buffer->state == REPLAY_NOTHING)
-      continue;
-    if ((buffer->owned && !buffer->before->segment && !clear_buffer(replay, buffer)) ||
-        !fill_buffer(replay, buffer))
-      return false;
-  }
-  return true;
+  return replay_sort(replay) && take_all(replay) && replay_refill(replay);
 }
