@@ -45,6 +45,7 @@ const Validator::Keyword Validator::keywords[] = {
     {"$defs", nullptr},
     {"title", nullptr},
     {"description", nullptr},
+    {"additionalProperties", nullptr}, // what is not described is refused in any case
     {"$ref", &Validator::Ref},
     {"oneOf", &Validator::OneOf},
     {"not", &Validator::Not},

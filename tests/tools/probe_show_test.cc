@@ -251,7 +251,7 @@ TEST_F(ProbeShow, WhatIsAskedFor)
   expect_refusal(run({tool, "probe", "show", path, "--dispatch", "0"}), 2, "--dispatch: '0'");
   expect_refusal(run({tool, "probe", "show", path, "--json", "--html", "x"}), 2, "either --json");
   expect_refusal(run({tool, "probe", "show"}), 2, "expected show FILE");
-  expect_refusal(run({tool, "probe"}), 2, "expected plan or show");
+  expect_refusal(run({tool, "probe"}), 2, "expected plan, show or verify");
   expect_refusal(run({tool, "probe", "verify-not", path}), 2, "'verify-not'");
   expect_refusal(run({tool, "probe", "show", fixtures + "vector_add-gfx90a-v5.co"}), 3,
                  "MALFORMED");

@@ -204,11 +204,8 @@ static int run(char **files, probe_request_t *request)
 {
   rawhal_error_t error;
   planning_t planning = {.request = request, .json = {.out = stdout}};
-  const char *kinds = request->kinds ? request->kinds : "waves+blocks";
-  if (rawhal_probe_kinds_parse(rawhal_string(kinds), &planning.kinds, &error) != RAWHAL_OK)
-    return tool_usage("probe", "--kinds: %s", error.message);
-  if (planning.kinds & RAWHAL_PROBE_VALUES)
-    return tool_usage("probe", "--kinds: values are of places that one kernel has");
+  if (!probe_kinds(request, &planning.kinds))
+    return TOOL_USAGE;
   if (request->json) {
     json_begin_object(&planning.json, NULL);
     json_put_text(&planning.json, "schema", "rawhal-probe-plan-1");

@@ -3,6 +3,7 @@
 #define TOOLS_PROBE_PROBE_H
 
 #include "tools/shared/demangle.h"
+#include "tools/shared/device.h"
 #include "tools/shared/tool.h"
 
 /* What the command line asks for; a sub-verb's table has the options that it takes. */
@@ -10,13 +11,20 @@ typedef struct probe_request {
   const char *kernel; /* a pattern for names; NULL: all */
   const char *html, *disassembler;
   const char *kinds; /* NULL: those that plan is about by default */
+  const char *file;  /* whose kernels; NULL: all */
+  const char *recording, *copy, *output;
+  rawhal_backend_t backend;
+  uint32_t timeout_seconds;
   uint32_t dispatch; /* 0: all */
   uint32_t top;
   bool json, verify;
   demangle_when_t demangle;
 } probe_request_t;
 
-enum { PROBE_TOP = 16 }; /* rows of a table, unless --top says otherwise */
+enum {
+  PROBE_TOP = 16,     /* rows of a table, unless --top says otherwise */
+  PROBE_TIMEOUT = 60, /* seconds, unless --timeout does */
+};
 
 /* Rows of options, each once, for the table of every sub-verb that takes it, and for that of
  * probe.c, from which shells complete. */
@@ -57,14 +65,40 @@ enum { PROBE_TOP = 16 }; /* rows of a table, unless --top says otherwise */
     TOOL_OPTION("verify", FLAG, probe_request_t, verify)                                           \
   }
 
+#define PROBE_OPTION_RECORDING                                                                     \
+  {                                                                                                \
+    TOOL_OPTION("recording", TEXT, probe_request_t, recording)                                     \
+  }
+#define PROBE_OPTION_COPY                                                                          \
+  {                                                                                                \
+    TOOL_OPTION("copy", TEXT, probe_request_t, copy)                                               \
+  }
+#define PROBE_OPTION_OUTPUT                                                                        \
+  {                                                                                                \
+    TOOL_OPTION("output", TEXT, probe_request_t, output), .letter = 'o'                            \
+  }
+#define PROBE_OPTION_DEVICE                                                                        \
+  {                                                                                                \
+    DEVICE_OPTION(probe_request_t, backend)                                                        \
+  }
+#define PROBE_OPTION_TIMEOUT                                                                       \
+  {                                                                                                \
+    TOOL_OPTION("timeout", NUMBER, probe_request_t, timeout_seconds),                              \
+        .most = 1000000, .wrong = "--timeout: expected 0 to 1000000 seconds, got '%s'"             \
+  }
+
 typedef struct probe_verb {
   const char *word, *usage; /* "show", "show FILE" */
   int files;                /* how many it takes */
+  bool may_lack_file;       /* or one less */
   const tool_option_t *options;
   int (*run)(char **files, probe_request_t *request); /* returns the exit status */
 } probe_verb_t;
 
-extern const probe_verb_t probe_plan, probe_show;
+extern const probe_verb_t probe_plan, probe_show, probe_verify;
+
+/* Those of --kinds, or waves and blocks. False: the usage error was printed. */
+bool probe_kinds(const probe_request_t *request, uint32_t *kinds);
 
 /* Is it a name that the pattern is for? */
 bool probe_name_matches(const char *pattern, rawhal_string_t name);
