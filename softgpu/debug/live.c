@@ -48,17 +48,26 @@ static uint8_t *area_make(void)
   return area == MAP_FAILED ? NULL : area;
 }
 
+/* Several threads may make queues at a time. NULL: there are too many. */
+static live_queue_t *take_place(void)
+{
+  for (live_queue_t *queue = live.queues; queue < live.queues + LIVE_QUEUES; ++queue)
+    if (!atomic_exchange(&queue->taken, true))
+      return queue;
+  return NULL;
+}
+
 bool live_queue_add(const live_setup_t *setup)
 {
   if (!live.is_on)
     return true;
-  live_queue_t *queue = live.queues;
-  while (queue < live.queues + LIVE_QUEUES && atomic_load(&queue->id))
-    ++queue;
-  if (queue == live.queues + LIVE_QUEUES)
+  live_queue_t *queue = take_place();
+  if (!queue)
     return false;
-  if (!queue->area && !(queue->area = area_make()))
+  if (!queue->area && !(queue->area = area_make())) {
+    atomic_store(&queue->taken, false);
     return false;
+  }
   queue->area_bytes = SAVE_AREA_BYTES;
   queue->node = setup->node;
   queue->ring = setup->ring;
@@ -66,8 +75,10 @@ bool live_queue_add(const live_setup_t *setup)
   queue->write_pointer = setup->write_pointer;
   queue->read_pointer = setup->read_pointer;
   const softgpu_allocation_t memory = displaced(queue);
-  if (!softgpu_memory_add(&memory))
+  if (!softgpu_memory_add(&memory)) {
+    atomic_store(&queue->taken, false);
     return false;
+  }
   save_nothing(queue->area);
   atomic_store(&queue->gate, 0);
   atomic_store(&queue->delivers, false);
@@ -84,6 +95,7 @@ void live_queue_remove(uint64_t id)
   softgpu_memory_remove(displaced(queue).base);
   atomic_store(&queue->id, 0);
   madvise(queue->area, SAVE_AREA_BYTES, MADV_DONTNEED);
+  atomic_store(&queue->taken, false);
 }
 
 live_queue_t *live_queue_find(uint64_t id)
@@ -121,23 +133,49 @@ void live_gate_clear(live_queue_t *queue, uint32_t bits)
   live_futex_wake(&queue->gate);
 }
 
-bool live_suspend(live_queue_t *queue, uint64_t deadline_ns)
+/* False: it has come to where it saves its waves after all. */
+static bool give_up_on(live_queue_t *queue, uint32_t seen)
+{
+  if (seen & LIVE_SAVING ||
+      !atomic_compare_exchange_strong(&queue->gate, &seen, seen | LIVE_ABSENT | LIVE_LOST))
+    return false;
+  save_nothing(queue->area);
+  return true;
+}
+
+void live_suspend(live_queue_t *queue, uint64_t deadline_ns)
 {
   live_gate_set(queue, LIVE_WANTED);
   for (;;) {
     const uint32_t seen = atomic_load(&queue->gate);
-    if (seen & LIVE_PARKED)
-      return true;
+    const uint64_t now = softgpu_clock_ns();
+    if (seen & (LIVE_PARKED | LIVE_ABSENT))
+      return;
     if (!(seen & LIVE_RUNNING)) {
       save_nothing(queue->area);
-      return true;
+      return;
     }
-    const uint64_t now = softgpu_clock_ns();
-    if (now >= deadline_ns) {
-      live_gate_clear(queue, LIVE_WANTED);
-      return false;
-    }
-    live_futex_wait(&queue->gate, seen, deadline_ns - now);
+    if (now < deadline_ns)
+      live_futex_wait(&queue->gate, seen, deadline_ns - now);
+    else if (give_up_on(queue, seen))
+      return;
+    else if (seen & LIVE_SAVING) /* which takes no lock */
+      live_gate_wait(queue, seen);
+  }
+}
+
+void live_resume(live_queue_t *queue)
+{
+  live_gate_clear(queue, LIVE_WANTED | LIVE_ABSENT);
+}
+
+void live_forget(void)
+{
+  live.is_on = false;
+  atomic_store(&live.attached, false);
+  for (live_queue_t *queue = live.queues; queue < live.queues + LIVE_QUEUES; ++queue) {
+    atomic_store(&queue->id, 0);
+    atomic_store(&queue->taken, false);
   }
 }
 

@@ -6,7 +6,12 @@
  *
  *   RUNNING   its processor runs a dispatch, and may be between any two instructions
  *   WANTED    it is to stand still; a dispatch that has not begun does not begin
- *   PARKED    it does: its waves are in the save area, and it waits for WANTED to end */
+ *   SAVING    it is about to: it has come to where its waves are saved
+ *   PARKED    it does: its waves are in the save area, and it waits for WANTED to end
+ *   ABSENT    it did not get to where they are saved in time, as when it waits for a lock of a
+ *             thread that the debugger has stopped: the debugger was told of no waves. It stands
+ *             still there without saving them, and loads none.
+ *   LOST      that has happened since waves were saved last */
 #ifndef SOFTGPU_DEBUG_LIVE_H
 #define SOFTGPU_DEBUG_LIVE_H
 
@@ -20,12 +25,16 @@ enum {
   LIVE_RUNNING = 1,
   LIVE_WANTED = 2,
   LIVE_PARKED = 4,
+  LIVE_SAVING = 8,
+  LIVE_ABSENT = 16,
+  LIVE_LOST = 32,
   LIVE_QUEUES = 1024,
   LIVE_NODES = 17, /* from 1 on */
 };
 
 typedef struct live_queue {
   _Atomic uint64_t id; /* 0: there is none; what follows is its until it is 0 again */
+  _Atomic bool taken;  /* by who makes a queue, or by the queue */
   uint32_t node, ring_bytes;
   uint64_t ring, write_pointer, read_pointer;
   uint8_t *area; /* save.h */
@@ -70,8 +79,12 @@ void live_gate_wait(live_queue_t *queue, uint32_t seen);
 void live_gate_set(live_queue_t *queue, uint32_t bits);
 void live_gate_clear(live_queue_t *queue, uint32_t bits);
 
-/* Of the service. False: its processor did not get there in time, and goes on. */
-bool live_suspend(live_queue_t *queue, uint64_t deadline_ns);
+/* Of the service. What stands still by then has its waves saved, or is ABSENT. */
+void live_suspend(live_queue_t *queue, uint64_t deadline_ns);
+void live_resume(live_queue_t *queue);
+
+/* In a child of the program: there is nothing yet. */
+void live_forget(void);
 
 /* The service is woken by what is written here. */
 extern int live_bell;

@@ -83,6 +83,15 @@ static void let_runtime_go_on(void)
   live_futex_wake(&operations.heard);
 }
 
+void operation_forget(void)
+{
+  if (operations.event_fd >= 0)
+    close(operations.event_fd);
+  operations = (operations_t){.devices = operations.devices, .event_fd = -1};
+  clear_watches();
+  __atomic_store_n(&isa_debug_traps, false, __ATOMIC_RELAXED);
+}
+
 void operation_disable(void)
 {
   if (!operations.has_debugger)
@@ -95,7 +104,7 @@ void operation_disable(void)
   attach_or_detach();
   for (live_queue_t *queue = live.queues; queue < live.queues + LIVE_QUEUES; ++queue)
     if (atomic_load(&queue->id))
-      live_gate_clear(queue, LIVE_WANTED);
+      live_resume(queue);
   let_runtime_go_on();
 }
 
@@ -117,14 +126,14 @@ static uint32_t change_queues(const call_t *call, bool suspends)
     live_queue_t *queue = live_queue_find(call->ids[i]);
     if (!queue) {
       call->ids[i] |= (uint32_t)KFD_QUEUE_INVALID;
-    } else if (suspends && !live_suspend(queue, deadline)) {
-      call->ids[i] |= KFD_QUEUE_ERROR;
-    } else {
-      atomic_fetch_and(&queue->exceptions, ~cleared);
-      if (!suspends)
-        live_gate_clear(queue, LIVE_WANTED);
-      ++done;
+      continue;
     }
+    if (suspends)
+      live_suspend(queue, deadline);
+    atomic_fetch_and(&queue->exceptions, ~cleared);
+    if (!suspends)
+      live_resume(queue);
+    ++done;
   }
   put(call, call->ids, call->count * sizeof *call->ids, (uint32_t)(call->count * 4));
   return done;

@@ -30,6 +30,9 @@ int32_t operation_do(kfd_debug_t *debug, uint32_t *ids, size_t count, int fd, vo
 /* The debugger has gone, or says so. */
 void operation_disable(void);
 
+/* In a child of the program: there is no debugger. */
+void operation_forget(void);
+
 /* What has happened on other threads: takes notice of it, and tells the debugger. */
 void operation_tell(void);
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 
 enum {
   CLIENTS = 4,
+  ARENAS = 1 << 16,
   OLDEST_ABI = 8,
   USUAL_ABI = 10, /* the one that most of ROCm 6 and 7 knows */
   NEWEST_ABI = 12,
@@ -29,6 +31,8 @@ static const uint64_t second_ns = 1000000000;
 
 /* Of the thread that answers. */
 static int door_fd = -1, clients[CLIENTS], debugger = -1; /* `debugger`: its place in `clients` */
+static int last_place;                                    /* the one that was taken last */
+static bool is_started;
 static union {
   softgpu_wire_request_t request;
   uint8_t bytes[SOFTGPU_WIRE_BYTES];
@@ -132,22 +136,33 @@ static void serve(int place)
     drop(place);
 }
 
+/* A free place, or the one whose client has been there longest of those that debug nothing. */
+static int place_for_client(void)
+{
+  for (int place = 0; place < CLIENTS; ++place)
+    if (clients[place] < 0)
+      return place;
+  const int next = (last_place + 1) % CLIENTS;
+  return next == debugger ? (next + 1) % CLIENTS : next;
+}
+
 /* Someone new: an end of its socket pair comes. */
 static void admit(void)
 {
   char byte;
-  int fd, type = 0, place = 0;
+  int fd, type = 0;
   socklen_t size = sizeof type;
   (void)receive(door_fd, &byte, sizeof byte, &fd);
   if (fd < 0)
     return;
-  while (place < CLIENTS && clients[place] >= 0)
-    ++place;
-  if (place == CLIENTS || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ||
-      type != SOCK_SEQPACKET)
+  if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) < 0 || type != SOCK_SEQPACKET) {
     close(fd);
-  else
-    clients[place] = fd;
+    return;
+  }
+  last_place = place_for_client();
+  if (clients[last_place] >= 0)
+    drop(last_place);
+  clients[last_place] = fd;
 }
 
 static void *answer_all(void *unused)
@@ -197,32 +212,59 @@ static bool put_up_door(void)
   return false;
 }
 
+/* In a child that the program has forked: it has neither the threads nor the debugger. (A debugger
+ * that waits for answers is to see the program's end when that comes, not the child's.) */
+static void forget(void)
+{
+  if (!is_started)
+    return;
+  for (int i = 0; i < CLIENTS; ++i)
+    if (clients[i] >= 0)
+      close(clients[i]);
+  close(door_fd);
+  close(live_bell);
+  door_fd = live_bell = debugger = -1;
+  is_started = false;
+  operation_forget();
+  live_forget();
+  supervise_forget();
+  softgpu_sibling_forget();
+}
+
 static void start(void)
 {
   const char *text = secure_getenv("SOFTGPU_DEBUG");
   const long wanted = text ? strtol(text, NULL, 10) : 0;
+  static bool is_watched;
   pthread_t thread;
   if (wanted <= 0)
     return;
   live.abi = wanted >= OLDEST_ABI && wanted <= NEWEST_ABI ? (uint32_t)wanted : USUAL_ABI;
   memset(clients, 0xff, sizeof clients);
+  /* Each thread allocates from an arena of its own: one that a debugger has stopped may have the
+   * lock of another's. */
+  mallopt(M_ARENA_MAX, ARENAS);
   live_bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (live_bell < 0 || !softgpu_sibling_start() || !put_up_door() ||
+  is_started = live_bell >= 0;
+  if (!is_started || !softgpu_sibling_start() || !put_up_door() ||
       !softgpu_thread_start(&thread, "softgpu-debug", answer_all, NULL)) {
     fprintf(stderr, "softgpu: SOFTGPU_DEBUG is set, and debugging cannot begin: %s\n",
             strerror(errno));
     return;
   }
   pthread_detach(thread);
+  if (!is_watched)
+    is_watched = pthread_atfork(NULL, NULL, forget) == 0;
   supervise_start();
   live.is_on = true;
 }
 
+/* (Of one thread at a time: hsaKmtOpenKFD()'s.) */
 void service_start(service_devices_fn *devices)
 {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
   operations.devices = devices;
-  pthread_once(&once, start);
+  if (!is_started)
+    start();
 }
 
 /* --- the runtime --- */

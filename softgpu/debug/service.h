@@ -11,8 +11,8 @@
  * written. */
 typedef uint32_t service_devices_fn(kfd_device_t *devices, uint32_t room);
 
-/* Begins to answer, if SOFTGPU_DEBUG asks for it, once. Before the first thread of the device is
- * started. */
+/* Begins to answer, if SOFTGPU_DEBUG asks for it, once in a process. Before the first thread of the
+ * device is started, by one thread at a time. */
 void service_start(service_devices_fn *devices);
 
 /* The runtime has, or no longer has, its list of code objects there (_amdgpu_r_debug). A debugger

@@ -28,6 +28,7 @@ typedef struct wanted {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* one thread at a time is made */
 static wanted_t wanted;
 static uint32_t turn; /* odd: a thread is wanted; even: it was made */
+static uint32_t ready;
 static pid_t sibling, program;
 
 static void wait_while(uint32_t *word, uint32_t value)
@@ -81,13 +82,14 @@ static int sibling_main(void *unused)
 /* --- in the program --- */
 
 /* As long as it waits, what the sibling uses of it (its thread-local memory) is left alone. */
-static void *wait_for_sibling(void *ready)
+static void *wait_for_sibling(void *unused)
 {
+  (void)unused;
   const int flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_UNTRACED; /* no signal at its end */
   char *stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   siginfo_t info = {0};
   sibling = stack == MAP_FAILED ? -1 : clone(sibling_main, stack + STACK, flags, NULL);
-  change(ready);
+  change(&ready);
   if (sibling < 0)
     return NULL;
   while (syscall(SYS_waitid, P_PID, sibling, &info, WEXITED | __WALL, NULL) < 0 && errno == EINTR)
@@ -114,14 +116,21 @@ static bool start_there(pthread_t *thread, const char *name, void *(*run)(void *
 
 bool softgpu_sibling_start(void)
 {
-  static uint32_t ready;
   pthread_t maker;
   program = getpid();
-  if (!softgpu_thread_start_here(&maker, "softgpu-host", wait_for_sibling, &ready))
+  if (!softgpu_thread_start_here(&maker, "softgpu-host", wait_for_sibling, NULL))
     return false;
   pthread_detach(maker);
   wait_while(&ready, 0);
   if (sibling > 0)
     softgpu_thread_start_by(start_there);
   return sibling > 0;
+}
+
+void softgpu_sibling_forget(void)
+{
+  pthread_mutex_init(&lock, NULL); /* which a thread of the program may have had */
+  turn = ready = 0;
+  sibling = 0;
+  softgpu_thread_start_by(softgpu_thread_start_here);
 }

@@ -11,4 +11,7 @@
  * made, and threads are the program's own. */
 bool softgpu_sibling_start(void);
 
+/* In a child of the program, which has none: threads are the child's own. */
+void softgpu_sibling_forget(void);
+
 #endif

@@ -222,9 +222,53 @@ static uint32_t exchange_tmpring(uint32_t value)
   return __atomic_exchange_n(at, value, __ATOMIC_SEQ_CST);
 }
 
+/* Until the queue may go on; or, where the debugger was told of no waves, until it asks once more.
+ * Whether it stands still changes in one step with that, or the debugger would write to an area that
+ * is read already. */
+static void stand_still(uint32_t told)
+{
+  live_queue_t *queue = scene.queue;
+  const uint32_t wanted = LIVE_WANTED | told, still = LIVE_PARKED | LIVE_SAVING;
+  uint32_t seen = atomic_load(&queue->gate);
+  for (;;) {
+    if ((seen & wanted) == wanted && !is_stopping())
+      live_gate_wait(queue, seen);
+    else if (atomic_compare_exchange_strong(&queue->gate, &seen, seen & ~still))
+      return;
+    seen = atomic_load(&queue->gate);
+  }
+}
+
+/* The debugger knows none of the waves any more. Those that it will see have no number that it gave
+ * them, and what they have stopped at it hears of again. */
+static void show_anew(const residents_t *residents)
+{
+  bool is_stopped = false;
+  if (!(atomic_load(&scene.queue->gate) & LIVE_LOST))
+    return;
+  live_gate_clear(scene.queue, LIVE_LOST);
+  for (uint32_t i = 0; i < residents->count; ++i) {
+    const isa_group_t *group = residents->groups[i];
+    watched_wave_t *watched = watched_of(group);
+    for (uint32_t w = 0; watched && w < group->waves; ++w) {
+      watched[w].saved.ttmp[4] = watched[w].saved.ttmp[5] = 0;
+      is_stopped |=
+          group->wave[w].state != ISA_WAVE_ENDED && watched[w].saved.ttmp[6] & TTMP6_STOPPED;
+    }
+  }
+  if (is_stopped)
+    live_raise(scene.queue, KFD_WAVE_TRAP);
+}
+
 static void park(const residents_t *residents)
 {
   live_queue_t *queue = scene.queue;
+  const uint32_t told = atomic_fetch_or(&queue->gate, LIVE_SAVING);
+  if (told & LIVE_ABSENT) {
+    stand_still(LIVE_ABSENT);
+    return;
+  }
+  show_anew(residents);
   const size_t count = list_saved(residents);
   const uint32_t tmpring = exchange_tmpring(save_tmpring(scene.launch));
   if (count)
@@ -232,9 +276,7 @@ static void park(const residents_t *residents)
   else
     save_nothing(queue->area);
   live_gate_set(queue, LIVE_PARKED);
-  for (uint32_t seen; (seen = atomic_load(&queue->gate)) & LIVE_WANTED && !is_stopping();)
-    live_gate_wait(queue, seen);
-  live_gate_clear(queue, LIVE_PARKED);
+  stand_still(0);
   if (count)
     save_load(queue->area, scene.saved, count);
   exchange_tmpring(tmpring);
@@ -408,11 +450,12 @@ static isa_slice_t run(isa_group_t *group, isa_group_t *const *groups, uint32_t 
   scene.of_group = queue ? watched_of(group) : NULL;
   if (!scene.of_group)
     return isa_group_run(group, executed);
-  const uint32_t seen = atomic_load(&queue->gate);
-  if (seen & LIVE_WANTED)
+  while (atomic_load(&queue->gate) & LIVE_WANTED) {
+    if (is_stopping()) /* whoever wanted it */
+      return give_up(group);
     park(&residents);
-  if (seen & LIVE_WANTED && is_stopping())
-    return give_up(group);
+  }
+  show_anew(&residents);
   if (!look_at_debugger(&residents))
     return ISA_SLICE_FAULTED;
   const uint64_t before = *executed;
@@ -434,4 +477,9 @@ void supervise_start(void)
 {
   static const isa_supervisor_t supervisor = {enter, began, run, leave};
   softgpu_engine_supervise(&supervisor);
+}
+
+void supervise_forget(void)
+{
+  softgpu_engine_supervise(NULL);
 }

@@ -5,4 +5,7 @@
 /* From the next dispatch on, which there is to be none of before. */
 void supervise_start(void);
 
+/* Likewise: as before. */
+void supervise_forget(void);
+
 #endif

@@ -125,8 +125,8 @@ static bool can_be_debugged(uint32_t pid, rawhal_error_t *error)
   if (!folder)
     return tool_refuse(error, RAWHAL_NOT_FOUND, "process %u: %s", pid, strerror(errno));
   bool found = false;
-  for (struct dirent *entry; !found && (entry = readdir(folder));)
-    found = read_door(dirfd(folder), entry->d_name, &whose);
+  for (struct dirent *entry; whose != pid && (entry = readdir(folder));) /* it may have both */
+    found |= read_door(dirfd(folder), entry->d_name, &whose);
   (void)closedir(folder);
   if (found && whose != pid)
     return tool_refuse(error, RAWHAL_UNSUPPORTED,

@@ -310,7 +310,7 @@ __attribute__((flatten)) static void work_supervised(isa_job_t *job)
 void softgpu_engine_supervise(const isa_supervisor_t *wanted)
 {
   supervisor = wanted;
-  job_work = work_supervised;
+  job_work = wanted ? work_supervised : work;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)

@@ -22,7 +22,7 @@ typedef struct isa_supervisor {
   void (*leave)(void);
 } isa_supervisor_t;
 
-/* Before the first dispatch, for all of them. */
+/* Before the first dispatch, for all of them. NULL: nobody does. */
 void softgpu_engine_supervise(const isa_supervisor_t *supervisor);
 
 #endif

@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include "softgpu/debug/wire.h"
 #include "tests/child.h"
@@ -111,6 +113,18 @@ int Obedient::end()
   waitpid(pid, &status, 0);
   pid = -1;
   return status;
+}
+
+pid_t Obedient::child() const
+{
+  const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+  pid_t found = 0;
+  for (const auto &task : std::filesystem::directory_iterator(tasks)) {
+    std::ifstream children(task.path() / "children");
+    if (!found)
+      children >> found;
+  }
+  return found;
 }
 
 Target::Target(const std::string &chips, const std::string &debug, bool held, bool reference)

@@ -26,7 +26,8 @@ public:
   void tell(const std::string &line);
   std::string answer(); // empty: it has ended, or says nothing for 20 s
   bool read(void *to, size_t size);
-  int end(); // by itself; as waitpid() says
+  int end();           // by itself; as waitpid() says
+  pid_t child() const; // of any of its threads; 0: none
   // As a debugger begins a program: traced from now on, and stopped where it is another program
   // already. Then it goes on, and nobody looks at its calls and signals.
   void seize();

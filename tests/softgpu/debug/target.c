@@ -5,8 +5,17 @@
  * It writes a target_places_t to its output and obeys lines of its input, each with a line:
  *     run KERNEL QUEUE GROUPS ITEMS   puts a dispatch on the queue         "put"
  *     wait QUEUE                      until the last one is done           "done" or what failed
+ *     hold | release                  no thread but the first gets memory meanwhile, as if one that
+ *                                     is stopped had the allocator's lock                  "held"
+ *     destroy QUEUE                   "destroyed"
+ *     crowd                           16 threads make a queue each, at once                "made"
+ *     fork                            closes the device; a child opens it, runs a kernel and ends
+ *                                     "child " and what waitpid() says
+ *     exec                            becomes another program, which says "another" and waits
+ *     quit                            ends at once, with all that there is
  *     end                             closes the device and returns */
 #include <dlfcn.h>
+#include <errno.h>
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 #include <hsakmt.h>
@@ -15,53 +24,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tests/softgpu/debug/target.h"
+#include "tests/softgpu/debug/target_code.h"
 
-enum { PACKETS = 64, PAGE = 4096, LDS = 512, DESCRIPTOR = 64 };
-
-/* clang's assembler made them of what stands beside them. */
-static const struct {
-  uint32_t at, words[20];
-} code[] = {
-    {CODE_WORK,
-     {0xc0060100, 0x00000000, /* s_load_dwordx2 s[4:5], s[0:1], 0 */
-      0xbf8cc07f,             /* s_waitcnt lgkmcnt(0) */
-      0x24020082,             /* v_lshlrev_b32 v1, 2, v0 */
-      0x7e040281,             /* v_mov_b32 v2, 1 */
-      0xb0060005,             /* s_movk_i32 s6, 5 */
-      0xd81a0000, 0x00000001, /* ds_write_b32 v1, v0 */
-      0xbf8cc07f,             /* s_waitcnt lgkmcnt(0) */
-      0xbf8a0000,             /* s_barrier */
-      0x68040406,             /* again: v_add_u32 v2, s6, v2 */
-      0x80868106,             /* s_sub_u32 s6, s6, 1 */
-      0xbf078006,             /* s_cmp_lg_u32 s6, 0 */
-      0xbf85fffc,             /* s_cbranch_scc1 again */
-      0xdc708000, 0x00040201, /* global_store_dword v1, v2, s[4:5] */
-      0xbf810000}},           /* s_endpgm */
-    {CODE_FAULT,
-     {0x7e040287,             /* v_mov_b32 v2, 7 */
-      0x7e0002ff, 0x00001000, /* v_mov_b32 v0, 0x1000 */
-      0x7e020280,             /* v_mov_b32 v1, 0 */
-      0xdc708000, 0x007f0200, /* global_store_dword v[0:1], v2, off */
-      0xbf810000}},
-    {CODE_ASSERT, {0xb0060009 /* s_movk_i32 s6, 9 */, 0xbf920002 /* s_trap 2 */, 0xbf810000}},
-    {CODE_DEBUG_TRAP,
-     {0xb0060009, 0xbf920003 /* s_trap 3 */, 0xb006000a /* s_movk_i32 s6, 10 */, 0xbf810000}},
-    {CODE_SPIN,
-     {0xc0060100, 0x00000000, /* s_load_dwordx2 s[4:5], s[0:1], 0 */
-      0x7e020280,             /* v_mov_b32 v1, 0 */
-      0x7e060281,             /* v_mov_b32 v3, 1 */
-      0xbf8cc07f,             /* s_waitcnt lgkmcnt(0) */
-      0xdc518400, 0x02040001, /* look: global_load_dword v2, v1, s[4:5] offset:1024 glc */
-      0xbf8c0f70,             /* s_waitcnt vmcnt(0) */
-      0x7e0c0502,             /* v_readfirstlane_b32 s6, v2 */
-      0xbf068006,             /* s_cmp_eq_u32 s6, 0 */
-      0xbf85fffa,             /* s_cbranch_scc1 look */
-      0xbf810000}},
-};
+enum { PACKETS = 64, PAGE = 4096, LDS = 512, DESCRIPTOR = 64, CROWD = 16 };
 
 typedef struct queue {
   amd_queue_t *own;
@@ -185,6 +155,65 @@ static void wait_for(queue_t *queue)
   puts(text);
 }
 
+/* --- memory that is not to be had --- */
+
+static volatile bool is_held;
+static __thread bool is_first; /* the thread */
+
+#if !defined(__SANITIZE_ADDRESS__) /* which has functions of its own */
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_malloc(size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+#define EVERYBODYS __attribute__((visibility("default")))
+
+static void wait_for_memory(void)
+{
+  while (is_held && !is_first)
+    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+EVERYBODYS void *calloc(size_t count, size_t size)
+{
+  wait_for_memory();
+  return __libc_calloc(count, size);
+}
+
+EVERYBODYS void *malloc(size_t size)
+{
+  wait_for_memory();
+  return __libc_malloc(size);
+}
+
+EVERYBODYS void *aligned_alloc(size_t alignment, size_t size)
+{
+  wait_for_memory();
+  return __libc_memalign(alignment, size);
+}
+#endif
+
+/* --- several threads, and other processes --- */
+
+static queue_t crowd[CROWD];
+static pthread_barrier_t together;
+
+static void *make_one(void *queue)
+{
+  pthread_barrier_wait(&together);
+  make_queue(queue, 1);
+  return NULL;
+}
+
+static void make_crowd(void)
+{
+  pthread_t threads[CROWD];
+  pthread_barrier_init(&together, NULL, CROWD);
+  for (unsigned i = 0; i < CROWD; ++i)
+    check(pthread_create(&threads[i], NULL, make_one, &crowd[i]) == 0, "pthread_create");
+  for (unsigned i = 0; i < CROWD; ++i)
+    pthread_join(threads[i], NULL);
+  puts("made");
+}
+
 /* A program has several threads. */
 static void *beside(void *unused)
 {
@@ -220,26 +249,68 @@ static void begin(target_places_t *places)
   check(pthread_create(&thread, NULL, beside, NULL) == 0, "pthread_create");
 }
 
+static void run_in_child(void)
+{
+  target_places_t places;
+  int status = -1;
+  CALL(hsaKmtCloseKFD);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    memset(queues, 0, sizeof queues);
+    check(freopen("/dev/null", "w", stdout) != NULL, "/dev/null");
+    begin(&places);
+    run(KERNEL_WORK, queues, 1, 64);
+    wait_for(queues);
+    fflush(stdout);
+    _exit(((uint32_t *)places.out[0])[1] == WORK_RESULT ? 0 : 1);
+  }
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+    ;
+  printf("child %d\n", status);
+}
+
+/* One line. False: no such one, or the end. */
+static bool obey(const char *line)
+{
+  unsigned kernel, number, groups, items;
+  if (sscanf(line, "run %u %u %u %u", &kernel, &number, &groups, &items) == 4 && kernel < KERNELS &&
+      number < TARGET_QUEUES)
+    run(kernel, &queues[number], groups, items);
+  else if (sscanf(line, "wait %u", &number) == 1 && number < TARGET_QUEUES)
+    wait_for(&queues[number]);
+  else if (sscanf(line, "destroy %u", &number) == 1 && number < TARGET_QUEUES) {
+    CALL(hsaKmtDestroyQueue, queues[number].resource.QueueId);
+    puts("destroyed");
+  } else if (strcmp(line, "hold\n") == 0 || strcmp(line, "release\n") == 0) {
+    is_held = *line == 'h';
+    puts("held");
+  } else if (strcmp(line, "crowd\n") == 0)
+    make_crowd();
+  else if (strcmp(line, "fork\n") == 0)
+    run_in_child();
+  else if (strcmp(line, "exec\n") == 0)
+    execl("/bin/sh", "sh", "-c", "echo another; read line", NULL);
+  else if (strcmp(line, "quit\n") == 0)
+    _exit(0);
+  else
+    return false;
+  return true;
+}
+
 int main(int argc, char **argv)
 {
   target_places_t places;
   char line[128];
-  unsigned kernel, number, groups, items;
   alarm(60);
+  is_first = true;
   library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
   check(library != NULL, "no thunk");
   setvbuf(stdout, NULL, _IOLBF, 0);
   begin(&places);
   check(write(STDOUT_FILENO, &places, sizeof places) == sizeof places, "no output");
-  while (fgets(line, sizeof line, stdin)) {
-    if (sscanf(line, "run %u %u %u %u", &kernel, &number, &groups, &items) == 4 &&
-        kernel < KERNELS && number < TARGET_QUEUES)
-      run(kernel, &queues[number], groups, items);
-    else if (sscanf(line, "wait %u", &number) == 1 && number < TARGET_QUEUES)
-      wait_for(&queues[number]);
-    else
-      break;
-  }
+  while (fgets(line, sizeof line, stdin) && obey(line))
+    ;
   CALL(hsaKmtCloseKFD);
   fflush(stdout);
   _exit(0); /* the device's threads are not LeakSanitizer's to stop */

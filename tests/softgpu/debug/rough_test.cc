@@ -1,0 +1,232 @@
+// Neither side hangs: programs that end, fork and become others while their waves are stopped, queues
+// that go, processors that cannot answer, and whoever comes to the socket.
+#include <cerrno>
+#include <csignal>
+#include <memory>
+#include <set>
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "session.h"
+#include "tests/child.h"
+
+extern "C" {
+#include "softgpu/system/reach.h"
+}
+
+namespace {
+
+constexpr uint64_t kWaveMemory = KFD_EXCEPTION(KFD_WAVE_MEMORY);
+
+// A wave that stands at the breakpoint in the loop that waits for the flag, its queue resumed.
+void stop_in_loop(Session &s)
+{
+  std::vector<Wave> waves = s.begin_halted("4 0 1 64", 1);
+  ASSERT_EQ(waves.size(), 1u);
+  s.gdb.write(s.code(CODE_SPIN_LOOP), (uint32_t)kBreakpoint);
+  s.gdb.write(waves[0].hwreg(kStatus), s.gdb.read(waves[0].hwreg(kStatus)) & ~(1u << 13));
+  waves = s.until_stopped(kWaveTrap);
+  ASSERT_EQ(waves.size(), 1u);
+  s.gdb.resume({1});
+}
+
+// Whether nobody answers any more, of a process that is gone.
+bool is_gone(Debugger &gdb)
+{
+  int result = 0;
+  for (int i = 0; i < 100000 && result != -ESRCH; ++i)
+    result = gdb.ask(KFD_SET_FLAGS);
+  return result == -ESRCH;
+}
+
+TEST(Rough, AProgramMayEndWhileAWaveIsStopped)
+{
+  Session s("gfx942");
+  ASSERT_EQ(s.gdb.attach(), 0);
+  stop_in_loop(s);
+  int status = -1;
+  s.target.tell("quit");
+  EXPECT_EQ(waitpid(s.target.pid, &status, 0), s.target.pid);
+  EXPECT_EQ(status, 0);
+  s.target.pid = -1;
+  EXPECT_TRUE(is_gone(s.gdb));
+}
+
+TEST(Rough, AProgramMayBecomeAnotherWhileAWaveIsStopped)
+{
+  Session s("gfx90a");
+  ASSERT_EQ(s.gdb.attach(), 0);
+  stop_in_loop(s);
+  EXPECT_EQ(s.target.say("exec"), "another");
+  EXPECT_TRUE(is_gone(s.gdb));
+  EXPECT_EQ(s.target.end(), 0);
+}
+
+TEST(Rough, AQueueMayGoWhileAWaveIsStopped)
+{
+  Session s("gfx90a");
+  ASSERT_EQ(s.gdb.attach(), 0);
+  stop_in_loop(s);
+  EXPECT_EQ(s.target.say("destroy 0"), "destroyed");
+  EXPECT_EQ(s.gdb.suspend({1}), std::vector<uint32_t>{1 | 1u << 31});
+  EXPECT_EQ(s.gdb.queues().size(), 1u);
+  EXPECT_EQ(s.gdb.queues()[0].id, 2u);
+}
+
+TEST(Rough, AQueueMayGoWhileItIsSuspended)
+{
+  Session s("gfx950");
+  ASSERT_EQ(s.gdb.attach(), 0);
+  EXPECT_EQ(s.begin_halted("4 0 1 64", 1).size(), 1u);
+  EXPECT_EQ(s.target.say("destroy 0"), "destroyed");
+  EXPECT_EQ(s.gdb.resume({1}), std::vector<uint32_t>{1 | 1u << 31});
+}
+
+// 16 threads make a queue each: all are seen, each with an area of its own.
+TEST(Rough, QueuesThatComeAtOnceAreAllThere)
+{
+  Session s("gfx90a");
+  ASSERT_EQ(s.gdb.attach(), 0);
+  EXPECT_EQ(s.target.say("crowd"), "made");
+  kfd_debug_t debug{};
+  std::vector<uint8_t> behind;
+  std::set<uint64_t> ids, areas;
+  debug.op = KFD_GET_QUEUE_SNAPSHOT;
+  debug.snapshot.count = 64;
+  debug.snapshot.entry_bytes = sizeof(kfd_queue_t);
+  EXPECT_EQ(s.gdb.ask(debug, &behind), 0);
+  EXPECT_EQ(debug.snapshot.count, 18u);
+  for (size_t at = 0; at + sizeof(kfd_queue_t) <= behind.size(); at += sizeof(kfd_queue_t)) {
+    kfd_queue_t queue;
+    memcpy((void *)&queue, behind.data() + at, sizeof(queue));
+    ids.insert(queue.id);
+    areas.insert(queue.save_area);
+  }
+  EXPECT_EQ(ids.size(), 18u);
+  EXPECT_EQ(areas.size(), 18u);
+}
+
+// A child has nothing of its parent's debugging, and a device of its own when it opens one.
+TEST(Rough, AChildOfTheProgramRuns)
+{
+  for (bool is_attached : {false, true}) {
+    Session s("gfx90a");
+    if (is_attached) {
+      ASSERT_EQ(s.gdb.attach(), 0);
+    }
+    s.target.tell("fork");
+    kfd_debug_t event;
+    if (is_attached) { // it closes the device first
+      ASSERT_TRUE(s.gdb.event(&event));
+      s.gdb.ask(KFD_SEND_RUNTIME_EVENT,
+                [](auto &d) { d.send.exceptions = KFD_EXCEPTION(KFD_RUNTIME); });
+    }
+    EXPECT_EQ(s.target.answer(), "child 0");
+    EXPECT_EQ(Debugger(s.target).connection >= 0, true);
+  }
+}
+
+// What a debugger leaves in code when it is killed: a dispatch that comes there fails, and says so.
+TEST(Rough, ABreakpointThatStaysFailsItsDispatch)
+{
+  Session s("gfx90a");
+  {
+    Debugger dying(s.target);
+    ASSERT_EQ(dying.attach(), 0);
+  }
+  EXPECT_EQ(s.target.say("run 8 0 1 64"), "put");
+  EXPECT_NE(s.target.say("wait 0").find("trap raised by the kernel"), std::string::npos);
+}
+
+#if !defined(__SANITIZE_ADDRESS__)
+// A thread that stands still has a lock that a processor needs in the middle of a dispatch: there is an
+// answer nevertheless, in which the queue has no waves, and they are there when it is through. Their
+// numbers, which a debugger took back then, are none.
+TEST(Rough, AProcessorThatCannotAnswerHangsNobody)
+{
+  Session s("gfx90a");
+  ASSERT_EQ(s.gdb.attach(), 0);
+  std::vector<Wave> waves = s.begin_halted("4 0 2 64", 2);
+  ASSERT_EQ(waves.size(), 2u);
+  for (const Wave &wave : waves) {
+    s.gdb.write(wave.ttmp(4), 0x100000000ull);
+    s.gdb.write(wave.hwreg(kStatus), s.gdb.read(wave.hwreg(kStatus)) & ~(1u << 13));
+  }
+  EXPECT_EQ(s.target.say("hold"), "held");
+  for (int i = 0; i < 10000 && !waves.empty(); ++i) { // its code is to be decoded
+    EXPECT_EQ(s.gdb.resume({1}), std::vector<uint32_t>{1});
+    EXPECT_EQ(s.gdb.suspend({1}), std::vector<uint32_t>{1});
+    waves = s.gdb.waves(s.queue());
+  }
+  EXPECT_TRUE(waves.empty());
+  EXPECT_EQ(s.gdb.resume({1}), std::vector<uint32_t>{1});
+  EXPECT_EQ(s.gdb.suspend({1}), std::vector<uint32_t>{1});
+  EXPECT_TRUE(s.gdb.waves(s.queue()).empty());
+  EXPECT_EQ(s.target.say("release"), "held"); // and it comes to where it would save its waves
+  for (int i = 0; i < 50; ++i)
+    EXPECT_TRUE(s.gdb.waves(s.queue()).empty());
+  for (int i = 0; i < 10000 && waves.empty(); ++i) {
+    EXPECT_EQ(s.gdb.resume({1}), std::vector<uint32_t>{1});
+    EXPECT_EQ(s.gdb.suspend({1}), std::vector<uint32_t>{1});
+    waves = s.gdb.waves(s.queue());
+  }
+  ASSERT_EQ(waves.size(), 2u);
+  for (const Wave &wave : waves) {
+    EXPECT_LT(s.gdb.pc(wave) - s.code(CODE_SPIN), (uint64_t)CODE_LANES - CODE_SPIN);
+    EXPECT_EQ(s.gdb.read<uint64_t>(wave.ttmp(4)), 0u);
+  }
+  s.gdb.resume({1});
+  s.gdb.write(s.target.places.out[0] + SPIN_FLAG, 1u);
+  EXPECT_EQ(s.target.say("wait 0"), "done");
+  s.end();
+}
+#endif
+
+// Any number of connections that nobody uses keep no debugger away.
+TEST(Rough, WhoOnlyConnectsKeepsNobodyAway)
+{
+  Session s("gfx90a");
+  std::vector<std::unique_ptr<Debugger>> idle;
+  for (int i = 0; i < 40; ++i)
+    idle.push_back(std::make_unique<Debugger>(s.target));
+  ASSERT_EQ(idle.back()->attach(), 0);
+  for (int i = 0; i < 40; ++i) {
+    Debugger more(s.target);
+    EXPECT_EQ(more.ask(KFD_SET_FLAGS), -EINVAL);
+  }
+  EXPECT_EQ(idle.back()->ask(KFD_SET_FLAGS), 0); // the one that debugs keeps its place
+}
+
+// Requests without end, of which no answer is taken, from beside a debugger that goes on.
+TEST(Rough, WhoReadsNoAnswerHoldsNobodyUp)
+{
+  Session s("gfx90a");
+  Debugger flood(s.target);
+  ASSERT_EQ(s.gdb.attach(), 0);
+  const softgpu_wire_request_t request = {{.pid = (uint32_t)s.target.pid, .op = KFD_SET_FLAGS, {}}};
+  for (int i = 0; i < 20000; ++i)
+    if (send(flood.connection, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+        errno != EAGAIN)
+      break;
+  const Wave wave = s.stop("1 0 1 64", kWaveMemory);
+  EXPECT_EQ(s.gdb.pc(wave), s.code(CODE_FAULT_STORE));
+}
+
+// The process in which the device's threads are dies: so does the program, and who asks hears of it.
+TEST(Rough, ADeviceThatDiesEndsTheProgram)
+{
+  Session s("gfx90a");
+  ASSERT_EQ(s.gdb.attach(), 0);
+  stop_in_loop(s);
+  const pid_t device = s.target.child();
+  ASSERT_GT(device, 1);
+  EXPECT_TRUE(signal_child(device, SIGKILL));
+  int status = 0;
+  EXPECT_EQ(waitpid(s.target.pid, &status, 0), s.target.pid);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  s.target.pid = -1;
+  EXPECT_TRUE(is_gone(s.gdb));
+}
+
+} // namespace
