@@ -223,8 +223,8 @@ static uint32_t exchange_tmpring(uint32_t value)
 }
 
 /* Until the queue may go on; or, where the debugger was told of no waves, until it asks once more.
- * Whether it stands still changes in one step with that, or the debugger would write to an area that
- * is read already. */
+ * Whether it stands still changes in one step with that, or the debugger would write to an area
+ * that is read already. */
 static void stand_still(uint32_t told)
 {
   live_queue_t *queue = scene.queue;
@@ -318,6 +318,15 @@ static uint64_t parked_pc(const watched_wave_t *watched)
   return ttmp[7] | (uint64_t)((ttmp[11] & TTMP11_PC) >> TTMP11_PC_SHIFT) << 32;
 }
 
+/* Once more, what stopped it: a breakpoint that the debugger has taken away is none, and all else
+ * fails as it would have without a debugger. */
+static void try_again(isa_wave_t *wave, watched_wave_t *watched)
+{
+  if (watched->fault == SOFTGPU_FAULT_TRAP && wave->pc == watched->fault_pc + 4)
+    wave->pc = watched->fault_pc;
+  watched->fault = SOFTGPU_FAULT_NONE;
+}
+
 /* The debugger is gone: what it did not let go on goes on. */
 static void release(const residents_t *residents)
 {
@@ -325,12 +334,16 @@ static void release(const residents_t *residents)
     isa_group_t *group = residents->groups[i];
     watched_wave_t *watched = watched_of(group);
     for (uint32_t w = 0; watched && w < group->waves; ++w) {
+      isa_wave_t *wave = &group->wave[w];
       if (parks() && watched[w].saved.ttmp[6] & TTMP6_STOPPED) /* it died */
-        group->wave[w].pc = parked_pc(&watched[w]);
+        wave->pc = parked_pc(&watched[w]);
+      if (watched[w].saved.status & SAVE_STATUS_HALT)
+        try_again(wave, &watched[w]);
       watched[w].saved.ttmp[6] &= ~(uint32_t)TTMP6_STOPPED;
       watched[w].saved.status = 0;
       watched[w].is_stepping = false;
-      group->wave[w].mode &= ~(uint32_t)(SAVE_MODE_STEP | SAVE_MODE_WATCH);
+      wave->mode &= ~(uint32_t)(SAVE_MODE_STEP | SAVE_MODE_WATCH);
+      wave->next = NULL;
     }
   }
 }
@@ -339,9 +352,8 @@ static bool look_at_debugger(const residents_t *residents)
 {
   const bool attached = atomic_load(&live.attached), was_attached = scene.was_attached;
   scene.was_attached = attached;
-  if (atomic_exchange(&scene.queue->delivers, false) || (was_attached && !attached))
-    if (fail_any(residents))
-      return false;
+  if (atomic_exchange(&scene.queue->delivers, false) && fail_any(residents))
+    return false;
   if (was_attached && !attached)
     release(residents);
   return true;
@@ -364,6 +376,8 @@ static void enter(const isa_launch_t *launch, const softgpu_limits_t *limits)
   }
   atomic_store(&queue->delivers, false);
   scene.was_attached = atomic_load(&live.attached);
+  if (scene.was_attached)
+    softgpu_memory_poked();
 }
 
 static void leave(void)

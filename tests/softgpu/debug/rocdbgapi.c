@@ -11,6 +11,8 @@
  *     around ID WORD        steps over a breakpoint that is in place of WORD; end with "done ID"
  *     done ID
  *     get ID REGISTER [N]   a register, or the word N of one
+ *     state ID LDS          of all registers but those with addresses, and so many words of LDS: a number
+ *     all ID                each of these registers: NAME=NUMBER ...
  *     set ID REGISTER N VALUE
  *     peek SPACE ID LANE ADDRESS | poke SPACE ID LANE ADDRESS VALUE      words; ID 0: none
  *     watch ADDRESS BYTES KIND | unwatch WATCH */
@@ -18,6 +20,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -256,6 +259,100 @@ static bool find_register(handle_t wave, const char *name, handle_t *found, uint
   return is_there && api_register_get_info(*found, REGISTER_SIZE, sizeof *size, size) == OK;
 }
 
+static bool find_space(handle_t wave, const char *name, handle_t *found);
+
+/* Registers of which two programs have different values in the same place: addresses, and what the
+ * library keeps of the wave. */
+static bool is_of_place(const char *name)
+{
+  static const char *const names[] = {"pc",      "s0",         "s1",   "s4",
+                                      "s5",      "s102",       "s103", "flat_scratch",
+                                      "wave_id", "wave_in_wg", "csp",  "dispatch_grid"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+    if (strcmp(name, names[i]) == 0)
+      return true;
+  return strncmp(name, "ttmp", 4) == 0;
+}
+
+static uint64_t mixed(uint64_t hash, const void *bytes, size_t size)
+{
+  for (size_t i = 0; i < size; ++i)
+    hash = (hash ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3ull;
+  return hash;
+}
+
+enum { HASHED = 1024, REGISTER_BYTES = 256, NAME = 24 };
+static const uint64_t first_hash = 0xcbf29ce484222325ull;
+
+/* The wave's registers that are compared, which are looked up once. */
+typedef struct compared {
+  handle_t wave;
+  size_t count;
+  struct {
+    handle_t handle;
+    uint64_t size;
+    char name[NAME];
+  } all[HASHED];
+} compared_t;
+
+static const compared_t *compared_of(handle_t wave)
+{
+  static compared_t compared;
+  size_t count = 0;
+  handle_t *all = NULL;
+  if (compared.wave == wave)
+    return &compared;
+  compared = (compared_t){.wave = wave};
+  if (api_wave_register_list(wave, &count, &all) != OK)
+    return &compared;
+  for (size_t i = 0; i < count && compared.count < HASHED; ++i) {
+    uint64_t size = 0;
+    char *text = NULL;
+    if (api_register_get_info(all[i], REGISTER_NAME, sizeof text, &text) != OK)
+      continue;
+    if (!is_of_place(text) &&
+        api_register_get_info(all[i], REGISTER_SIZE, sizeof size, &size) == OK &&
+        size <= REGISTER_BYTES) {
+      compared.all[compared.count].handle = all[i];
+      compared.all[compared.count].size = size;
+      snprintf(compared.all[compared.count++].name, NAME, "%s", text);
+    }
+    free(text);
+  }
+  free(all);
+  return &compared;
+}
+
+static uint64_t hash_of(handle_t wave, handle_t which, uint64_t size, uint64_t hash)
+{
+  uint8_t bytes[REGISTER_BYTES] = {0};
+  return api_read_register(wave, which, 0, size, bytes) == OK ? mixed(hash, bytes, size) : 0;
+}
+
+static void show_state(handle_t wave, uint64_t words)
+{
+  const compared_t *compared = compared_of(wave);
+  uint64_t hash = first_hash, size = words * 4;
+  uint8_t lds[4096] = {0};
+  handle_t space = 0;
+  for (size_t i = 0; i < compared->count; ++i)
+    hash = mixed(
+        hash, &(uint64_t){hash_of(wave, compared->all[i].handle, compared->all[i].size, hash)}, 8);
+  if (words && size <= sizeof lds && find_space(wave, "local", &space) &&
+      api_read_memory(process, wave, 0, space, 0, &size, lds) == OK)
+    hash = mixed(hash, lds, size);
+  printf("%zx %" PRIx64 "\n", compared->count, hash);
+}
+
+static void show_all(handle_t wave)
+{
+  const compared_t *compared = compared_of(wave);
+  for (size_t i = 0; i < compared->count; ++i)
+    printf("%s=%" PRIx64 " ", compared->all[i].name,
+           hash_of(wave, compared->all[i].handle, compared->all[i].size, first_hash));
+  puts("");
+}
+
 /* All of a register that has at most 8 bytes, else one word of it. */
 static void do_register(handle_t wave, const char *name, uint64_t word, const uint64_t *value)
 {
@@ -344,11 +441,11 @@ static int watch(uint64_t address, uint64_t bytes, uint64_t kind)
   return OK;
 }
 
-static bool obey(const char *line)
+static bool obey(const char *text)
 {
   uint64_t a = 0, b = 0, c = 0;
   char name[32];
-#define IS(text, ...) sscanf(line, text, __VA_ARGS__)
+#define IS(form, ...) sscanf(text, form, __VA_ARGS__)
   if (IS("attach %" SCNu64, &a) == 1)
     answer(attach(a));
   else if (IS("creation %" SCNx64, &a) == 1)
@@ -371,9 +468,13 @@ static bool obey(const char *line)
     do_register(a, name, b, &c);
   else if (IS("get %" SCNx64 " %31s %" SCNx64, &a, name, &b) >= 2)
     do_register(a, name, b, NULL);
+  else if (IS("state %" SCNx64 " %" SCNx64, &a, &b) == 2)
+    show_state(a, b);
+  else if (IS("all %" SCNx64, &a) == 1)
+    show_all(a);
   else if (IS("peek %31s %" SCNx64 " %" SCNx64 " %" SCNx64, name, &a, &b, &c) == 4)
     do_memory(name, a, (uint32_t)b, c, NULL);
-  else if (strncmp(line, "poke ", 5) == 0) {
+  else if (strncmp(text, "poke ", 5) == 0) {
     uint32_t value = 0;
     if (IS("poke %31s %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx32, name, &a, &b, &c, &value) != 5)
       return false;
@@ -384,21 +485,34 @@ static bool obey(const char *line)
       answer(status);
   } else if (IS("unwatch %" SCNx64, &a) == 1)
     answer(api_remove_watchpoint(a));
-  else if (strcmp(line, "waves\n") == 0)
+  else if (strcmp(text, "waves\n") == 0)
     show_waves();
-  else if (strcmp(line, "event\n") == 0)
+  else if (strcmp(text, "event\n") == 0)
     show_event();
-  else if (strcmp(line, "detach\n") == 0)
+  else if (strcmp(text, "detach\n") == 0)
     answer(api_process_detach(process));
   else
     return false;
   return true;
 }
 
+/* What hangs ends here, and says where. */
+enum { LIMIT = 180 };
+static char line[256];
+static void is_late(int number)
+{
+  static const char text[] = "rocdbgapi: after 180 seconds there is no end of: ";
+  (void)number;
+  const ssize_t written =
+      write(STDERR_FILENO, text, sizeof text - 1) + write(STDERR_FILENO, line, strlen(line));
+  (void)written;
+  _exit(4);
+}
+
 int main(void)
 {
-  char line[256];
-  alarm(120);
+  signal(SIGALRM, is_late);
+  alarm(LIMIT);
   setvbuf(stdout, NULL, _IOLBF, 0);
   if (!open_library())
     return 3;

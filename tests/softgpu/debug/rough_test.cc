@@ -127,6 +127,39 @@ TEST(Rough, AChildOfTheProgramRuns)
   }
 }
 
+// It dies where a wave stands behind its breakpoint: the instruction that was there runs, if it is there
+// again, and the dispatch fails if it is not.
+TEST(Rough, ADebuggerMayDieAtABreakpoint)
+{
+  for (const char *chip : {"gfx90a", "gfx942"})
+    for (bool is_mended : {true, false}) {
+      Session s(chip);
+      const uint64_t at = s.code(CODE_WORK_STORE);
+      const uint32_t original = s.gdb.read(at);
+      {
+        Debugger dying(s.target);
+        ASSERT_EQ(dying.attach(), 0);
+        dying.write(at, (uint32_t)kBreakpoint);
+        EXPECT_EQ(s.target.say("run 0 0 1 64"), "put");
+        kfd_debug_t event;
+        ASSERT_TRUE(dying.event(&event));
+        EXPECT_EQ(dying.suspend({1}), std::vector<uint32_t>{1});
+        const std::vector<Wave> waves = dying.waves(dying.queues()[0]);
+        ASSERT_EQ(waves.size(), 1u);
+        EXPECT_EQ(dying.pc(waves[0]), at + 4);
+        if (is_mended)
+          dying.write(at, original);
+      }
+      const std::string said = s.target.say("wait 0");
+      if (is_mended) {
+        EXPECT_EQ(said, "done");
+        EXPECT_EQ(s.gdb.read(s.target.places.out[0] + 4), (uint32_t)WORK_RESULT);
+      } else {
+        EXPECT_NE(said.find("trap raised by the kernel"), std::string::npos) << said;
+      }
+    }
+}
+
 // What a debugger leaves in code when it is killed: a dispatch that comes there fails, and says so.
 TEST(Rough, ABreakpointThatStaysFailsItsDispatch)
 {

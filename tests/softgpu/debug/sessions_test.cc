@@ -1,6 +1,7 @@
 // Sessions with the real ROCdbgapi, unchanged: rocdbgapi.c with libsoftgpu-debug.so before it.
 // RAWHAL_DBGAPI_ROOT names a root directory that has librocm-dbgapi.so.0, such as a Debian's.
 #include <csignal>
+#include <set>
 #include <sstream>
 
 #include <sys/wait.h>
@@ -13,6 +14,7 @@ namespace {
 enum { kBreakpointWord = (int)0xbf920001, kStopped = 3 };
 enum { kReasonBreakpoint = 1, kReasonWatch = 2, kReasonStep = 4 };
 enum { kReasonDebugTrap = 0x400, kReasonAssert = 0x800, kReasonMemory = 0x2000 };
+enum { kReasonAddress = 0x4000, kReasonIllegal = 0x8000 };
 
 std::string hex(uint64_t number)
 {
@@ -186,38 +188,46 @@ TEST_P(Sessions, StepOverABreakpointThatStays)
   EXPECT_EQ(s.is_begun, true);
 }
 
-// A wave of each engine, side by side: 1,000 instructions, and everything the same at each.
+// A wave of each engine, side by side: 1,000 instructions of all kinds, and every register and all of
+// LDS the same at each.
 TEST_P(Sessions, AThousandStepsAreTheReferences)
 {
+  enum { STEPS = 1000, LDS_WORDS = 0x80 };
   Live fast(GetParam()), plain(GetParam(), true);
-  uint64_t wave[2];
   Live *both[] = {&fast, &plain};
+  std::set<uint64_t> places;
+  uint64_t wave[2];
   for (int i = 0; i < 2; ++i) {
     Live &s = *both[i];
-    wave[i] = s.break_at(CODE_WORK_LOOP, "0 0 1 64").wave;
-    s.poke(s.code(CODE_WORK_LOOP), s.original);
-    s.ok("set " + hex(wave[i]) + " pc 0 " + hex(s.code(CODE_WORK_LOOP)));
-    s.ok("set " + hex(wave[i]) + " s6 0 fa"); // 250 times the loop's four
+    wave[i] = s.break_at(CODE_MIX + 8, "10 0 1 64").wave;
+    s.poke(s.code(CODE_MIX + 8), s.original);
+    s.ok("set " + hex(wave[i]) + " pc 0 " + hex(s.code(CODE_MIX + 8)));
   }
-  for (unsigned step = 0; step < 1000; ++step) {
+  for (unsigned step = 0; step < STEPS; ++step) {
     uint64_t pc[2];
+    std::string state[2];
     for (int i = 0; i < 2; ++i) {
       both[i]->ok("step " + hex(wave[i]));
       const Live::Stop at = both[i]->stop();
       ASSERT_EQ(at.reason, (uint64_t)kReasonStep) << step;
       pc[i] = at.pc - both[i]->target.places.code;
+      state[i] = both[i]->gdb.say("state " + hex(wave[i]) + " " + hex(LDS_WORDS));
     }
     ASSERT_EQ(pc[0], pc[1]) << step;
-    for (const char *name : {"s6", "status", "m0", "mode", "exec", "vcc"})
-      ASSERT_EQ(fast.reg(wave[0], name), plain.reg(wave[1], name)) << step << name;
-    for (unsigned lane : {0u, 17u, 63u})
-      ASSERT_EQ(fast.reg(wave[0], "v2", lane), plain.reg(wave[1], "v2", lane)) << step;
+    ASSERT_EQ(state[0], state[1]) << step << " " << hex(pc[0]) << "\n"
+                                  << fast.gdb.say("all " + hex(wave[0])) << "\n"
+                                  << plain.gdb.say("all " + hex(wave[1]));
+    ASSERT_GT(strtoul(state[0].c_str(), nullptr, 16), 120u) << state[0]; // registers
+    places.insert(pc[0]);
   }
+  EXPECT_GE(places.size(), 39u);
   for (int i = 0; i < 2; ++i) {
     both[i]->ok("go " + hex(wave[i]) + " 0");
     EXPECT_EQ(both[i]->target.say("wait 0"), "done");
-    EXPECT_EQ(both[i]->peek(both[i]->target.places.out[0]), 1u + 250 * 251 / 2);
   }
+  for (unsigned lane : {0u, 17u, 63u})
+    EXPECT_EQ(fast.peek(fast.target.places.out[0] + 4 * lane),
+              plain.peek(plain.target.places.out[0] + 4 * lane));
 }
 
 TEST_P(Sessions, WriteRegistersAndMemory)
@@ -281,6 +291,61 @@ TEST_P(Sessions, Assert)
   s.ok("go " + hex(at.wave) + " 1");
   EXPECT_NE(s.target.say("wait 0").find("an abort"), std::string::npos);
   s.ok("detach");
+}
+
+// The lane that the assertion failed in is EXEC's only one.
+TEST_P(Sessions, AssertInOneLane)
+{
+  Live s(GetParam());
+  EXPECT_EQ(s.target.say("run 5 0 1 64"), "put");
+  const Live::Stop at = s.stop();
+  EXPECT_EQ(at.reason, (uint64_t)kReasonAssert);
+  EXPECT_EQ(s.reg(at.wave, "exec"), 1ull << LANES_LANE);
+  EXPECT_EQ(s.reg(at.wave, "v0", LANES_LANE) & 1023, (uint64_t)LANES_LANE);
+  s.ok("go " + hex(at.wave) + " 1");
+  EXPECT_NE(s.target.say("wait 0").find("an abort"), std::string::npos);
+  s.ok("detach");
+}
+
+TEST_P(Sessions, OtherFaults)
+{
+  const struct {
+    const char *run;
+    uint64_t reason;
+    uint32_t pc;
+    const char *exception, *said;
+  } rows[] = {{"run 6 0 1 64", kReasonIllegal, CODE_ILLEGAL + 4, "8", "illegal"},
+              {"run 7 0 1 64", kReasonAddress, CODE_MISALIGNED_ADD, "20", "misaligned"}};
+  for (const auto &row : rows) {
+    Live s(GetParam());
+    EXPECT_EQ(s.target.say(row.run), "put");
+    const Live::Stop at = s.stop();
+    EXPECT_EQ(at.reason, row.reason);
+    EXPECT_EQ(at.pc, s.code(row.pc));
+    s.ok("go " + hex(at.wave) + " " + row.exception);
+    EXPECT_NE(s.target.say("wait 0").find(row.said), std::string::npos) << row.said;
+    s.ok("detach");
+  }
+}
+
+// What is written to accumulation registers and to LDS comes out where the kernel reads it.
+TEST_P(Sessions, WriteAccumulatorsAndLds)
+{
+  enum { READS_ACCUMULATOR = CODE_MIX_LOOP + 0x68, STORES = CODE_MIX_LOOP + 0x7c };
+  Live s(GetParam());
+  Live::Stop at = s.break_at(READS_ACCUMULATOR, "10 0 1 64");
+  s.poke(s.code(READS_ACCUMULATOR), s.original);
+  s.ok("set " + hex(at.wave) + " pc 0 " + hex(s.code(READS_ACCUMULATOR)));
+  s.ok("set " + hex(at.wave) + " a1 11 abcd");
+  s.ok("poke local " + hex(at.wave) + " 0 14 4321");
+  for (int i = 0; i < 4 && at.pc != s.code(STORES); ++i) {
+    s.ok("step " + hex(at.wave));
+    at = s.stop();
+  }
+  EXPECT_EQ(s.reg(at.wave, "v8", 17), 0xabcdu);
+  EXPECT_EQ(s.reg(at.wave, "v9", 5), 0x4321u);
+  s.ok("go " + hex(at.wave) + " 0");
+  s.finish();
 }
 
 TEST_P(Sessions, DebugTrap)
@@ -401,6 +466,91 @@ TEST_P(Sessions, TheProgramIsStopped)
   EXPECT_TRUE(signal_child(s.target.pid, SIGCONT));
   s.poke(s.target.places.out[0] + SPIN_FLAG, 1);
   s.finish();
+}
+
+// A program with 16 more queues of as many threads; waves of two queues step in turns.
+TEST_P(Sessions, ManyThreadsAndQueues)
+{
+  Live s(GetParam());
+  EXPECT_EQ(s.target.say("crowd"), "made");
+  const Live::Stop first = s.break_at(CODE_WORK_LOOP, "0 0 1 64");
+  EXPECT_EQ(s.target.say("run 0 1 1 64"), "put");
+  const Live::Stop second = s.stop();
+  EXPECT_NE(first.wave, second.wave);
+  s.poke(s.code(CODE_WORK_LOOP), s.original);
+  for (uint64_t wave : {first.wave, second.wave})
+    s.ok("set " + hex(wave) + " pc 0 " + hex(s.code(CODE_WORK_LOOP)));
+  for (int i = 0; i < 10; ++i)
+    for (uint64_t wave : {first.wave, second.wave}) {
+      s.ok("step " + hex(wave));
+      EXPECT_EQ(s.stop().wave, wave);
+    }
+  EXPECT_EQ(s.reg(first.wave, "s6"), s.reg(second.wave, "s6"));
+  for (uint64_t wave : {first.wave, second.wave})
+    s.ok("go " + hex(wave) + " 0");
+  EXPECT_EQ(s.target.say("wait 1"), "done");
+  s.finish();
+}
+
+// A thread that stands still has a lock that the processor needs: its waves are gone for a while, and
+// come back, with other numbers. Nothing fails, and nothing waits for ever.
+TEST_P(Sessions, WavesThatAreOutOfReachComeBack)
+{
+  Live s(GetParam());
+  ASSERT_EQ(s.begin("4 0 2 64", 2).size(), 2u);
+  const Live::Stop at = s.break_at(CODE_WORK_LOOP, "0 1 1 64"); // of the other queue
+  EXPECT_EQ(s.target.say("hold"), "held");
+  s.poke(s.code(CODE_MIX), (uint32_t)kBreakpointWord); // and its code is to be decoded anew
+  for (int i = 0; i < 3; ++i)
+    s.waves();
+  EXPECT_EQ(s.target.say("release"), "held");
+  std::vector<Live::WaveLine> waves;
+  for (int i = 0; i < 2000 && waves.size() < 3; ++i)
+    waves = s.waves();
+  EXPECT_EQ(waves.size(), 3u);
+  s.poke(s.code(CODE_WORK_LOOP), s.original);
+  s.ok("set " + hex(at.wave) + " pc 0 " + hex(s.code(CODE_WORK_LOOP)));
+  s.ok("go " + hex(at.wave) + " 0");
+  EXPECT_EQ(s.target.say("wait 1"), "done");
+  s.poke(s.target.places.out[0] + SPIN_FLAG, 1);
+  s.finish();
+}
+
+TEST_P(Sessions, QueuesGoAndProgramsEndWithStoppedWaves)
+{
+  for (const char *last : {"destroy 0", "quit", "exec"}) {
+    Live s(GetParam());
+    EXPECT_NE(s.break_at(CODE_SPIN_LOOP, "4 0 1 64").wave, 0u);
+    const std::string said = s.target.say(last);
+    EXPECT_EQ(said, *last == 'd' ? "destroyed" : *last == 'e' ? "another" : "");
+    if (*last == 'd') {
+      EXPECT_EQ(s.waves().size(), 0u);
+      EXPECT_EQ(s.target.say("run 3 1 1 64"), "put"); // and what is left goes on
+      EXPECT_EQ(s.stop().reason, (uint64_t)kReasonDebugTrap);
+    } else {
+      EXPECT_EQ(s.gdb.say("waves").find(':'), std::string::npos);
+    }
+    EXPECT_FALSE(s.gdb.say("detach").empty());
+  }
+}
+
+// A debugger that is killed where a wave stands: the program goes on, and takes another debugger.
+TEST_P(Sessions, TheDebuggerIsKilled)
+{
+  Live s(GetParam());
+  const Live::Stop at = s.break_at(CODE_SPIN_LOOP, "4 0 1 64");
+  s.poke(s.code(CODE_SPIN_LOOP), s.original);
+  s.ok("set " + hex(at.wave) + " pc 0 " + hex(s.code(CODE_SPIN_LOOP)));
+  EXPECT_GT(end_child(s.gdb.pid), 0);
+  s.gdb.pid = -1;
+  Obedient next(client_words(), {});
+  EXPECT_EQ(next.answer(), "ok");
+  EXPECT_EQ(next.say("attach " + std::to_string(s.target.pid)), "ok");
+  EXPECT_EQ(next.say("event"), "runtime 1");
+  EXPECT_EQ(next.say("poke global 0 0 " + hex(s.target.places.out[0] + SPIN_FLAG) + " 1"), "ok");
+  EXPECT_EQ(s.target.say("wait 0"), "done");
+  EXPECT_EQ(next.say("detach"), "ok");
+  EXPECT_EQ(s.target.end(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(, Sessions, ::testing::Values("gfx90a", "gfx942", "gfx950"),

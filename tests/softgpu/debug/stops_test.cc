@@ -89,6 +89,18 @@ TEST_P(Stops, WatchesLoadsAndAtomicsAndStores)
   }
 }
 
+// Its code was decoded when it ran without.
+TEST_P(Stops, ABreakpointInAKernelThatHasRun)
+{
+  Session s(GetParam());
+  ASSERT_EQ(s.gdb.attach(), 0);
+  EXPECT_EQ(s.target.say("run 0 0 1 64"), "put");
+  EXPECT_EQ(s.target.say("wait 0"), "done");
+  s.gdb.write(s.code(CODE_WORK_STORE), (uint32_t)kBreakpoint);
+  const Wave wave = s.stop("0 0 1 64", kWaveTrap);
+  EXPECT_EQ(s.gdb.pc(wave), s.code(CODE_WORK_STORE) + 4);
+}
+
 // Accumulation registers are read and written as others are, and what is written to LDS is loaded.
 TEST_P(Stops, TakesAccumulatorsAndLds)
 {
