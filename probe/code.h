@@ -77,9 +77,42 @@ typedef struct code {
   uint16_t op;
 } code_t;
 
-/* Registers that code names: one more than the highest of each kind. */
+/* Registers of one kind, a bit each. */
+typedef struct code_set {
+  uint64_t bits[4];
+} code_set_t;
+enum { CODE_SET_END = 256 };
+
+static inline bool code_set_has(const code_set_t *set, uint32_t number)
+{
+  return number < CODE_SET_END && set->bits[number / 64] >> (number % 64) & 1;
+}
+/* Those beyond CODE_SET_END are left out. */
+static inline void code_set_add(code_set_t *set, uint32_t first, uint32_t count)
+{
+  for (uint32_t i = first; i < first + count && i < CODE_SET_END; ++i)
+    set->bits[i / 64] |= UINT64_C(1) << (i % 64);
+}
+static inline void code_set_add_all(code_set_t *set, const code_set_t *other)
+{
+  for (unsigned i = 0; i < CODE_SET_END / 64; ++i)
+    set->bits[i] |= other->bits[i];
+}
+/* Without those from `end` on. */
+code_set_t code_set_below(const code_set_t *set, uint32_t end);
+/* One more than the highest; 0: there is none. */
+uint32_t code_set_end(const code_set_t *set);
+/* The lowest, or CODE_SET_END; and how many there are. */
+uint32_t code_set_first(const code_set_t *set);
+uint32_t code_set_count(const code_set_t *set);
+/* The first of `width` that are not in it, from `from` on, at a multiple of `aligned`, before
+ * `end`; `end`: there are none. */
+uint32_t code_set_room(const code_set_t *set, uint32_t from, uint32_t end, uint32_t width,
+                       uint32_t aligned);
+
+/* Registers that code names. */
 typedef struct code_registers {
-  uint32_t sgprs, vgprs, agprs;
+  code_set_t sgprs, vgprs, agprs;
   uint32_t first_vgprs;    /* of tuples only the first, which is named whatever their width */
   bool any_sgpr, any_vgpr; /* relative to M0: any that the wave has */
   bool has_modes;          /* s_set_gpr_idx_on, s_setvskip: see code_mode() */

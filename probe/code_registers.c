@@ -20,10 +20,101 @@ enum {
 
 /* ---- Registers ---- */
 
-static void raise_to(uint32_t *count, uint32_t end)
+code_set_t code_set_below(const code_set_t *set, uint32_t end)
 {
-  if (end > *count)
-    *count = end;
+  code_set_t below = *set;
+  for (uint32_t i = 0; i < CODE_SET_END / 64; ++i)
+    if (end <= i * 64)
+      below.bits[i] = 0;
+    else if (end < (i + 1) * 64)
+      below.bits[i] &= (UINT64_C(1) << (end - i * 64)) - 1;
+  return below;
+}
+
+uint32_t code_set_end(const code_set_t *set)
+{
+  uint32_t end = CODE_SET_END;
+  while (end && !code_set_has(set, end - 1))
+    end -= set->bits[(end - 1) / 64] ? 1 : 64;
+  return end;
+}
+
+uint32_t code_set_first(const code_set_t *set)
+{
+  uint32_t first = 0;
+  while (first < CODE_SET_END && !code_set_has(set, first))
+    ++first;
+  return first;
+}
+
+uint32_t code_set_count(const code_set_t *set)
+{
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < CODE_SET_END; ++i)
+    count += code_set_has(set, i);
+  return count;
+}
+
+uint32_t code_set_room(const code_set_t *set, uint32_t from, uint32_t end, uint32_t width,
+                       uint32_t aligned)
+{
+  for (uint32_t at = (from + aligned - 1) / aligned * aligned; at + width <= end; at += aligned) {
+    uint32_t free = 0;
+    while (free < width && !code_set_has(set, at + free))
+      ++free;
+    if (free == width)
+      return at;
+  }
+  return end;
+}
+
+/* Operands of 64 bits, of those formats whose others have 32; what is not known is taken for such,
+ * too. Those of an instruction that has any are all taken for that. */
+static const struct wide_range {
+  uint8_t format, step;
+  uint16_t first, last;
+} wide_ranges[] = {
+    {CODE_SOP1, 2, 0x01, 0x1b},   {CODE_SOP1, 1, 0x1c, 0x27},
+    {CODE_SOP1, 2, 0x29, 0x2d},   {CODE_SOP1, 1, 0x2e, 0x2f},
+    {CODE_SOP1, 1, 0x33, 0xff},   {CODE_SOP2, 2, 0x0b, 0x23},
+    {CODE_SOP2, 1, 0x27, 0x29},   {CODE_SOP2, 1, 0x2b, 0x2b},
+    {CODE_SOP2, 1, 0x35, 0x7f},   {CODE_SOPC, 1, 0x12, 0x7f},
+    {CODE_SOPK, 1, 0x10, 0x10},   {CODE_SOPK, 1, 0x15, 0x1f},
+    {CODE_SOPC, 1, 0x0e, 0x0f},   {CODE_VOP1, 1, 0x03, 0x04},
+    {CODE_VOP1, 1, 0x0f, 0x10},   {CODE_VOP1, 1, 0x15, 0x1a},
+    {CODE_VOP1, 1, 0x25, 0x26},   {CODE_VOP1, 1, 0x28, 0x28},
+    {CODE_VOP1, 1, 0x30, 0x32},   {CODE_VOP1, 1, 0x38, 0x38},
+    {CODE_VOP1, 1, 0x56, 0x57},   {CODE_VOP1, 1, 0x5c, 0xff},
+    {CODE_VOP2, 1, 0x04, 0x04},   {CODE_VOP2, 1, 0x3e, 0x3f},
+    {CODE_VOPC, 1, 0x00, 0x0f},   {CODE_VOPC, 1, 0x12, 0x13},
+    {CODE_VOPC, 1, 0x16, 0x1f},   {CODE_VOPC, 1, 0x60, 0x9f},
+    {CODE_VOPC, 1, 0xe0, 0xff},   {CODE_VOP3, 1, 0x100, 0x100}, /* a mask */
+    {CODE_VOP3, 1, 0x11c, 0x11e}, {CODE_VOP3, 1, 0x13e, 0x13f},
+    {CODE_VOP3, 1, 0x19c, 0x1bf}, {CODE_VOP3, 1, 0x1cc, 0x1cc},
+    {CODE_VOP3, 1, 0x1df, 0x1df}, {CODE_VOP3, 1, 0x1e1, 0x1e1},
+    {CODE_VOP3, 1, 0x1e3, 0x1e3}, {CODE_VOP3, 1, 0x1e5, 0x1e9},
+    {CODE_VOP3, 1, 0x208, 0x232}, {CODE_VOP3, 1, 0x239, 0x23a},
+    {CODE_VOP3, 1, 0x23e, 0x23f}, {CODE_VOP3, 1, 0x252, 0x264},
+    {CODE_VOP3, 1, 0x26b, 0x284}, {CODE_VOP3, 1, 0x28e, 0x292},
+    {CODE_VOP3, 1, 0x2aa, 0x3ff}, {CODE_VOP3P, 1, 0x30, 0x33},
+};
+
+/* Dwords of an operand. */
+static uint32_t width_of(uint32_t format, uint32_t op)
+{
+  for (size_t i = 0; i < sizeof(wide_ranges) / sizeof(wide_ranges[0]); ++i) {
+    const struct wide_range *range = &wide_ranges[i];
+    if (range->format == format && op >= range->first && op <= range->last &&
+        (op - range->first) % range->step == 0)
+      return 2;
+  }
+  if (format != CODE_VOP3)
+    return 1;
+  if (op < 0x100) /* what others are, too */
+    return width_of(CODE_VOPC, op);
+  if (op < 0x140)
+    return width_of(CODE_VOP2, op - 0x100);
+  return op < 0x1c0 ? width_of(CODE_VOP1, op - 0x140) : 1;
 }
 
 /* An operand of the scalar kind. Pairs are aligned, so an odd number names one register. Of what is
@@ -34,20 +125,21 @@ static void add_sgpr(code_registers_t *registers, uint32_t number, uint32_t widt
   registers->has_scc |= number == CODE_SCC;
   registers->has_scratch |= number < CODE_FLAT_SCRATCH + 2 && end > CODE_FLAT_SCRATCH;
   if (number < CODE_SGPRS)
-    raise_to(&registers->sgprs, end < CODE_SGPRS ? end : CODE_SGPRS);
+    code_set_add(&registers->sgprs, number, (end < CODE_SGPRS ? end : CODE_SGPRS) - number);
 }
 
 static void add_vgpr(code_registers_t *registers, uint32_t number, uint32_t width)
 {
-  raise_to(&registers->vgprs, number + width);
-  raise_to(&registers->first_vgprs, number + 1);
+  code_set_add(&registers->vgprs, number, width);
+  if (registers->first_vgprs <= number)
+    registers->first_vgprs = number + 1;
 }
 
 /* Of the kind that a bit says. */
 static void add_data(code_registers_t *registers, uint32_t number, uint32_t width, bool is_agpr)
 {
   if (is_agpr)
-    raise_to(&registers->agprs, number + width);
+    code_set_add(&registers->agprs, number, width);
   else
     add_vgpr(registers, number, width);
 }
@@ -64,7 +156,7 @@ static void add_source(code_registers_t *registers, uint32_t operand, uint32_t w
   if (operand >= VGPRS)
     add_vector(registers, operand - VGPRS, width);
   else
-    add_sgpr(registers, operand, 2);
+    add_sgpr(registers, operand, width);
 }
 
 static void add_scalar_memory(const code_t *code, code_registers_t *registers)
@@ -74,7 +166,7 @@ static void add_scalar_memory(const code_t *code, code_registers_t *registers)
   const bool is_buffer = (op >= 8 && op <= 12) || (op >= 0x18 && op <= 0x1a) ||
                          op == SMEM_ATC_PROBE_BUFFER || (op >= 0x40 && op < 0x80);
   const uint32_t base = code_field(d, 0, 6) * 2, data = code_field(d, 6, 7);
-  raise_to(&registers->sgprs, base < CODE_SGPRS ? base + (is_buffer ? 4 : 2) : 0);
+  add_sgpr(registers, base, is_buffer ? 4 : 2);
   add_sgpr(registers, data, op < 16 ? widths[op] : 4);
   if (code_field(d, 14, 1)) /* an offset in a register, beside the other or in its place */
     add_sgpr(registers, code_field(d1, 25, 7), 1);
@@ -83,21 +175,21 @@ static void add_scalar_memory(const code_t *code, code_registers_t *registers)
 }
 
 /* What CODE_SDWA and CODE_DPP have instead of a literal. */
-static void add_second_dword(const code_t *code, code_registers_t *registers)
+static void add_second_dword(const code_t *code, uint32_t width, code_registers_t *registers)
 {
   const uint32_t source = code_field(code->dword[0], 0, 9), d1 = code->dword[1];
   if (source == CODE_DPP) {
-    add_vector(registers, code_field(d1, 0, 8), 2);
+    add_vector(registers, code_field(d1, 0, 8), width);
   } else if (source == CODE_SDWA) {
     if (code_field(d1, 23, 1))
-      add_sgpr(registers, code_field(d1, 0, 8), 2);
+      add_sgpr(registers, code_field(d1, 0, 8), width);
     else
-      add_vector(registers, code_field(d1, 0, 8), 2);
+      add_vector(registers, code_field(d1, 0, 8), width);
     if (code_field(d1, 31, 1))
       add_sgpr(registers,
                code_field(code->dword[0],
                           code->format == CODE_VOP2 || code->format == CODE_VOPC ? 9 : 0, 8),
-               2);
+               width);
     if (code->format == CODE_VOPC && code_field(d1, 15, 1))
       add_sgpr(registers, code_field(d1, 8, 7), 2);
   }
@@ -106,22 +198,23 @@ static void add_second_dword(const code_t *code, code_registers_t *registers)
 static void add_vop(const code_t *code, code_registers_t *registers)
 {
   const uint32_t d = code->dword[0], source = code_field(d, 0, 9),
-                 destination = code_field(d, 17, 8);
+                 destination = code_field(d, 17, 8), width = width_of(code->format, code->op);
   if (code->format == CODE_VOP1 && code->op == VOP1_ACCVGPR_MOV) {
-    raise_to(&registers->agprs, destination + 1);
-    raise_to(&registers->agprs, source >= VGPRS ? source - VGPRS + 1 : 0);
+    add_data(registers, destination, 1, true);
+    if (source >= VGPRS)
+      add_data(registers, source - VGPRS, 1, true);
     return;
   }
   if (source != CODE_LITERAL && source != CODE_SDWA && source != CODE_DPP)
-    add_source(registers, source, 2);
+    add_source(registers, source, width);
   else if (code->dwords == 2)
-    add_second_dword(code, registers);
+    add_second_dword(code, width, registers);
   if (code->format != CODE_VOP1)
-    add_vector(registers, code_field(d, 9, 8), 2);
+    add_vector(registers, code_field(d, 9, 8), width);
   if (code->format == CODE_VOP1 && code->op == VOP1_READFIRSTLANE)
     add_sgpr(registers, destination, 1);
   else if (code->format != CODE_VOPC)
-    add_vector(registers, destination, 2);
+    add_vector(registers, destination, width);
   if (code->format == CODE_VOP1 && code->op >= VOP1_MOVREL && code->op < VOP1_MOVREL + 3)
     registers->any_vgpr = true;
 }
@@ -141,12 +234,12 @@ static const struct wide {
     {0x1e7, 0x1e7, {4, 2, 2, 4}},  {0x252, 0x253, {6, 16, 16, 2}}, {0x254, 0x255, {6, 32, 2, 2}},
     {0x256, 0x257, {32, 6, 2, 2}}, {0x258, 0x25f, {6, 16, 2, 2}},  {0x260, 0x263, {16, 6, 2, 2}},
 };
-static const uint8_t pairs[4] = {2, 2, 2, 2};
+static const uint8_t alike[2][4] = {{1, 1, 1, 1}, {2, 2, 2, 2}};
 
 static void add_vop3(const code_t *code, code_registers_t *registers)
 {
   const uint32_t d = code->dword[0], d1 = code->dword[1], op = code->op;
-  const uint8_t *widths = pairs;
+  const uint8_t *widths = alike[width_of(CODE_VOP3, op) - 1];
   for (size_t i = 0; i < sizeof(wides) / sizeof(wides[0]); ++i)
     if (op >= wides[i].first && op <= wides[i].last)
       widths = wides[i].widths;
@@ -194,7 +287,8 @@ static void add_matrix(const uint32_t *dwords, uint32_t op, code_registers_t *re
       widths = matrices[i].widths;
   /* A bit says that the destination and the last source are AGPRs, one each that the others are.
    * The last source of v_smfmac is an index, which is in a VGPR. */
-  const bool acc_cd = code_field(dwords[0], 15, 1), has_index = widths[3] == 1 && widths[0] > 1;
+  const bool acc_cd = code_field(dwords[0], 15, 1), has_index = widths[3] == 1 && widths[0] > 1,
+             may_have_index = widths[2] == widths[1] * 2; /* on some chips */
   const bool acc[4] = {acc_cd, code_field(dwords[1], 27, 1), code_field(dwords[1], 28, 1),
                        acc_cd && !has_index};
   add_data(registers, code_field(dwords[0], 0, 8), widths[0], acc[0]);
@@ -206,6 +300,8 @@ static void add_matrix(const uint32_t *dwords, uint32_t op, code_registers_t *re
       add_sgpr(registers, source, 2);
     else
       add_data(registers, source - VGPRS, widths[i + 1], acc[i + 1]);
+    if (i == 2 && may_have_index && source >= VGPRS)
+      add_vgpr(registers, source - VGPRS, 1);
   }
 }
 
@@ -220,11 +316,12 @@ static void add_moved(const uint32_t *dwords, bool is_write, code_registers_t *r
     add_sgpr(registers, source, 1);
 }
 
-static void add_packed(const uint32_t *dwords, code_registers_t *registers)
+static void add_packed(const code_t *code, code_registers_t *registers)
 {
+  const uint32_t width = width_of(CODE_VOP3P, code->op);
   for (unsigned i = 0; i < 3; ++i)
-    add_source(registers, code_field(dwords[1], 9 * i, 9), 2);
-  add_vector(registers, code_field(dwords[0], 0, 8), 2);
+    add_source(registers, code_field(code->dword[1], 9 * i, 9), width);
+  add_vector(registers, code_field(code->dword[0], 0, 8), width);
 }
 
 static void add_vop3p(const code_t *code, code_registers_t *registers)
@@ -232,7 +329,7 @@ static void add_vop3p(const code_t *code, code_registers_t *registers)
   const bool is_plain =
       code->op < CODE_VOP3P_SCALE || (code->op >= VOP3P_PK_FMA_F32 && code->op <= VOP3P_PK_MOV);
   if (is_plain) {
-    add_packed(code->dword, registers);
+    add_packed(code, registers);
     return;
   }
   if (code->op == VOP3P_ACCVGPR_READ || code->op == VOP3P_ACCVGPR_WRITE) {
@@ -244,7 +341,7 @@ static void add_vop3p(const code_t *code, code_registers_t *registers)
     return;
   }
   for (unsigned i = 0; i < 2; ++i) /* scales, and the matrix instruction itself */
-    add_source(registers, code_field(code->dword[1], 9 * i, 9), 2);
+    add_source(registers, code_field(code->dword[1], 9 * i, 9), 1);
   add_matrix(code->dword + 2, code_field(code->dword[2], 16, 7), registers);
 }
 
@@ -264,7 +361,9 @@ static void add_flat(const code_t *code, code_registers_t *registers)
   const uint32_t d1 = code->dword[1], saddr = code_field(d1, 16, 7), width = code_data_width(code);
   const bool acc = code_field(d1, 23, 1);
   registers->has_scratch |= code_field(code->dword[0], 14, 2) == CODE_SEGMENT_SCRATCH;
-  add_vgpr(registers, code_field(d1, 0, 8), code_field(d1, 0, 8) & 1 ? 1 : 2);
+  const bool is_pair = code_field(code->dword[0], 14, 2) == CODE_SEGMENT_FLAT ||
+                       (code_field(code->dword[0], 14, 2) == CODE_SEGMENT_GLOBAL && saddr == 0x7f);
+  add_vector(registers, code_field(d1, 0, 8), is_pair ? 2 : 1);
   for (unsigned low = 8; low <= 24; low += 16)
     add_data(registers, code_field(d1, low, 8), width, acc);
   if (saddr != 0x7f)
@@ -274,8 +373,10 @@ static void add_flat(const code_t *code, code_registers_t *registers)
 static void add_buffer(const code_t *code, code_registers_t *registers)
 {
   const uint32_t d1 = code->dword[1];
-  const uint32_t width = code_data_width(code);
-  add_vgpr(registers, code_field(d1, 0, 8), 2);
+  const uint32_t width = code_data_width(code), /* an index, an offset */
+      addresses = code_field(code->dword[0], 12, 1) + code_field(code->dword[0], 13, 1);
+  if (addresses)
+    add_vgpr(registers, code_field(d1, 0, 8), addresses);
   add_data(registers, code_field(d1, 8, 8), width, code_field(d1, 23, 1));
   add_sgpr(registers, code_field(d1, 16, 5) * 4, 4);
   add_sgpr(registers, code_field(d1, 24, 8), 1);
@@ -292,26 +393,26 @@ static void add_image(const code_t *code, code_registers_t *registers)
 
 void code_add_registers(const code_t *code, code_registers_t *registers)
 {
-  const uint32_t d = code->dword[0];
+  const uint32_t d = code->dword[0], width = width_of(code->format, code->op);
   switch (code->format) {
   case CODE_SOP2:
-    add_sgpr(registers, code_field(d, 16, 7), 2);
-    add_sgpr(registers, code_field(d, 8, 8), 2);
-    add_sgpr(registers, code_field(d, 0, 8), 2);
+    add_sgpr(registers, code_field(d, 16, 7), width);
+    add_sgpr(registers, code_field(d, 8, 8), width);
+    add_sgpr(registers, code_field(d, 0, 8), width);
     break;
   case CODE_SOP1:
-    add_sgpr(registers, code_field(d, 16, 7), 2);
-    add_sgpr(registers, code_field(d, 0, 8), 2);
+    add_sgpr(registers, code_field(d, 16, 7), width);
+    add_sgpr(registers, code_field(d, 0, 8), width);
     registers->any_sgpr |= code->op >= SOP1_MOVRELS && code->op <= SOP1_MOVRELD_B64;
     break;
   case CODE_SOPC:
-    add_sgpr(registers, code_field(d, 8, 8), 2);
-    add_sgpr(registers, code_field(d, 0, 8), 2);
+    add_sgpr(registers, code_field(d, 8, 8), width);
+    add_sgpr(registers, code_field(d, 0, 8), width);
     registers->any_vgpr |= code->op == CODE_SOPC_SET_GPR_IDX_ON;
     registers->has_modes |= code->op == CODE_SOPC_SET_GPR_IDX_ON || code->op == CODE_SOPC_SETVSKIP;
     break;
   case CODE_SOPK:
-    add_sgpr(registers, code_field(d, 16, 7), 2);
+    add_sgpr(registers, code_field(d, 16, 7), width);
     registers->has_modes |= code_mode(code, 0) != 0;
     registers->any_vgpr |= code_mode(code, 0) & CODE_INDEXING;
     break;

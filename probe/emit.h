@@ -61,8 +61,9 @@ enum { /* operands: MI200 ISA document, "Scalar ALU operands" */
        /* s_getreg's operand: register, first bit, bits - 1 */
        EMIT_HW_ID = 4 | 0 << 6 | 31 << 11,
        EMIT_XCC_ID = 20 | 0 << 6 | 31 << 11,
-       EMIT_WAIT_SCALAR = 0xc07f, /* lgkmcnt(0), any vmcnt and expcnt */
-       EMIT_WAIT_VECTOR = 0x0f70, /* vmcnt(0), any others */
+       EMIT_SKIPS = 1 | 28 << 6 | 0 << 11, /* MODE's bit that s_setvskip sets */
+       EMIT_WAIT_SCALAR = 0xc07f,          /* lgkmcnt(0), any vmcnt and expcnt */
+       EMIT_WAIT_VECTOR = 0x0f70,          /* vmcnt(0), any others */
 };
 /* 0 to 64. */
 static inline uint32_t emit_integer(uint32_t value)

@@ -38,9 +38,9 @@ RAWHAL_CHECKED rawhal_status_t plan_entry(const rawhal_kernel_t *kernel, stubs_t
 RAWHAL_CHECKED rawhal_status_t plan_argument(const rawhal_kernel_t *kernel, uint32_t *offset,
                                              rawhal_error_t *error);
 
-/* Registers that are the kernel's: one more than the highest of each kind. */
+/* Registers that are the kernel's. */
 typedef struct plan_named {
-  uint32_t sgprs, vgprs, agprs;
+  code_set_t sgprs, vgprs, agprs;
 } plan_named_t;
 
 /* Of what its code names. Tuples may be taken for wider than they are, and a wave does not have

@@ -60,17 +60,17 @@ rawhal_status_t plan_named(const rawhal_descriptor_t *d, const code_registers_t 
 {
   const uint32_t arch = least(d->accum_offset, d->vgpr_count), agprs = d->vgpr_count - arch;
   const bool is_beyond = named->first_vgprs > arch;
-  if (is_beyond && (named->agprs || named->any_vgpr))
+  if (is_beyond && (code_set_end(&named->agprs) || named->any_vgpr))
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "it names v%u, of %u that waves have besides those for matrices",
                        named->first_vgprs - 1, arch);
-  *bounded = (plan_named_t){least(named->sgprs, CODE_SGPRS),
-                            least(named->vgprs, is_beyond ? (uint32_t)MOST_ARCH_VGPRS : arch),
-                            least(named->agprs, agprs)};
-  if (named->any_sgpr && d->sgpr_count > bounded->sgprs)
-    bounded->sgprs = least(d->sgpr_count, CODE_SGPRS);
+  *bounded = (plan_named_t){
+      named->sgprs, code_set_below(&named->vgprs, is_beyond ? (uint32_t)MOST_ARCH_VGPRS : arch),
+      code_set_below(&named->agprs, agprs)};
+  if (named->any_sgpr)
+    code_set_add(&bounded->sgprs, 0, least(d->sgpr_count, CODE_SGPRS));
   if (named->any_vgpr)
-    bounded->vgprs = arch;
+    code_set_add(&bounded->vgprs, 0, arch);
   return RAWHAL_OK;
 }
 
@@ -81,22 +81,33 @@ bool plan_has_scratch(const rawhal_descriptor_t *d, const code_registers_t *name
          !named->has_scratch && !named->any_sgpr;
 }
 
-/* In SGPRs behind those that are named, if all fit; else in lanes. */
-static void place_sgprs(rawhal_probe_plan_t *plan, uint32_t flags)
+/* In SGPRs behind those that are named, if all fit; else between them; else in lanes. */
+static void place_sgprs(rawhal_probe_plan_t *plan, const plan_named_t *named, uint32_t flags)
 {
   stubs_t *stubs = &plan->stubs;
-  const uint32_t named = plan->info.named_sgprs;
-  uint32_t first = named > stubs->initial_sgprs ? named : stubs->initial_sgprs;
-  stubs->kept = stub_registers(stubs->kinds, round_up(first, 4));
-  stubs->in_lanes = flags || stub_sgprs(stubs) > CODE_SGPRS;
-  if (stubs->in_lanes)
-    stubs->kept = stub_registers(stubs->kinds, 0);
-  plan->info.first_kept_sgpr = stubs->in_lanes ? 0 : stubs->kept.first;
-  plan->info.kept_sgprs = stubs->in_lanes ? 0 : stubs->kept.count;
+  code_set_t taken = named->sgprs, behind = {{0}};
+  code_set_add(&taken, 0, stubs->initial_sgprs);
+  code_set_add(&behind, 0, code_set_end(&taken));
+  memset(stubs->guards, CODE_NONE, sizeof(stubs->guards));
+  stubs->in_lanes = flags || !((stub_registers(stubs->kinds, &behind, &stubs->kept) ||
+                                stub_registers(stubs->kinds, &taken, &stubs->kept)) &&
+                               stub_sgprs(stubs) <= CODE_SGPRS);
+  if (stubs->in_lanes) {
+    const code_set_t none = {{0}};
+    (void)!stub_registers(stubs->kinds, &none, &stubs->kept);
+    for (int i = 0; i < 2 && stubs->has_modes; ++i) {
+      const uint32_t at = code_set_room(&taken, 0, CODE_SGPRS, 1, 1);
+      stubs->guards[i] = (uint8_t)(at < CODE_SGPRS ? at : (uint32_t)CODE_NONE);
+      code_set_add(&taken, at, 1);
+    }
+  } else {
+    plan->info.first_kept_sgpr = code_set_first(&stubs->kept.all);
+    plan->info.kept_sgprs = code_set_count(&stubs->kept.all);
+  }
 }
 
-/* Lanes are neither moved nor stored where vector instructions may be skipped, nor moved where they
- * may name other registers. */
+/* Where vector instructions may be skipped lanes are moved by probes that have SGPRs to turn that
+ * off, or to go round; where others may be named than are meant, they are not moved at all. */
 static rawhal_status_t check_modes(const rawhal_probe_plan_t *plan, rawhal_error_t *error)
 {
   const stubs_t *stubs = &plan->stubs;
@@ -105,21 +116,21 @@ static rawhal_status_t check_modes(const rawhal_probe_plan_t *plan, rawhal_error
   for (size_t i = 0; i < plan->info.point_count; ++i) {
     const rawhal_probe_point_t *point = &plan->points[i];
     const uint8_t mode = plan->walk.instructions[walk_find(&plan->walk, point->offset / 4)].mode;
-    if ((mode & CODE_SKIPPING && (stubs->in_lanes || point->lane_bytes)) ||
-        (mode & CODE_INDEXING && stubs->in_lanes))
+    const bool stores = point->lane_bytes && point->action != RAWHAL_PROBE_ACCESS,
+               cannot_skip = stubs->in_lanes ? stubs->guards[1] == CODE_NONE : stores;
+    if ((mode & CODE_SKIPPING && cannot_skip) || (mode & CODE_INDEXING && stubs->in_lanes))
       return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, plan->walk.offset + point->offset,
                             "its code at +0x%x is within %s, where a probe %s", point->offset,
-                            mode & CODE_SKIPPING ? "s_setvskip" : "s_set_gpr_idx_on",
-                            point->lane_bytes && !stubs->in_lanes
-                                ? "cannot store lanes"
-                                : "has no SGPRs, and cannot use lanes of a VGPR");
+                            mode & CODE_SKIPPING && cannot_skip ? "s_setvskip" : "s_set_gpr_idx_on",
+                            stubs->in_lanes ? "has no SGPRs, and cannot use lanes of a VGPR"
+                                            : "cannot store lanes");
   }
   return RAWHAL_OK;
 }
 
-/* The first that probes use, and how many waves have. */
+/* Those that probes use, and how many waves have. */
 typedef struct vgprs {
-  uint32_t first, arch, total;
+  uint32_t kept[2], arch, total;
 } vgprs_t;
 
 static void write_u32(unsigned char *descriptor, uint32_t offset, uint32_t value)
@@ -127,32 +138,40 @@ static void write_u32(unsigned char *descriptor, uint32_t offset, uint32_t value
   memcpy(descriptor + offset, &value, sizeof(value));
 }
 
-/* VGPRs behind those that are named, before the AGPRs; where there are none, one of the kernel's,
- * if there are no probes in its middle. */
-static rawhal_status_t place_vgprs(rawhal_probe_plan_t *plan, uint32_t flags, vgprs_t *vgprs,
-                                   rawhal_error_t *error)
+/* VGPRs behind those that are named, before the AGPRs; else between those that are named; where
+ * there are none either, one of the kernel's, if there are no probes in its middle. */
+static rawhal_status_t place_vgprs(rawhal_probe_plan_t *plan, const plan_named_t *named,
+                                   uint32_t flags, vgprs_t *vgprs, rawhal_error_t *error)
 {
   const rawhal_descriptor_t *d = plan->info.kernel->descriptor;
   stubs_t *stubs = &plan->stubs;
+  code_set_t taken = named->vgprs;
+  code_set_add(&taken, 0, 1); /* v0: the ids */
   const uint32_t kept = (stubs->in_lanes ? 1u : 0) + (stubs->has_lanes ? 1u : 0),
-                 first = plan->info.named_vgprs ? plan->info.named_vgprs : 1, /* v0: the ids */
-      old_arch = least(d->accum_offset, d->vgpr_count), agprs = d->vgpr_count - old_arch;
+                 first = code_set_end(&taken), old_arch = least(d->accum_offset, d->vgpr_count),
+                 agprs = d->vgpr_count - old_arch;
   const uint32_t arch = first + kept <= old_arch ? old_arch : round_up(first + kept, ACCUM_GRANULE),
                  total = round_up(arch + (plan->info.named_agprs ? agprs : 0), VGPR_GRANULE);
-  const bool fits = arch <= MOST_ARCH_VGPRS && total <= MOST_VGPRS;
-  stubs->in_scratch = (!fits || flags & RAWHAL_PROBE_KEEP_IN_SCRATCH) && !plan->info.point_count &&
-                      plan_has_scratch(d, &plan->walk.registers, stubs);
+  const uint32_t one = code_set_room(&taken, 0, old_arch, 1, 1),
+                 two = code_set_room(&taken, one + 1, old_arch, 1, 1);
+  const bool fits = arch <= MOST_ARCH_VGPRS && total <= MOST_VGPRS,
+             fits_between = (kept > 1 ? two : one) < old_arch;
+  stubs->in_scratch = ((!fits && !fits_between) || flags & RAWHAL_PROBE_KEEP_IN_SCRATCH) &&
+                      !plan->info.point_count && plan_has_scratch(d, &plan->walk.registers, stubs);
   if (flags & RAWHAL_PROBE_KEEP_IN_SCRATCH && !stubs->in_scratch)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "it has scratch memory of its own, or places in the middle to probe");
-  if (!fits && !stubs->in_scratch)
+  if (!fits && !fits_between && !stubs->in_scratch)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "it names v%u%s, so that there is no VGPR for probes", first - 1,
-                       total > MOST_VGPRS ? " and takes all others for matrices" : "");
-  *vgprs =
-      stubs->in_scratch ? (vgprs_t){1, old_arch, d->vgpr_count} : (vgprs_t){first, arch, total};
+                       "it names v%u%s, and %s, so that there is no VGPR for probes", first - 1,
+                       total > MOST_VGPRS ? " and takes all others for matrices" : "",
+                       one < old_arch ? "all but one of those before" : "all of those before");
+  const vgprs_t places[] = {{{1, 1}, old_arch, d->vgpr_count},
+                            {{first, first + 1}, arch, total},
+                            {{one, two}, old_arch, d->vgpr_count}};
+  *vgprs = places[stubs->in_scratch ? 0 : fits ? 1 : 2];
   plan->info.kept_vgprs = stubs->in_scratch ? 0 : kept;
-  plan->info.first_kept_vgpr = plan->info.kept_vgprs ? first : 0;
+  plan->info.first_kept_vgpr = plan->info.kept_vgprs ? vgprs->kept[0] : 0;
   plan->info.scratch_bytes = stubs->in_scratch ? STUB_SCRATCH : 0;
   return RAWHAL_OK;
 }
@@ -190,19 +209,19 @@ rawhal_status_t plan_registers(rawhal_probe_plan_t *plan, uint32_t flags, rawhal
       plan_named(plan->info.kernel->descriptor, &plan->walk.registers, &named, error);
   if (status != RAWHAL_OK)
     return status;
-  plan->info.named_sgprs = named.sgprs;
-  plan->info.named_vgprs = named.vgprs;
-  plan->info.named_agprs = named.agprs;
+  plan->info.named_sgprs = code_set_end(&named.sgprs);
+  plan->info.named_vgprs = code_set_end(&named.vgprs);
+  plan->info.named_agprs = code_set_end(&named.agprs);
   plan->has_only_points = flags & RAWHAL_PROBE_POINTS_ONLY;
   if (plan->has_only_points)
     return RAWHAL_OK;
-  place_sgprs(plan, flags);
+  place_sgprs(plan, &named, flags);
   status = check_modes(plan, error);
   if (status == RAWHAL_OK)
-    status = place_vgprs(plan, flags, &vgprs, error);
+    status = place_vgprs(plan, &named, flags, &vgprs, error);
   if (status != RAWHAL_OK)
     return status;
-  plan->stubs.lanes_vgpr = vgprs.first;
-  plan->stubs.offsets_vgpr = vgprs.first + (plan->stubs.in_lanes ? 1u : 0);
+  plan->stubs.lanes_vgpr = vgprs.kept[0];
+  plan->stubs.offsets_vgpr = vgprs.kept[plan->stubs.in_lanes ? 1 : 0];
   return write_descriptor(plan, &vgprs, error);
 }

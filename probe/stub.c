@@ -1,6 +1,7 @@
 #include "probe/stub.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum {
   COUNTERS = RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES | RAWHAL_PROBE_EXEC,
@@ -17,72 +18,92 @@ enum {
 
 /* ---- Registers ---- */
 
-static uint8_t take(uint32_t *next, uint32_t width)
+typedef struct taking {
+  code_set_t taken;
+  stub_registers_t *registers;
+  bool fails;
+} taking_t;
+
+static uint8_t take(taking_t *taking, uint32_t width)
 {
-  *next = (*next + width - 1) & ~(width - 1);
-  const uint8_t taken = (uint8_t)*next;
-  *next += width;
-  return taken;
+  const uint32_t at = code_set_room(&taking->taken, 0, CODE_SGPRS, width, width);
+  if (at == CODE_SGPRS) {
+    taking->fails = true;
+    return CODE_NONE;
+  }
+  code_set_add(&taking->taken, at, width);
+  code_set_add(&taking->registers->all, at, width);
+  return (uint8_t)at;
 }
 
-stub_registers_t stub_registers(uint32_t kinds, uint32_t first)
+bool stub_registers(uint32_t kinds, const code_set_t *taken, stub_registers_t *r)
 {
   const bool events = kinds & STUB_EVENTS;
-  uint32_t next = first;
-  stub_registers_t r = {(uint8_t)first, 0,         CODE_NONE, CODE_NONE, CODE_NONE,
-                        CODE_NONE,      CODE_NONE, CODE_NONE, CODE_NONE, CODE_NONE,
-                        CODE_NONE,      CODE_NONE, CODE_NONE};
+  taking_t taking = {.taken = *taken, .registers = r};
+  memset(r, CODE_NONE, sizeof(*r));
+  r->all = (code_set_t){{0}};
   if (events) {
-    r.record = take(&next, 4);
-    r.scalars = take(&next, 4);
-    r.wave = (uint8_t)(r.record + 3);
-    r.events = take(&next, 2);
-    r.address = take(&next, 2);
+    r->record = take(&taking, 4);
+    r->scalars = take(&taking, 4);
+    r->wave = (uint8_t)(r->record + 3);
+    r->events = take(&taking, 2);
+    r->address = take(&taking, 2);
   }
-  r.buffer = take(&next, 2);
+  r->buffer = take(&taking, 2);
   if (kinds & COUNTERS)
-    r.one = take(&next, 2);
+    r->one = take(&taking, 2);
   if (kinds & RAWHAL_PROBE_EXEC)
-    r.active = take(&next, 2);
+    r->active = take(&taking, 2);
   if (events) {
-    r.capacity = take(&next, 1);
-    r.number = take(&next, 1);
+    r->capacity = take(&taking, 1);
+    r->number = take(&taking, 1);
   } else if (kinds & RAWHAL_PROBE_WAVES) {
-    r.wave = take(&next, 1);
+    r->wave = take(&taking, 1);
   }
   if (events || kinds & RAWHAL_PROBE_EXEC)
-    r.scc = take(&next, 1);
-  r.count = (uint8_t)(next - first);
-  return r;
+    r->scc = take(&taking, 1);
+  return !taking.fails;
+}
+
+/* Registers of the entry's or the exit's own, all next to each other, which are not `taken`. */
+static uint32_t first_of(const stubs_t *stubs, uint32_t taken)
+{
+  code_set_t busy = stubs->in_lanes ? (code_set_t){{0}} : stubs->kept.all;
+  code_set_add(&busy, 0, taken);
+  return code_set_room(&busy, 0, CODE_SGPRS, STUB_ENTRY_REGISTERS, 4);
 }
 
 /* Where the entry works: behind the initial SGPRs, and not where it leaves what is kept. */
 static uint32_t entry_first(const stubs_t *stubs)
 {
-  const uint32_t first = (stubs->initial_sgprs + 3) & ~3u;
-  return stubs->in_lanes || first + STUB_ENTRY_REGISTERS <= stubs->kept.first
-             ? first
-             : (stubs->kept.first + stubs->kept.count + 3u) & ~3u;
+  return first_of(stubs, stubs->initial_sgprs);
 }
 
 /* Where the exit does. */
 static uint32_t exit_first(const stubs_t *stubs)
 {
-  return stubs->in_lanes || stubs->kept.first >= STUB_ENTRY_REGISTERS
-             ? 0
-             : (stubs->kept.first + stubs->kept.count + 3u) & ~3u;
+  return first_of(stubs, 0);
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+  return a > b ? a : b;
 }
 
 uint32_t stub_sgprs(const stubs_t *stubs)
 {
   const bool waves = stubs->kinds & RAWHAL_PROBE_WAVES;
-  /* In lanes: borrow_from() moves twice at most, each time by less than the count and 8. */
-  const uint32_t kept = stubs->in_lanes ? 3 * (stubs->kept.count + 8u)
-                                        : stubs->kept.first + stubs->kept.count + 0u,
-                 entry = waves || stubs->in_lanes ? entry_first(stubs) + STUB_ENTRY_REGISTERS : 0,
-                 exit = waves ? exit_first(stubs) + STUB_ENTRY_REGISTERS : 0;
-  uint32_t most = kept > entry ? kept : entry;
-  return most > exit ? most : exit;
+  const uint32_t kept = code_set_end(&stubs->kept.all);
+  /* In lanes: borrow_from() moves twice at most, each time by less than that and 8. */
+  uint32_t most = stubs->in_lanes ? 3 * (kept + 8) : kept;
+  if (waves || stubs->in_lanes)
+    most = larger(most, entry_first(stubs) + STUB_ENTRY_REGISTERS);
+  if (waves)
+    most = larger(most, exit_first(stubs) + STUB_ENTRY_REGISTERS);
+  for (int i = 0; i < 2; ++i)
+    if (stubs->guards[i] != CODE_NONE)
+      most = larger(most, stubs->guards[i] + 1u);
+  return most;
 }
 
 static void wait_scalar(emit_t *emit)
@@ -91,16 +112,16 @@ static void wait_scalar(emit_t *emit)
 }
 
 /* What is kept, of a register of stubs->kept, in its lane. */
-static uint32_t lane_of(const stubs_t *stubs, uint32_t kept)
+static uint32_t lane_of(uint32_t kept)
 {
-  return emit_integer(STUB_KEPT + kept - stubs->kept.first);
+  return emit_integer(STUB_KEPT + kept);
 }
 
 /* Keeps what is in an SGPR, or a constant, from the entry on. */
 static void keep(const stubs_t *stubs, emit_t *emit, uint32_t kept, uint32_t from)
 {
   if (stubs->in_lanes)
-    emit_vop3(emit, EMIT_v_writelane_b32, stubs->lanes_vgpr, from, lane_of(stubs, kept));
+    emit_vop3(emit, EMIT_v_writelane_b32, stubs->lanes_vgpr, from, lane_of(kept));
   else
     emit_sop1(emit, EMIT_s_mov_b32, kept, from, 0);
 }
@@ -109,7 +130,7 @@ static void keep(const stubs_t *stubs, emit_t *emit, uint32_t kept, uint32_t fro
 static void fetch(const stubs_t *stubs, emit_t *emit, uint32_t to, uint32_t kept)
 {
   if (stubs->in_lanes)
-    emit_vop3(emit, EMIT_v_readlane_b32, to, EMIT_VGPR | stubs->lanes_vgpr, lane_of(stubs, kept));
+    emit_vop3(emit, EMIT_v_readlane_b32, to, EMIT_VGPR | stubs->lanes_vgpr, lane_of(kept));
   else
     emit_sop1(emit, EMIT_s_mov_b32, to, kept, 0);
 }
@@ -371,12 +392,12 @@ static void body(const stubs_t *stubs, const stub_registers_t *r, const rawhal_p
 }
 
 /* Registers of the kernel's that the point's instruction does not give to the record. */
-static uint32_t borrow_from(const stubs_t *stubs, const rawhal_probe_point_t *point)
+static uint32_t borrow_from(const rawhal_probe_point_t *point, uint32_t count)
 {
   const uint32_t width = point->scalar == CODE_NONE ? 0 : 4;
   uint32_t first = 0;
   for (int again = 0; again < 3; ++again) { /* two things are avoided: each moves it once at most */
-    const uint32_t end = first + stubs->kept.count;
+    const uint32_t end = first + count;
     if (width && point->scalar < end && point->scalar + width > first)
       first = (point->scalar + width + 3) & ~3u;
     else if (point->soffset < CODE_SGPRS && point->soffset >= first && point->soffset < end)
@@ -385,16 +406,16 @@ static uint32_t borrow_from(const stubs_t *stubs, const rawhal_probe_point_t *po
   return first;
 }
 
-void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
-                emit_t *emit)
+/* With what is kept in SGPRs that are borrowed. */
+static void borrowed(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
+                     emit_t *emit)
 {
-  if (!stubs->in_lanes) {
-    body(stubs, &stubs->kept, point, keeps_scc, emit);
-    return;
-  }
-  const uint32_t first = borrow_from(stubs, point), count = stubs->kept.count,
-                 v = stubs->lanes_vgpr;
-  const stub_registers_t r = stub_registers(stubs->kinds, first);
+  const uint32_t count = code_set_end(&stubs->kept.all), v = stubs->lanes_vgpr,
+                 first = borrow_from(point, count);
+  code_set_t before = {{0}};
+  stub_registers_t r;
+  code_set_add(&before, 0, first);
+  (void)!stub_registers(stubs->kinds, &before, &r); /* stub_sgprs() are there */
   wait_scalar(emit); /* nothing that the kernel loads comes into what is borrowed */
   emit_sopp(emit, EMIT_s_nop, NOP_SGPR); /* gfx942: SGPRs and EXEC that a VALU has written */
   for (uint32_t i = 0; i < count; ++i)
@@ -408,4 +429,59 @@ void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, bool ke
   for (uint32_t i = 0; i < count; ++i)
     emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_BORROWED + i));
   emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
+}
+
+static void either(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
+                   emit_t *emit)
+{
+  if (stubs->in_lanes)
+    borrowed(stubs, point, keeps_scc, emit);
+  else
+    body(stubs, &stubs->kept, point, keeps_scc, emit);
+}
+
+/* s_setvskip and what depends on it are two instructions apart. */
+static void read_skips(uint32_t to, emit_t *emit)
+{
+  emit_sopp(emit, EMIT_s_nop, 1);
+  emit_sopk(emit, EMIT_s_getreg_b32, to, EMIT_SKIPS);
+}
+
+/* What is skipped accesses nothing. */
+static void unless_skipped(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
+                           emit_t *emit)
+{
+  const uint32_t skips = stubs->in_lanes ? stubs->guards[0] : stubs->kept.number,
+                 scc = stubs->in_lanes ? stubs->guards[1] : stubs->kept.scc;
+  if (keeps_scc)
+    emit_sop2(emit, EMIT_s_cselect_b32, scc, emit_integer(1), EMIT_ZERO, 0);
+  read_skips(skips, emit);
+  emit_sopc(emit, EMIT_s_cmp_lg_u32, skips, EMIT_ZERO);
+  const size_t skipped = emit_skip(emit);
+  either(stubs, point, false, emit);
+  emit_land(emit, skipped);
+  if (keeps_scc)
+    emit_sopc(emit, EMIT_s_cmp_lg_u32, scc, EMIT_ZERO);
+}
+
+static void without_skipping(const stubs_t *stubs, const rawhal_probe_point_t *point,
+                             bool keeps_scc, emit_t *emit)
+{
+  read_skips(stubs->guards[0], emit);
+  emit_sopc(emit, EMIT_s_setvskip, EMIT_ZERO, EMIT_ZERO);
+  emit_sopp(emit, EMIT_s_nop, 1);
+  borrowed(stubs, point, keeps_scc, emit);
+  emit_sopc(emit, EMIT_s_setvskip, stubs->guards[0], EMIT_ZERO);
+  emit_sopp(emit, EMIT_s_nop, 1);
+}
+
+void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, stub_place_t place,
+                emit_t *emit)
+{
+  if (place.mode & CODE_SKIPPING && point->action == RAWHAL_PROBE_ACCESS)
+    unless_skipped(stubs, point, place.keeps_scc, emit);
+  else if (place.mode & CODE_SKIPPING && stubs->in_lanes)
+    without_skipping(stubs, point, place.keeps_scc, emit);
+  else
+    either(stubs, point, place.keeps_scc, emit);
 }

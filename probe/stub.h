@@ -6,6 +6,9 @@
  * values it puts into other lanes meanwhile. Where the kernel names all VGPRs, too, such a VGPR is
  * in scratch memory between the entry and the exit, and there are no probes in the middle.
  *
+ * Where vector instructions may be skipped, so may those of a probe. What records an access is then
+ * left out as that is; whatever else uses lanes has nothing skipped meanwhile.
+ *
  * At a kernel's first instruction all SGPRs behind the initial ones are free, and at s_endpgm all
  * are. In between VCC and EXEC stay as they are, and so does SCC where it may be read. */
 #ifndef RAWHAL_PROBE_STUB_H
@@ -14,10 +17,9 @@
 #include "probe/emit.h"
 #include "probe/probe_records.h"
 
-/* Numbers of SGPRs, all within one range of `count` from `first` on. Without events or waves their
- * registers are CODE_NONE. */
+/* Numbers of SGPRs. Without events or waves their registers are CODE_NONE. */
 typedef struct stub_registers {
-  uint8_t first, count;
+  code_set_t all;
   uint8_t buffer, events;  /* pairs: rawhal_probe_argument_t */
   uint8_t record, scalars; /* four each: the halves of an event, whose number of the wave is
                                   kept in the first's last */
@@ -33,16 +35,17 @@ typedef struct stub_registers {
 enum { STUB_EVENTS = RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_VALUES | RAWHAL_PROBE_BARRIERS };
 
 enum {
-  STUB_MOST_REGISTERS = 24,
   STUB_ENTRY_REGISTERS = 20,
   STUB_SCRATCH = 4, /* bytes of scratch that a work-item has, where it is used */
 };
 
 typedef struct stubs {
   uint32_t kinds;
-  stub_registers_t kept;             /* `first`: where they are, if they are in SGPRs */
-  bool in_lanes;                     /* they are in `lanes_vgpr`, a lane each, from STUB_KEPT on */
-  bool in_scratch;                   /* and that is in scratch meanwhile */
+  stub_registers_t kept; /* where they are, if they are in SGPRs */
+  bool in_lanes;         /* they are in `lanes_vgpr`, a lane each, from STUB_KEPT on */
+  uint8_t guards[2];     /* then, where vector instructions may be skipped: SGPRs for a probe in the
+                        middle, or CODE_NONE */
+  bool in_scratch;       /* and that is in scratch meanwhile */
   uint32_t lanes_vgpr, offsets_vgpr; /* the latter: 8 times the lane's number, of events */
   bool has_lanes;                    /* some events have */
   uint32_t event_bytes, waves_offset;
@@ -54,16 +57,20 @@ typedef struct stubs {
   bool has_modes; /* vector instructions may be skipped, or indexed, where the kernel ends */
 } stubs_t;
 
-/* Lays out what the kinds need from an SGPR on, which is a multiple of 4. */
-stub_registers_t stub_registers(uint32_t kinds, uint32_t first);
+/* Lays out what the kinds need in SGPRs that are not taken. False: there are not enough. */
+bool stub_registers(uint32_t kinds, const code_set_t *taken, stub_registers_t *registers);
 
 /* SGPRs that the stubs use, one more than the highest. */
 uint32_t stub_sgprs(const stubs_t *stubs);
 
 void stub_entry(const stubs_t *stubs, emit_t *emit);
 void stub_exit(const stubs_t *stubs, emit_t *emit); /* s_endpgm comes after it */
-/* `keeps_scc`: SCC stays as it is, if it would not anyway. */
-void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
+/* What is around an instruction. */
+typedef struct stub_place {
+  bool keeps_scc; /* SCC stays as it is, if it would not anyway */
+  uint8_t mode;   /* code_mode() */
+} stub_place_t;
+void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, stub_place_t place,
                 emit_t *emit);
 
 #endif

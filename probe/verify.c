@@ -323,10 +323,11 @@ static rawhal_status_t check_descriptor(const verification_t *v, rawhal_error_t 
                          (a->pgm_rsrc1 | registers1) == (b->pgm_rsrc1 | registers1) &&
                          (a->pgm_rsrc3 | registers3) == (b->pgm_rsrc3 | registers3);
   /* AGPRs begin behind the others: so many are left. */
-  const bool enough = a->sgpr_count <= b->sgpr_count && a->accum_offset <= b->accum_offset &&
-                      b->accum_offset <= b->vgpr_count && a->vgpr_count <= b->vgpr_count &&
-                      (!v->original.registers.agprs || a->vgpr_count <= a->accum_offset ||
-                       a->vgpr_count - a->accum_offset <= b->vgpr_count - b->accum_offset);
+  const bool enough =
+      a->sgpr_count <= b->sgpr_count && a->accum_offset <= b->accum_offset &&
+      b->accum_offset <= b->vgpr_count && a->vgpr_count <= b->vgpr_count &&
+      (!code_set_end(&v->original.registers.agprs) || a->vgpr_count <= a->accum_offset ||
+       a->vgpr_count - a->accum_offset <= b->vgpr_count - b->accum_offset);
   if (same_else && enough)
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_MALFORMED, "the probed kernel's descriptor %s",
@@ -411,10 +412,8 @@ static rawhal_status_t hold(verification_t *v, rawhal_error_t *error)
   if (d->kernarg_size < argument + sizeof(rawhal_probe_argument_t))
     return rawhal_fail(error, RAWHAL_MALFORMED,
                        "the probed kernel's arguments end before the probe's");
-  if (v->owned.sgprs < entry.initial_sgprs)
-    v->owned.sgprs = entry.initial_sgprs;
-  if (!v->owned.vgprs)
-    v->owned.vgprs = 1;
+  code_set_add(&v->owned.sgprs, 0, entry.initial_sgprs);
+  code_set_add(&v->owned.vgprs, 0, 1);
   const size_t entries = (size_t)v->original.count + 1;
   v->matches = allocate(v->original.allocator, entries * sizeof(*v->matches));
   v->before = allocate(v->original.allocator, entries * sizeof(*v->before));

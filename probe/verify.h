@@ -13,9 +13,10 @@ typedef enum between {
   BETWEEN_WHOLE, /* both: the kernel has no other instruction */
 } between_t;
 
-/* What the kernel has: registers from these numbers on are not its. */
+/* What the kernel has. */
 typedef struct owned {
-  uint32_t sgprs, vgprs, initial_sgprs;
+  code_set_t sgprs, vgprs; /* that it names, or begins with */
+  uint32_t initial_sgprs;
   uint32_t sgprs_end, vgprs_end; /* that the probed kernel's waves have */
   uint32_t kernarg_sgpr, argument_offset;
   uint32_t counters; /* that the probes add to, each at one place */
@@ -52,8 +53,10 @@ typedef enum value {
   VALUE_EVENT_LOST,
   VALUE_WAVE_CARRY, /* or what an address carries */
   VALUE_EVENT_CARRY,
-  VALUE_ALL,       /* of EXEC */
-  VALUE_SGPR = 32, /* and from there on: that of an SGPR of that number, less this */
+  VALUE_ALL,   /* of EXEC */
+  VALUE_SKIPS, /* whether vector instructions are skipped; and of SCC, that they are */
+  VALUE_SKIPPED,
+  VALUE_SGPR = 64, /* and from there on: that of an SGPR of that number, less this */
 } value_t;
 
 /* What lasts through the kernel in what is not its: as the entry leaves it. */

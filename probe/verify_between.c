@@ -31,6 +31,7 @@ static void merge(state_t *to, const state_t *from)
   merge_byte(&to->scc, from->scc);
   merge_byte(&to->exec, from->exec);
   to->mode |= from->mode;
+  to->skips_nothing |= from->skips_nothing;
   to->offsets = to->offsets < from->offsets ? to->offsets : from->offsets;
   to->wave_inside &= from->wave_inside;
   to->event_inside &= from->event_inside;
@@ -46,13 +47,14 @@ static void merge(state_t *to, const state_t *from)
 static state_t begin(const judge_t *judge, uint8_t mode)
 {
   const bool is_entry = state_is_entry(judge);
-  const uint32_t own = is_entry ? judge->owned->initial_sgprs : judge->owned->sgprs;
   state_t state = {
       .reached = true, .mode = mode, .waits = !is_entry, .lanes_vgpr = judge->lasting.lanes_vgpr};
   for (uint32_t i = 0; i < CODE_SGPRS; ++i)
-    state.sgprs[i] = i < own    ? (uint8_t)VALUE_ITS_OWN
-                     : is_entry ? (uint8_t)VALUE_OTHER
-                                : judge->lasting.sgprs[i];
+    if (is_entry)
+      state.sgprs[i] = i < judge->owned->initial_sgprs ? VALUE_ITS_OWN : VALUE_OTHER;
+    else
+      state.sgprs[i] =
+          code_set_has(&judge->owned->sgprs, i) ? (uint8_t)VALUE_ITS_OWN : judge->lasting.sgprs[i];
   for (uint32_t i = 0; i < sizeof(state.lanes); ++i) {
     state.lanes[i] = is_entry ? (uint8_t)VALUE_OTHER : judge->lasting.lanes[i];
     state.scratch[i] = is_entry ? (uint8_t)VALUE_OTHER : judge->lasting.scratch[i];
@@ -78,11 +80,12 @@ static bool is_entered(judge_t *judge, const state_t *state)
     if (state->sgprs[i] != VALUE_ITS_OWN)
       return state_refuse(judge, "comes after a change of an SGPR of the kernel's");
   for (uint32_t i = 0; i < CODE_SGPRS; ++i)
-    lasting->sgprs[i] = i < judge->owned->sgprs || lasting->changed.bits[i / 64] >> (i % 64) & 1
-                            ? (uint8_t)VALUE_OTHER
-                            : lasts(state->sgprs[i]);
+    lasting->sgprs[i] =
+        code_set_has(&judge->owned->sgprs, i) || lasting->changed.bits[i / 64] >> (i % 64) & 1
+            ? (uint8_t)VALUE_OTHER
+            : lasts(state->sgprs[i]);
   /* A VGPR of the kernel's only lasts in scratch memory. */
-  const bool is_kept = state->lanes_vgpr >= judge->owned->vgprs;
+  const bool is_kept = !code_set_has(&judge->owned->vgprs, state->lanes_vgpr);
   lasting->lanes_vgpr = is_kept ? state->lanes_vgpr : UINT32_MAX;
   for (uint32_t i = 0; i < sizeof(lasting->lanes); ++i) {
     lasting->lanes[i] =
@@ -98,10 +101,10 @@ static bool is_as_before(judge_t *judge, const state_t *state, bool needs_scc)
 {
   lasting_t *lasting = &judge->lasting;
   for (uint32_t i = 0; i < CODE_SGPRS; ++i) {
-    if (i < judge->owned->sgprs && state->sgprs[i] != VALUE_ITS_OWN)
+    const bool is_own = code_set_has(&judge->owned->sgprs, i);
+    if (is_own && state->sgprs[i] != VALUE_ITS_OWN)
       return state_refuse(judge, "comes after a change of an SGPR of the kernel's");
-    if (i >= judge->owned->sgprs && lasting->sgprs[i] != VALUE_OTHER &&
-        lasting->sgprs[i] != state->sgprs[i])
+    if (!is_own && lasting->sgprs[i] != VALUE_OTHER && lasting->sgprs[i] != state->sgprs[i])
       lasting->changed.bits[i / 64] |= UINT64_C(1) << (i % 64);
   }
   for (uint32_t i = 0; i < sizeof(lasting->lanes); ++i)
@@ -116,8 +119,8 @@ static bool is_done(judge_t *judge, const state_t *state)
 {
   if (state->loaded.bits[0] | state->loaded.bits[1])
     return state_refuse(judge, "comes before what is loaded");
-  for (uint32_t i = 0; i < judge->owned->sgprs; ++i)
-    if (state->read.bits[i / 64] >> (i % 64) & 1)
+  for (uint32_t i = 0; i < CODE_SGPRS; ++i)
+    if (code_set_has(&judge->owned->sgprs, i) && state->read.bits[i / 64] >> (i % 64) & 1)
       return state_refuse(judge, "comes before an SGPR of the kernel's is stored");
   add(&judge->lasting.read, &state->read);
   return true;
@@ -129,6 +132,8 @@ static bool is_whole(judge_t *judge, const state_t *state, bool needs_scc)
     return true;
   if (state->exec != VALUE_ITS_OWN)
     return state_refuse(judge, "comes after a change of EXEC");
+  if (state->skips_nothing)
+    return state_refuse(judge, "comes after a change of a mode of the kernel's");
   return is_done(judge, state) &&
          (judge->where == BETWEEN_ENTRY ? is_entered(judge, state)
                                         : is_as_before(judge, state, needs_scc));
@@ -148,7 +153,8 @@ static void land(stretch_t *stretch)
     }
 }
 
-/* A branch, which says what is known on both ways: there is room for a record, or not. */
+/* A branch, which says what is known on both ways: there is room for a record, or not; vector
+ * instructions are skipped, or not. */
 static bool skip(stretch_t *stretch, const walk_instruction_t *branch)
 {
   state_t *state = &stretch->state;
@@ -157,6 +163,8 @@ static bool skip(stretch_t *stretch, const walk_instruction_t *branch)
   struct skip *open = &stretch->skips[stretch->skip_count++];
   *open = (struct skip){branch->target, *state};
   state->reached = branch->flow == CODE_BRANCHES;
+  if (branch->flow == CODE_BRANCHES && state->scc == VALUE_SKIPPED)
+    state->mode &= (uint8_t)~CODE_SKIPPING;
   if (branch->flow == CODE_BRANCHES && state->scc == VALUE_WAVE_LOST) {
     open->state.wave_inside = false;
     state->wave_inside = true;

@@ -48,7 +48,7 @@ static void include(sgpr_set_t *set, uint32_t first, uint32_t count)
 static bool use(judge_t *judge, const state_t *state, uint32_t operand, uint32_t count)
 {
   for (uint32_t i = operand; i < operand + count && i < CODE_SGPRS; ++i)
-    if (has(&state->loaded, i) || (state->waits && i < judge->owned->sgprs))
+    if (has(&state->loaded, i) || (state->waits && code_set_has(&judge->owned->sgprs, i)))
       return state_refuse(judge, "uses an SGPR for whose load nothing waits");
   return true;
 }
@@ -75,17 +75,18 @@ static bool write_sgprs(judge_t *judge, state_t *state, uint32_t first, uint32_t
   if (first + count > judge->owned->sgprs_end)
     return state_refuse(judge, "writes a register that is no SGPR of the wave's");
   for (uint32_t i = first; i < first + count; ++i) {
-    if (has(&state->loaded, i) || has(&state->read, i) || (state->waits && i < judge->owned->sgprs))
+    if (has(&state->loaded, i) || has(&state->read, i) ||
+        (state->waits && code_set_has(&judge->owned->sgprs, i)))
       return state_refuse(judge, "writes an SGPR that scalar memory has not done with");
     state->sgprs[i] = value == VALUE_ITS_OWN || value >= VALUE_SGPR ? (uint8_t)VALUE_OTHER : value;
   }
   return true;
 }
 
-/* Those from `first` on are free. */
-static bool write_vgpr(judge_t *judge, uint32_t first, uint32_t number)
+/* At the ends all are free but the work-items' ids. */
+static bool write_vgpr(judge_t *judge, bool is_end, uint32_t number)
 {
-  if (number < first)
+  if (is_end ? number < INITIAL_VGPRS : code_set_has(&judge->owned->vgprs, number))
     return state_refuse(judge, "writes a VGPR of the kernel's");
   return number < judge->owned->vgprs_end || state_refuse(judge, "writes a VGPR that no wave has");
 }
@@ -201,17 +202,26 @@ static bool of_sop2(judge_t *judge, const code_t *code, state_t *state)
   return write_sgprs(judge, state, code_field(d, 16, 7), 1, result);
 }
 
+/* Off; and in the middle, as it was before. */
+static bool of_skipping(judge_t *judge, uint32_t a, uint32_t b, state_t *state)
+{
+  const bool is_off = a == EMIT_ZERO;
+  if (judge->where == BETWEEN_ENTRY || b != EMIT_ZERO ||
+      (!is_off && (value_of(state, a) != VALUE_SKIPS || !state->skips_nothing)))
+    return state_refuse(judge, "changes a mode of the kernel's");
+  if (!use(judge, state, a, 1))
+    return false;
+  state->skips_nothing = is_off;
+  state->mode = is_off ? state->mode & (uint8_t)~CODE_SKIPPING : state->mode | CODE_SKIPPING;
+  return true;
+}
+
 static bool of_sopc(judge_t *judge, const code_t *code, state_t *state)
 {
   const uint32_t a = code_field(code->dword[0], 0, 8), b = code_field(code->dword[0], 8, 8);
   const uint8_t left = value_of(state, a), right = value_of(state, b);
-  if (state_is(code, EMIT_s_setvskip)) {
-    if (judge->where == BETWEEN_TWO || judge->where == BETWEEN_ENTRY || a != EMIT_ZERO ||
-        b != EMIT_ZERO)
-      return state_refuse(judge, "changes a mode of the kernel's");
-    state->mode &= (uint8_t)~CODE_SKIPPING;
-    return true;
-  }
+  if (state_is(code, EMIT_s_setvskip))
+    return of_skipping(judge, a, b, state);
   state->scc = VALUE_OTHER;
   if (state_is(code, EMIT_s_cmp_lg_u32) && left == VALUE_SCC && right == VALUE_ZERO)
     state->scc = VALUE_ITS_OWN;
@@ -219,6 +229,8 @@ static bool of_sopc(judge_t *judge, const code_t *code, state_t *state)
     state->scc = VALUE_WAVE_LOST;
   if (state_is(code, EMIT_s_cmp_ge_u32) && left == VALUE_EVENT && right == VALUE_EVENTS)
     state->scc = VALUE_EVENT_LOST;
+  if (state_is(code, EMIT_s_cmp_lg_u32) && left == VALUE_SKIPS && right == VALUE_ZERO)
+    state->scc = VALUE_SKIPPED;
   return use(judge, state, a, 1) && use(judge, state, b, 1);
 }
 
@@ -370,7 +382,7 @@ static bool of_offsets(judge_t *judge, const code_t *code, state_t *state)
     return state_refuse(judge, "is no step to the lanes' offsets");
   judge->lasting.offsets_vgpr = to;
   ++state->offsets;
-  return write_vgpr(judge, judge->owned->vgprs, to);
+  return write_vgpr(judge, false, to);
 }
 
 static bool of_lanes(judge_t *judge, const code_t *code, state_t *state)
@@ -398,7 +410,7 @@ static bool of_lanes(judge_t *judge, const code_t *code, state_t *state)
     return false;
   const uint8_t value = value_of(state, from);
   state->lanes[lane] = value == VALUE_ITS_OWN ? (uint8_t)(VALUE_SGPR + from) : value;
-  return write_vgpr(judge, state_is_entry(judge) ? INITIAL_VGPRS : judge->owned->vgprs, to);
+  return write_vgpr(judge, state_is_entry(judge), to);
 }
 
 /* All lanes of a VGPR, from the entry to the end of the kernel. */
@@ -423,7 +435,7 @@ static bool of_scratch(judge_t *judge, const code_t *code, state_t *state)
   memcpy(state->lanes, state->scratch, sizeof(state->lanes));
   state->lanes_vgpr = vgpr;
   state->fills = true;
-  return write_vgpr(judge, INITIAL_VGPRS, vgpr);
+  return write_vgpr(judge, true, vgpr);
 }
 
 static bool of_vector_store(judge_t *judge, const code_t *code, const state_t *state)
@@ -493,7 +505,10 @@ bool state_step(judge_t *judge, const code_t *code, state_t *state)
   case CODE_SOP2:
     return of_sop2(judge, code, state);
   case CODE_SOPK: /* s_getreg_b32 */
-    return write_sgprs(judge, state, code_field(code->dword[0], 16, 7), 1, VALUE_OTHER);
+    return write_sgprs(judge, state, code_field(code->dword[0], 16, 7), 1,
+                       code_field(code->dword[0], 0, 16) == EMIT_SKIPS && !state->skips_nothing
+                           ? VALUE_SKIPS
+                           : VALUE_OTHER);
   case CODE_SOPC:
     return of_sopc(judge, code, state);
   case CODE_SMEM:

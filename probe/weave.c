@@ -94,12 +94,13 @@ static void pass(weaving_t *weaving)
     const uint32_t offset = weave->walk->instructions[i].at * 4;
     put_hops(weaving, i);
     weaving->labels[i] = here(weaving);
-    const bool needs_scc = weave->walk->instructions[i].needs_scc;
+    const walk_instruction_t *one = &weave->walk->instructions[i];
+    const stub_place_t before = {one->needs_scc, one->mode}, behind = {true, one->mode};
     for (; is_at(weave, next, offset) && weave->points[next].action != RAWHAL_PROBE_PASSED; ++next)
-      stub_point(weave->stubs, &weave->points[next], needs_scc, weaving->code);
+      stub_point(weave->stubs, &weave->points[next], before, weaving->code);
     put_instruction(weaving, i);
     for (; is_at(weave, next, offset); ++next)
-      stub_point(weave->stubs, &weave->points[next], true, weaving->code);
+      stub_point(weave->stubs, &weave->points[next], behind, weaving->code);
   }
 }
 

@@ -181,6 +181,38 @@ TEST(ProbeDamaged, Scratch)
   }
 }
 
+// Where vector instructions are skipped they are so again behind a probe, and lanes are moved only where they are not.
+TEST(ProbeDamaged, Skips)
+{
+  Written::Shape shape;
+  shape.sgprs = 112;
+  Written kernel(all_sgprs({91, 97}) +
+                     std::vector<uint32_t>{0xbf108081, s_barrier, 0xdc508000, 0x02040001, s_endpgm},
+                 shape);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(every_kind)) << kernel.error.message;
+  const std::string clone = kernel.apply();
+  ASSERT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
+  const Text text = text_of(clone);
+  const uint32_t off = 0xbf108080, again = 0xbf10805b /* s_setvskip s91, 0 */,
+                 reads = 0xb8800701 | 91 << 16; // s_getreg_b32 s91, hwreg(MODE, 28, 1)
+  size_t offs = 0, agains = 0, reads_of = 0;
+  for (size_t at = 0; at < text.dwords; ++at) {
+    uint32_t dword;
+    memcpy(&dword, &clone[text.at + at * 4], 4);
+    if (dword != off && dword != again && dword != reads)
+      continue;
+    std::string changed = clone;
+    memcpy(&changed[text.at + at * 4], &s_nop, 4);
+    EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << std::hex << dword << " at " << at;
+    offs += dword == off;
+    agains += dword == again;
+    reads_of += dword == reads;
+  }
+  EXPECT_EQ(agains, 1u); // a barrier
+  EXPECT_EQ(offs, 2u);   // and at the end
+  EXPECT_EQ(reads_of, 2u);
+}
+
 // A record's place is that of the number that there is room for, not of one that was taken before it.
 TEST(ProbeDamaged, TwoNumbers)
 {

@@ -155,26 +155,65 @@ TEST(ProbeEdges, CallsAndIndirectJumps)
 
 TEST(ProbeEdges, AllSgprs)
 {
-  Written kernel({0xbee50080 /* s_mov_b32 s101, 0 */, s_barrier, s_endpgm}, shape(112, 8, 4));
+  Written kernel(all_sgprs() + std::vector<uint32_t>{s_barrier, s_endpgm}, shape(112, 8, 4));
   expect_probed(&kernel);
   ASSERT_EQ(RAWHAL_OK, kernel.plan(every_kind));
   EXPECT_EQ(102u, kernel.info()->named_sgprs);
   EXPECT_EQ(0u, kernel.info()->kept_sgprs); // in lanes
 }
 
+// What no instruction names is free wherever it is.
+TEST(ProbeEdges, SgprsBetweenOthers)
+{
+  const uint32_t s101 = 0xbee50080; // s_mov_b32 s101, 0
+  Written one({s101, s_barrier, s_endpgm}, shape(112, 8, 4));
+  expect_probed(&one);
+  ASSERT_EQ(RAWHAL_OK, one.plan(every_kind));
+  EXPECT_EQ(102u, one.info()->named_sgprs);
+  EXPECT_EQ(3u, one.info()->first_kept_sgpr); // behind s[0:2], which it begins with
+  EXPECT_LT(0u, one.info()->kept_sgprs);
+  // Each where it fits: a pair, and one more.
+  Written few(all_sgprs({7, 50, 51, 64, 65}) + std::vector<uint32_t>{s_endpgm}, shape(112, 8, 4));
+  ASSERT_EQ(RAWHAL_OK, few.plan(RAWHAL_PROBE_BLOCKS));
+  EXPECT_EQ(4u, few.info()->kept_sgprs);
+  EXPECT_EQ(50u, few.info()->first_kept_sgpr);
+  EXPECT_EQ(RAWHAL_OK, few.verify(few.apply())) << few.error.message;
+  ASSERT_EQ(RAWHAL_OK, few.plan(RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EXEC));
+  EXPECT_EQ(0u, few.info()->kept_sgprs); // a pair too few
+  // Nowhere for what the entry needs.
+  Left scattered;
+  for (uint32_t i = 4; i < 102; i += 12)
+    scattered.insert({i, i + 1, i + 2, i + 3});
+  Written kernel(all_sgprs(scattered) + std::vector<uint32_t>{s_barrier, s_endpgm},
+                 shape(112, 8, 4));
+  expect_probed(&kernel);
+}
+
 TEST(ProbeEdges, AllVgprs)
 {
-  const uint32_t v255 = 0x7ffe0280; // v_mov_b32 v255, 0
-  Written scalar({v255, s_endpgm}, shape(16, 256, 256));
+  const std::vector<uint32_t> end = {s_endpgm};
+  Written scalar(all_vgprs() + end, shape(16, 512, 256));
   ASSERT_EQ(RAWHAL_OK, scalar.plan(RAWHAL_PROBE_WAVES | RAWHAL_PROBE_BLOCKS))
       << scalar.error.message;
   EXPECT_EQ(0u, scalar.info()->kept_vgprs);
+  EXPECT_EQ(256u, scalar.info()->named_agprs);
   expect_refused(&scalar, "no VGPR", RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_LANES);
-  const uint32_t read = 0xd3d84000, a255 = 0x180001ff; // v_accvgpr_read_b32 v0, a255
-  Written both({v255, read, a255, s_endpgm}, shape(16, 512, 256));
-  EXPECT_EQ(RAWHAL_OK, both.plan(RAWHAL_PROBE_WAVES)) << both.error.message;
-  EXPECT_EQ(256u, both.info()->named_agprs);
-  expect_refused(&both, "no VGPR", RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_LANES);
+}
+
+TEST(ProbeEdges, VgprsBetweenOthers)
+{
+  const std::vector<uint32_t> load = {0xdc508000, 0x02040001, s_endpgm}; // v2, v1, s[4:5]
+  Written one(all_vgprs({77}) + load, shape(16, 512, 256));
+  ASSERT_EQ(RAWHAL_OK, one.plan(RAWHAL_PROBE_MEMORY)) << one.error.message;
+  EXPECT_EQ(77u, one.info()->first_kept_vgpr);
+  EXPECT_EQ(RAWHAL_OK, one.verify(one.apply())) << one.error.message;
+  expect_refused(&one, "all but one", RAWHAL_PROBE_MEMORY, RAWHAL_PROBE_KEEP_IN_LANES);
+  Written two(all_vgprs({77, 200}) + load, shape(16, 512, 256));
+  expect_probed(&two);
+  EXPECT_EQ(2u, two.info()->kept_vgprs);
+  // v0 is not free: it is what waves begin with.
+  Written ids(all_vgprs({0}) + load, shape(16, 512, 256));
+  expect_refused(&ids, "no VGPR", RAWHAL_PROBE_MEMORY);
 }
 
 // A wrong accum offset, as code by hand has it: v9 is the kernel's all the same; with AGPRs it may be one of them.
@@ -196,12 +235,21 @@ TEST(ProbeEdges, ModesOfVectors)
   EXPECT_EQ(RAWHAL_OK, indexed.plan(every_kind)) << indexed.error.message;
   EXPECT_EQ(RAWHAL_OK, indexed.verify(indexed.apply())) << indexed.error.message;
   expect_refused(&indexed, "s_set_gpr_idx_on", every_kind, RAWHAL_PROBE_KEEP_IN_LANES);
-  Written skipped({skip, s_barrier, s_endpgm});
-  EXPECT_EQ(RAWHAL_OK, skipped.plan(every_kind)) << skipped.error.message;
-  EXPECT_EQ(RAWHAL_OK, skipped.verify(skipped.apply())) << skipped.error.message;
-  expect_refused(&skipped, "s_setvskip", every_kind, RAWHAL_PROBE_KEEP_IN_LANES);
-  Written jumped({skip, branch(s_branch, 1), s_endpgm, s_barrier, s_endpgm});
-  expect_refused(&jumped, "s_setvskip", every_kind, RAWHAL_PROBE_KEEP_IN_LANES);
+  // What may be skipped is probed where there are SGPRs to say that, and to have it otherwise.
+  const uint32_t load = 0xdc508000, of = 0x02040001; // global_load_dword v2, v1, s[4:5]
+  const std::vector<uint32_t> bodies[] = {
+      {skip, s_barrier, s_endpgm},
+      {skip, load, of, s_endpgm},
+      {skip, 0xbf048002, load, of, branch(s_cbranch_scc0, 0), s_endpgm},
+      {skip, branch(s_branch, 1), s_endpgm, s_barrier, s_endpgm}};
+  for (const std::vector<uint32_t> &body : bodies) {
+    Written skipped(body);
+    expect_probed(&skipped);
+    Written full(all_sgprs() + body, shape(112, 8, 4));
+    expect_refused(&full, "s_setvskip");
+    Written some(all_sgprs({91, 97}) + body, shape(112, 8, 4));
+    expect_probed(&some);
+  }
   // MODE's own bit of indexing: any VGPR may be named.
   Written by_mode({0xb900f6c1 | 0x10 << 16 /* s_setreg_b32 hwreg(MODE, 27, 31) */, s_endpgm},
                   shape(16, 32, 16));

@@ -46,8 +46,10 @@ TEST(ProbeKept, NothingWhereThereAreOnlyPoints)
   EXPECT_EQ(0u, kernel.info()->kept_sgprs + kernel.info()->kept_vgprs);
   EXPECT_TRUE(kernel.apply().empty());
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, kernel.error.status);
-  Written skips({0xbf108081 /* s_setvskip 1, 0 */, 0xdc508000, 0x02040001, s_endpgm});
-  expect_refused(&skips, "cannot store lanes", RAWHAL_PROBE_MEMORY);
+  Written skips(all_sgprs() + std::vector<uint32_t>{0xbf108081 /* s_setvskip 1, 0 */, 0xdc508000,
+                                                    0x02040001, s_endpgm},
+                full(0x53f));
+  expect_refused(&skips, "cannot use lanes", RAWHAL_PROBE_MEMORY);
   EXPECT_EQ(RAWHAL_OK, skips.plan(RAWHAL_PROBE_MEMORY, RAWHAL_PROBE_POINTS_ONLY));
 }
 

@@ -15,12 +15,13 @@ extern "C" {
 #include "probe/plan.h"
 }
 
+#include "tests/probe/named.h"
+
 namespace {
 
-struct Line {
+struct Line : Named {
   uint64_t address;
   uint32_t bytes;
-  uint32_t named[3]; // SGPRs, VGPRs, AGPRs: one more than the highest
 };
 using Listing = std::vector<Line>; // by address
 
@@ -37,36 +38,6 @@ const Disassembler *disassembler()
     if (system((std::string("command -v ") + one.name + " >/dev/null").c_str()) == 0)
       return &one;
   return nullptr;
-}
-
-uint32_t number(const char **at)
-{
-  uint32_t value = 0;
-  for (; isdigit(**at); ++*at)
-    value = value * 10 + static_cast<uint32_t>(**at - '0');
-  return value;
-}
-
-// s5, v[4:7]; not a part of another word, as in 0xa1 or vcc.
-void add_named(const char *text, const char *end, Line *line)
-{
-  for (const char *at = text; at < end; ++at) {
-    const char *kind = strchr("sva", *at);
-    if (!kind || !*kind || (at > text && (isalnum(at[-1]) || at[-1] == '_')))
-      continue;
-    const char *next = at + 1;
-    if (*next == '[')
-      ++next;
-    if (!isdigit(*next))
-      continue;
-    uint32_t last = number(&next);
-    if (at[1] == '[' && *next == ':')
-      last = number(&++next);
-    if (at[1] != '[' && (isalnum(*next) || *next == '_'))
-      continue;
-    uint32_t &named = line->named[kind - "sva"];
-    named = std::max(named, last + 1);
-  }
 }
 
 // "\ts_load_dword s0, s[4:5], 0x0   // 000000001000: C0020002 00000000". What is no instruction to the disassembler is not
@@ -90,7 +61,7 @@ Listing list(const Disassembler &with, const std::string &path, const char *proc
       line.bytes += 4;
     const char *operands = text + 1 + strcspn(text + 1, " ");
     add_named(operands, comment, &line);
-    line.named[0] = std::min<uint32_t>(line.named[0], CODE_SGPRS);
+    line.named[0] = code_set_below(&line.named[0], CODE_SGPRS);
     listing.push_back(line);
   }
   free(text);
@@ -130,15 +101,17 @@ void compare_lines(const rawhal_bytes_t &bytes, const rawhal_hsaco_t *hsaco, con
                                       (segment->file_size - at) / 4, &code);
     if (is_known)
       code_add_registers(&code, &named);
-    const bool right = is_known && line.bytes == code.dwords * 4u && line.named[0] <= named.sgprs &&
-                       line.named[1] <= named.vgprs && line.named[2] <= named.agprs;
+    const uint32_t left[] = {missing(line.named[0], named.sgprs),
+                             missing(line.named[1], named.vgprs),
+                             missing(line.named[2], named.agprs)};
+    const bool right =
+        is_known && line.bytes == code.dwords * 4u && !left[0] && !left[1] && !left[2];
     ++figures->instructions;
     figures->wrong += !right;
     if (!right && figures->wrong <= 20)
       ADD_FAILURE() << std::hex << line.address << ": " << (is_known ? code.dwords * 4 : 0)
-                    << ", not " << line.bytes << " bytes; s" << named.sgprs << " v" << named.vgprs
-                    << " a" << named.agprs << ", not s" << line.named[0] << " v" << line.named[1]
-                    << " a" << line.named[2];
+                    << ", not " << line.bytes << " bytes; taken for free: " << left[0] << ", "
+                    << left[1] << ", " << left[2];
   }
 }
 
@@ -157,7 +130,7 @@ void compare_plan(const rawhal_kernel_t *kernel, const Listing &listing, Figures
     ++figures->refused[std::regex_replace(error.message, std::regex("0x[0-9a-f]+"), "N")];
     return;
   }
-  Line highest = {};
+  Line all = {};
   const uint64_t first = kernel->descriptor->entry + plan->preamble;
   for (uint32_t i = 0; i < plan->walk.count; ++i) {
     const walk_instruction_t *one = &plan->walk.instructions[i];
@@ -169,13 +142,14 @@ void compare_plan(const rawhal_kernel_t *kernel, const Listing &listing, Figures
     }
     ++figures->reached;
     for (int kind = 0; kind < 3; ++kind)
-      highest.named[kind] = std::max(highest.named[kind], line->named[kind]);
+      code_set_add_all(&all.named[kind], &line->named[kind]);
   }
   const rawhal_probe_plan_info_t *info = rawhal_probe_plan_info(plan);
   const uint32_t named[3] = {info->named_sgprs, info->named_vgprs, info->named_agprs};
   for (int kind = 0; kind < 3; ++kind) {
-    EXPECT_LE(highest.named[kind], named[kind]) << "sva"[kind];
-    figures->larger[kind] += named[kind] > highest.named[kind];
+    const uint32_t highest = code_set_end(&all.named[kind]);
+    EXPECT_LE(highest, named[kind]) << "sva"[kind];
+    figures->larger[kind] += named[kind] > highest;
   }
   rawhal_probe_plan_destroy(plan);
 }

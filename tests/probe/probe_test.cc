@@ -208,6 +208,82 @@ TEST_F(Records, BasesAreTheKernels)
   }
 }
 
+// What vector instructions are skipped between is no access, but all else is as everywhere; whatever is left for probes.
+TEST_F(Records, WhatIsSkippedIsNoAccess)
+{
+  const uint32_t load[] = {0xdc508000, 0x02040001}; // global_load_dword v2, v1, s[4:5]
+  const std::vector<uint32_t> body = {
+      0xc0060100, 0,
+      0xbf8cc07f,             // s_load_dwordx2 s[4:5], s[0:1], 0
+      0x24020082, 0xbf068002, // v_lshlrev_b32 v1, 2, v0; s_cmp_eq_u32 s2, 0
+      0xbf108081, load[0],
+      load[1],                               // s_setvskip 1, 0
+      s_barrier,  branch(s_cbranch_scc0, 3), // not taken
+      load[0],    load[1],
+      0xbf108080, // s_setvskip 0, 0
+      load[0],    load[1],
+      0xbf8c0f70};
+  rawhal_buffer_t *from = upload(std::vector<uint32_t>(64, 7));
+  Blob blob;
+  blob.add(rawhal_buffer_address(from));
+  const std::vector<uint32_t> ends[] = {{}, all_sgprs({91, 97}), all_sgprs({3, 20})};
+  for (const std::vector<uint32_t> &end : ends)
+    for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)}) {
+      Written::Shape shape;
+      shape.sgprs = 112;
+      Written written(body + end + std::vector<uint32_t>{s_endpgm}, shape);
+      const std::vector<char> object(written.bytes().begin(), written.bytes().end());
+      auto plan = probe(object, "written",
+                        RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_BARRIERS | RAWHAL_PROBE_EXEC, flags);
+      ASSERT_FALSE(HasFailure());
+      const Seen seen = run_probed(*plan, dispatch_of(nullptr, 64, 64, blob));
+      SCOPED_TRACE(testing::Message() << end.size() << " named, flags " << flags);
+      ASSERT_EQ(seen.events.size(), 2u);
+      EXPECT_EQ(seen.events[0].head.offset, 8 * 4u);
+      EXPECT_EQ(seen.events[1].head.offset, 13 * 4u);
+      for (uint64_t lane = 0; lane < 64; ++lane)
+        EXPECT_EQ(seen.events[1].lanes[lane], lane * 4);
+      EXPECT_EQ(counted(plan->info(), seen), plan->info()->instructions);
+      for (size_t i = 0; i < plan->info()->point_count; ++i) {
+        const rawhal_probe_point_t &point = plan->info()->points[i];
+        if (point.action == RAWHAL_PROBE_ACTIVE) {
+          EXPECT_EQ(seen.counters[point.counter], 64u);
+        }
+      }
+    }
+}
+
+// Kept between registers that the kernel names, whatever those hold.
+TEST_F(Records, BetweenRegistersThatAreNamed)
+{
+  std::vector<uint32_t> end =
+      all_sgprs({7,  20, 21, 22, 23, 40, 41, 42, 43, 44, 45, 50, 51, 52, 53, 60, 70,
+                 71, 72, 73, 74, 75, 76, 77, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99}) +
+      all_vgprs({77});
+  end.insert(end.begin(), {0xc0060100, 0, 0xbf8cc07f, 0x24020082}); // as above
+  end.insert(end.end(), {0xbe840000, 0xbf8c0f70, s_endpgm});
+  end.insert(end.begin() + 4, {0xdc508000, 0x02040001});
+  Written::Shape shape;
+  shape.sgprs = 112;
+  shape.vgprs = 512;
+  shape.accum = 256;
+  Written written(end, shape);
+  const std::vector<char> object(written.bytes().begin(), written.bytes().end());
+  rawhal_buffer_t *from = upload(std::vector<uint32_t>(64, 7));
+  Blob blob;
+  blob.add(rawhal_buffer_address(from));
+  auto plan = probe(object, "written", RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_BLOCKS);
+  ASSERT_FALSE(HasFailure());
+  EXPECT_EQ(plan->info()->first_kept_vgpr, 77u);
+  EXPECT_GT(plan->info()->kept_sgprs, 0u);
+  const Seen seen = run_probed(*plan, dispatch_of(nullptr, 64, 64, blob));
+  ASSERT_EQ(seen.events.size(), 1u);
+  for (uint64_t lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(seen.events[0].lanes[lane], lane * 4);
+  EXPECT_EQ(counted(plan->info(), seen), plan->info()->instructions);
+  EXPECT_NE(seen.waves[0].end, 0u);
+}
+
 TEST_F(Records, ValuesAreThoseOfTheRegisters)
 {
   constexpr uint32_t n = 200;

@@ -9,17 +9,38 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <set>
+
+// s_mov_b32, v_mov_b32 and v_accvgpr_write_b32 of all, but for some.
+using Left = std::set<uint32_t>;
+inline std::vector<uint32_t> all_sgprs(const Left &left = {})
+{
+  std::vector<uint32_t> code;
+  for (uint32_t i = 0; i < 102; ++i)
+    if (!left.count(i))
+      code.push_back(0xbe800080 | i << 16);
+  return code;
+}
+inline std::vector<uint32_t> all_vgprs(const Left &left = {})
+{
+  std::vector<uint32_t> code;
+  for (uint32_t i = 0; i < 256; ++i)
+    if (!left.count(i))
+      code.push_back(0x7e000280 | i << 17);
+  for (uint32_t i = 0; i < 256; ++i)
+    code.insert(code.end(), {0xd3d94000 | i, 0x18000080});
+  return code;
+}
+inline std::vector<uint32_t> operator+(std::vector<uint32_t> a, const std::vector<uint32_t> &b)
+{
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
 
 // What leaves nothing of a wave's registers: each of them is written, vectors are skipped, and no lane is active.
 inline std::vector<uint32_t> everything()
 {
-  std::vector<uint32_t> code;
-  for (uint32_t i = 0; i < 102; ++i)
-    code.push_back(0xbe800080 | i << 16); // s_mov_b32
-  for (uint32_t i = 0; i < 256; ++i)
-    code.push_back(0x7e000280 | i << 17); // v_mov_b32
-  for (uint32_t i = 0; i < 256; ++i)
-    code.insert(code.end(), {0xd3d94000 | i, 0x18000080});                 // v_accvgpr_write_b32
+  std::vector<uint32_t> code = all_sgprs() + all_vgprs();
   code.insert(code.end(), {0xbeea0180, 0xbefc0080, 0xbf108081, 0xbefe0180, // VCC, M0, VSKIP, EXEC
                            0xbf810000});
   return code;

@@ -12,7 +12,7 @@ TEST(ProbePlan, KernelsThatCanBeProbed)
   Outcome got = run({tool, "probe", "plan", reduce, "--kernel", "red*", "--verify"});
   EXPECT_EQ(got.status, 0) << got.err;
   EXPECT_NE(got.out.find("reduce\n  "), std::string::npos) << got.out;
-  EXPECT_NE(got.out.find("keeps s["), std::string::npos) << got.out;
+  EXPECT_NE(got.out.find(" SGPRs from s"), std::string::npos) << got.out;
   EXPECT_NE(got.out.find("1 of 1 kernels can be probed, and are the original's"), std::string::npos)
       << got.out;
   EXPECT_NE(got.out.find("Probes have not met hardware"), std::string::npos) << got.out;

@@ -110,8 +110,8 @@ static void print_plan(const planning_t *planning, const rawhal_kernel_t *kernel
   printf("\n  %" PRIu32 " instructions in %" PRIu32 " blocks, %zu points; ", info->instructions,
          info->blocks, info->point_count);
   if (info->kept_sgprs)
-    printf("keeps s[%" PRIu32 ":%" PRIu32 "]", info->first_kept_sgpr,
-           info->first_kept_sgpr + info->kept_sgprs - 1);
+    printf("keeps %" PRIu32 " SGPR%s from s%" PRIu32, info->kept_sgprs,
+           info->kept_sgprs == 1 ? "" : "s", info->first_kept_sgpr);
   else if (info->scratch_bytes)
     printf("keeps %" PRIu32 " bytes of scratch for each work-item", info->scratch_bytes);
   else

@@ -21,8 +21,8 @@ enum { MODE = 1, STATUS = 2, HW_ID = 4, SH_MEM_BASES = 15, XCC_ID = 20 };
 static uint32_t hardware_register(const isa_wave_t *w, unsigned id)
 {
   switch (id) {
-  case MODE:
-    return w->mode;
+  case MODE: /* with what s_setvskip has set */
+    return w->vskip ? w->mode | 1u << 28 : w->mode & ~(1u << 28);
   case STATUS: /* SCC, EXECZ, VCCZ */
     return (w->scc ? 1u : 0) | (w->s[ISA_EXEC] | w->s[ISA_EXEC + 1] ? 0 : 1u << 9) |
            (w->s[ISA_VCC] | w->s[ISA_VCC + 1] ? 0 : 1u << 10);

@@ -72,14 +72,15 @@ enum {
   HWREG_TRAPSTS,
   HWREG_HW_ID,
   HWREG_SH_MEM_BASES = 15,
-  HWREG_XCC_ID = 20 /* gfx942; 0 before */
+  HWREG_XCC_ID = 20, /* gfx942; 0 before */
+  MODE_VSKIP = 28    /* a bit that only s_setvskip sets here */
 };
 
 static uint32_t hwreg_read(const isa_wave_t *w, unsigned id)
 {
   switch (id) {
   case HWREG_MODE:
-    return w->mode;
+    return (w->mode & ~(1u << MODE_VSKIP)) | (uint32_t)w->vskip << MODE_VSKIP;
   case HWREG_STATUS:
     return w->scc | (uint32_t)(isa_exec(w) == 0) << 9 |
            (uint32_t)(isa_read_s64(w, ISA_VCC) == 0) << 10;
