@@ -48,7 +48,7 @@ public:
     const rawhal_kernarg_argument_t *each;
     for (size_t i = 0; (each = rawhal_kernarg_layout_argument(layout, i)); ++i) {
       std::string name(each->name.data, each->name.size);
-      if (name != "pad" && !names.count(name))
+      if (name != "pad" && name != "padding" && !names.count(name))
         result += ' ' + name;
     }
     return result;
