@@ -27,6 +27,26 @@ void set_scalar(Arguments &arguments, const char *name, const Format &format, in
     arguments.set(name, static_cast<uint32_t>(format.bytes == 2 ? bits << 16 | bits : bits));
 }
 
+bool has(const Arguments &arguments, const char *name)
+{
+  size_t index;
+  return rawhal_kernarg_layout_find(arguments.layout, {name, strlen(name)}, &index, nullptr) ==
+         RAWHAL_OK;
+}
+
+// One argument of several numbers or, in later releases, as many as there are of them.
+template <size_t count>
+void set_numbers(Arguments &arguments, const std::string &name,
+                 const std::array<uint32_t, count> &numbers)
+{
+  if (has(arguments, name.c_str())) {
+    arguments.set(name.c_str(), numbers);
+    return;
+  }
+  for (size_t i = 0; i < count; ++i)
+    arguments.set((name + std::to_string(i)).c_str(), numbers[i]);
+}
+
 void set_division(Arguments &arguments, const char *number, const char *shift, uint32_t divisor)
 {
   const auto [magic, by] = magic_and_shift(divisor);
@@ -37,8 +57,7 @@ void set_division(Arguments &arguments, const char *number, const char *shift, u
 
 bool is_hipblaslt(const Arguments &arguments)
 {
-  size_t index;
-  return rawhal_kernarg_layout_find(arguments.layout, {"numWG", 5}, &index, nullptr) == RAWHAL_OK;
+  return has(arguments, "numWG");
 }
 
 Groups set_rocblas(Arguments &arguments, const Call &call)
@@ -46,17 +65,24 @@ Groups set_rocblas(Arguments &arguments, const Call &call)
   const Kernel &kernel = call.kernel;
   const Shape &shape = call.shape;
   const uint32_t rows = call.rows(), columns = call.columns(), batch = shape.batch;
-  arguments.set("Tensor2dSizeA", call.a.of_one()).set("Tensor2dSizeB", call.b.of_one());
-  arguments.set("AddressD", address(call.d)).set("AddressC", address(call.c));
-  arguments.set("AddressA", address(call.a)).set("AddressB", address(call.b));
+  const bool is_newer = has(arguments, "sizeA");
+  arguments.set(is_newer ? "sizeA" : "Tensor2dSizeA", call.a.of_one());
+  arguments.set(is_newer ? "sizeB" : "Tensor2dSizeB", call.b.of_one());
+  arguments.set_if_there("sizeC", call.d.of_one());
   for (const char *offset : {"OffsetD", "OffsetC", "OffsetA", "OffsetB"})
     arguments.set_if_there(offset, uint64_t{0});
-  set_scalar(arguments, "Alpha", *kernel.sum, shape.alpha);
-  set_scalar(arguments, "Beta", *kernel.sum, shape.beta);
-  arguments.set("StridesD", strides(call.d)).set("StridesC", strides(call.c));
-  arguments.set("StridesA", strides(call.a)).set("StridesB", strides(call.b));
-  arguments.set("SizesFree", std::array<uint32_t, 3>{shape.m, shape.n, batch});
-  arguments.set("SizesSum", shape.k);
+  set_scalar(arguments, is_newer ? "alpha" : "Alpha", *kernel.sum, shape.alpha);
+  set_scalar(arguments, is_newer ? "beta" : "Beta", *kernel.sum, shape.beta);
+  const struct {
+    std::string name;
+    const Matrices &matrices;
+  } each[] = {{"D", call.d}, {"C", call.c}, {"A", call.a}, {"B", call.b}};
+  for (const auto &[name, matrices] : each) {
+    arguments.set((is_newer ? name : "Address" + name).c_str(), address(matrices));
+    set_numbers(arguments, (is_newer ? "stride" : "Strides") + name, strides(matrices));
+  }
+  set_numbers(arguments, "SizesFree", std::array<uint32_t, 3>{shape.m, shape.n, batch});
+  set_numbers(arguments, "SizesSum", std::array<uint32_t, 1>{shape.k});
   arguments.set_if_there("OrigStaggerUIter", stagger_mask(kernel, shape.k));
   arguments.set("NumWorkGroups0", rows).set("NumWorkGroups1", columns);
   const auto [blocks, last, magic] = group_blocks(kernel, rows, columns);
