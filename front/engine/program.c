@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,6 +52,8 @@ static int close_from(posix_spawn_file_actions_t *actions, int first)
   return add ? add(actions, first) : ENOSYS;
 }
 
+#define ENGINE_FILE_BLOCKS "524288" /* 256 MiB, in a shell's blocks of 512 bytes */
+
 static int add_descriptors(posix_spawn_file_actions_t *actions, const char *log)
 {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
@@ -64,10 +65,13 @@ static int add_descriptors(posix_spawn_file_actions_t *actions, const char *log)
   return why ? why : close_from(actions, STDERR_FILENO + 1);
 }
 
+/* A shell takes the limits before it becomes the program: set on a process that runs already, they
+ * would not be those of what it has started by then. */
 static int start(const engine_program_t *program, pid_t *child)
 {
-  const char *const words[] = {program->path, program->argument, NULL};
-  const struct rlimit bytes = {ENGINE_FILE_BYTES, ENGINE_FILE_BYTES}, none = {0, 0};
+  static const char *const limited = "ulimit -c 0; ulimit -f " ENGINE_FILE_BLOCKS " 2>/dev/null; "
+                                     "exec \"$0\" \"$1\"";
+  const char *const words[] = {"/bin/sh", "-c", limited, program->path, program->argument, NULL};
   posix_spawn_file_actions_t actions;
   int why = posix_spawn_file_actions_init(&actions);
   if (why)
@@ -75,10 +79,6 @@ static int start(const engine_program_t *program, pid_t *child)
   why = add_descriptors(&actions, program->log);
   why = why ? why : program_spawn(words, variables.items, &actions, POSIX_SPAWN_SETPGROUP, child);
   (void)posix_spawn_file_actions_destroy(&actions);
-  if (!why) {
-    (void)prlimit(*child, RLIMIT_FSIZE, &bytes, NULL);
-    (void)prlimit(*child, RLIMIT_CORE, &none, NULL);
-  }
   return why;
 }
 
@@ -105,8 +105,8 @@ rawhal_status_t engine_program_run(const engine_program_t *program, rawhal_error
   int status = 0;
   const int why = start(program, &child);
   if (why)
-    return rawhal_fail(error, RAWHAL_RUNTIME, "'%.200s' cannot be started: %s", program->path,
-                       strerror(why));
+    return rawhal_fail(error, RAWHAL_RUNTIME, "'%.200s' cannot be started by /bin/sh: %s",
+                       program->path, strerror(why));
   if (!wait_for(program, child, &status, &ended))
     return rawhal_fail(error, RAWHAL_TIMED_OUT, "'%.200s' was ended after %.1f s", program->path,
                        (double)program->limit / CLOCK_SECOND);

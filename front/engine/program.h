@@ -10,7 +10,7 @@
 
 #include "front/front.h"
 
-enum { ENGINE_DECLINES = 77, ENGINE_FILE_BYTES = 256 << 20 };
+enum { ENGINE_DECLINES = 77 };
 
 typedef struct engine_program {
   const char *path, *argument, *log; /* absolute; the last is made, or appended to */

@@ -306,7 +306,7 @@ def check_hostile(folder):
             engine = script(folder, "no interpreter", "")
             open(engine, "w").write("#!/nothing/at/all\n")
             options += ["--probe-engine", engine + ",wait,kernel=empty"]
-            expected["empty"] = "cannot be started: No such file"
+            expected["empty"] = "ended with status 127"
             engine = script(folder, "variables", f"cp {good}/reduce/probed.bin $1\n" + maps(GOOD))
             options += ["--probe-engine", engine + ",wait,kernel=use_variables"]
             expected["use_variables"] = "its code object has variables, which a copy does not share"
