@@ -5,8 +5,13 @@ extern "C" {
 #include "front/engine/manifest.h"
 }
 
+#include "tests/limit/schema.h"
+
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <memory>
+#include <sstream>
 #include <string>
 
 namespace {
@@ -88,6 +93,74 @@ TEST(EngineManifest, IsReadWholeOrNotAtAll)
       }
     }
   }
+}
+
+struct JsonFree {
+  void operator()(json_t *value) const { json_decref(value); }
+};
+using Json = std::unique_ptr<json_t, JsonFree>;
+
+std::string TextOf(const char *name)
+{
+  std::ifstream file(std::string(RAWHAL_SOURCE_DIR "/docs/") + name);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// What is read is what the schema describes, and the example in the guide is.
+TEST(EngineManifest, IsWhatItsSchemaDescribes)
+{
+  const Json schema(
+      json_load_file(RAWHAL_SOURCE_DIR "/docs/probe-manifest.schema.json", 0, nullptr));
+  ASSERT_TRUE(schema);
+  const auto is_read = [](const std::string &text) {
+    engine_maps_t maps;
+    return engine_manifest_read(text.data(), text.size(), &maps, nullptr) == RAWHAL_OK;
+  };
+  const auto is_described = [&](const std::string &text) {
+    const Json document(json_loadb(text.data(), text.size(), 0, nullptr));
+    return document && Violation(schema.get(), document.get()).empty();
+  };
+  const std::string guide = TextOf("probe-engine.md");
+  const size_t begin = guide.find("    {\"version\""), end = guide.find("]}\n", begin);
+  ASSERT_NE(std::string::npos, end);
+  const std::string example = guide.substr(begin, end + 2 - begin);
+  EXPECT_TRUE(is_read(example) && is_described(example)) << example;
+  const std::string name63(63, 'n'), name = R"("name": "n")", level = R"("level": "item")",
+                                     bytes = R"("record_bytes": 8)", capacity = R"("capacity": 1)";
+  const auto map = [](const std::string &a, const std::string &b, const std::string &c,
+                      const std::string &d) { return "{" + a + "," + b + "," + c + "," + d + "}"; };
+  const std::string good = map(name, level, bytes, capacity);
+  const auto whole = [](const std::string &maps, const std::string &more = R"("version": 1)") {
+    return "{" + more + R"(, "maps": [)" + maps + "]}";
+  };
+  std::string sixteen = good;
+  for (int i = 1; i < 16; ++i)
+    sixteen += "," + good;
+  for (const std::string &text :
+       {whole(good), whole(sixteen), whole(good, R"("version": 1, "variables": true)"),
+        whole(map(R"("name": ")" + name63 + "\"", level, bytes, capacity)),
+        whole(map(name, R"("level": "wave")", bytes, capacity)),
+        whole(map(name, R"("level": "work-group")", bytes, capacity)),
+        whole(map(name, R"("level": "dispatch")", bytes, capacity)),
+        whole(map(name, level, R"("record_bytes": 4294967295)", capacity)),
+        whole(map(name, level, bytes, R"("capacity": 9223372036854775807)"))})
+    EXPECT_TRUE(is_read(text) && is_described(text)) << text;
+  for (const std::string &text :
+       {whole(""), whole(sixteen + "," + good), whole(good, R"("version": 2)"),
+        whole(good, R"("version": 1, "variables": 0)"), whole(good, R"("version": 1, "more": 0)"),
+        whole(R"({"name": "n"})"), whole("1"), std::string("[]"), std::string("{\"version\": 1}"),
+        whole(map(R"("name": "")", level, bytes, capacity)),
+        whole(map(R"("name": ")" + name63 + "n\"", level, bytes, capacity)),
+        whole(map(R"("name": 1)", level, bytes, capacity)),
+        whole(map(name, R"("level": "lane")", bytes, capacity)),
+        whole(map(name, level, R"("record_bytes": 0)", capacity)),
+        whole(map(name, level, R"("record_bytes": 4294967296)", capacity)),
+        whole(map(name, level, R"("record_bytes": 8.0)", capacity)),
+        whole(map(name, level, bytes, R"("capacity": 0)")),
+        whole(map(name, level, bytes, R"("capacity": 1, "more": 1)"))})
+    EXPECT_FALSE(is_read(text) || is_described(text)) << text;
 }
 
 } // namespace
