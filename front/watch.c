@@ -86,9 +86,10 @@ static rawhal_status_t open_outcomes(rawhal_error_t *error)
 }
 
 /* What is there will have a numbered name beside it. */
-static rawhal_status_t check_output(const char *what, const char *path, rawhal_error_t *error)
+static rawhal_status_t check_output(const char *what, const char *path, bool is_file,
+                                    rawhal_error_t *error)
 {
-  return output_would_make(path) || errno == EEXIST
+  return (is_file ? output_would_make_file(path) : output_would_make(path) || errno == EEXIST)
              ? RAWHAL_OK
              : rawhal_fail(error, file_failure(errno), "the %s '%.200s': %s", what, path,
                            strerror(errno));
@@ -100,9 +101,9 @@ rawhal_status_t watch_check(const char *program, rawhal_error_t *error)
   uint64_t bound;
   rawhal_status_t status = read_environment(program, &asked, error);
   if (status == RAWHAL_OK && tracing)
-    status = check_output("trace", asked.trace, error);
+    status = check_output("trace", asked.trace, false, error);
   if (status == RAWHAL_OK && recording)
-    status = check_output("recording", asked.record, error);
+    status = check_output("recording", asked.record, true, error);
   if (status == RAWHAL_OK && recording)
     status = recorder_bound(&bound, error);
   if (status == RAWHAL_OK)

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -189,6 +190,13 @@ rawhal_status_t record_writer_create(const char *path, const record_options_t *o
   return status;
 }
 
+/* Beside a pipe, a device or a folder nobody has asked for a file. */
+static bool is_file(const char *path)
+{
+  struct stat there;
+  return stat(path, &there) == 0 && S_ISREG(there.st_mode);
+}
+
 rawhal_status_t record_writer_create_new(const char *path, const record_options_t *options,
                                          record_writer_t **writer, rawhal_error_t *error)
 {
@@ -196,7 +204,7 @@ rawhal_status_t record_writer_create_new(const char *path, const record_options_
   rawhal_status_t status = record_writer_create(path, options, writer, error);
   const char *taken = path;
   for (unsigned i = 0; i < NUMBERED_ATTEMPTS && status == RAWHAL_INVALID_ARGUMENT && path &&
-                       access(taken, F_OK) == 0 && path_with_number(candidate, path, i);
+                       is_file(taken) && path_with_number(candidate, path, i);
        ++i, taken = candidate)
     status = record_writer_create(candidate, options, writer, error);
   return status;

@@ -19,7 +19,7 @@ static bool host_time;          /* the device is softgpu */
 rawhal_status_t probe_file_check(const char *path, rawhal_error_t *error)
 {
   uint64_t bound;
-  if (!output_would_make(path) && errno != EEXIST)
+  if (!output_would_make_file(path))
     return rawhal_fail(error, file_failure(errno), "the file of probes '%.200s': %s", path,
                        strerror(errno));
   return record_file_bound("RAWHAL_PROBE_BYTES", &bound, error);
@@ -143,7 +143,7 @@ static void clear(const probe_run_t *run, uint32_t waves, uint32_t events)
 }
 
 /* A kernel that writes beyond its maps leaves nothing to the next. */
-static void write_maps(probe_run_t *run)
+static bool write_maps(probe_run_t *run)
 {
   const engine_record_t record = {.kernel = run->of->kernel,
                                   .packet = &run->packet,
@@ -153,28 +153,35 @@ static void write_maps(probe_run_t *run)
                                   .maps = &run->of->engine->maps,
                                   .places = &run->places,
                                   .memory = run->memory->bytes};
-  if (!engine_trace_write(&record))
-    atomic_fetch_add(&run->of->rule->lost, 1);
+  const bool kept = engine_trace_write(&record);
   memset(run->memory->bytes, 0, run->memory->size);
+  return kept;
 }
 
-static void write_records(probe_run_t *run)
+static bool write_records(probe_run_t *run)
 {
   rawhal_error_t error;
   record_probe_written_t written = {0};
   const rawhal_probe_header_t *header = (const void *)run->memory->bytes;
   const uint32_t waves = least(header->waves, run->wave_capacity);
   const uint32_t events = least(header->events, run->event_capacity);
-  if (writer && !atomic_load(&ended) && write_all(run, &written, &error) != RAWHAL_OK)
+  bool kept = writer && !atomic_load(&ended);
+  if (kept && write_all(run, &written, &error) != RAWHAL_OK) {
     tell(&error);
-  atomic_fetch_add(&run->of->rule->lost, (uint64_t)written.lost_waves + written.lost_events);
+    kept = false;
+  }
+  if (kept)
+    atomic_fetch_add(&run->of->rule->lost, (uint64_t)written.lost_waves + written.lost_events);
   clear(run, waves, events);
+  return kept;
 }
 
+/* Of one that is not in the file nothing is lost: it counts as if it had not been probed. */
 void probe_file_write(probe_run_t *run)
 {
-  if (run->of->engine)
-    write_maps(run);
-  else
-    write_records(run);
+  probe_rule_t *rule = run->of->rule;
+  if (run->of->engine ? write_maps(run) : write_records(run))
+    return;
+  atomic_fetch_sub(&rule->probed, 1);
+  atomic_fetch_add(&rule->kept[PROBE_KEPT_FILE], 1);
 }

@@ -83,10 +83,16 @@ static void end(void *context, bool completed)
   run_t *run = context;
   rawhal_error_t error;
   uint64_t lost = 0;
+  rule_t *rule = run->kernel->rule;
   pthread_mutex_lock(&lock);
-  if (!has_ended && file_write(device, run, completed, &lost, &error) != RAWHAL_OK)
+  bool kept = !has_ended;
+  if (kept && file_write(device, run, completed, &lost, &error) != RAWHAL_OK) {
     tell_end(&error);
-  run->kernel->rule->lost += lost;
+    kept = false;
+  }
+  rule->lost += kept ? lost : 0;
+  rule->probed -= !kept; /* it is not in the file */
+  rule->kept += !kept;
   kernels_give_back(run->kernel);
   pthread_mutex_unlock(&lock);
   run_free(run);

@@ -173,6 +173,10 @@ def check_run(folder):
     path = os.path.join(folder, "ends")
     out, errors = run("run", "3", options=("--probe", "memory,wait", "-o", path, "--probe-bytes", "64K"))
     assert results(out) == results(bare) and os.path.getsize(path) <= 64 << 10, errors
+    yes, no, lost = probed(errors)
+    made = read(path)
+    assert (yes, no) == (len(made), 15 - len(made)) and "after the end of the file" in errors, (len(made), errors)
+    assert lost == sum(one.all_waves - len(one.waves) + one.all_events - len(one.events) for one in made), (lost, errors)
 
 
 def check_rules(folder):

@@ -78,7 +78,7 @@ TEST(Exec, LooksBeforeItStarts)
 {
   Scratch scratch;
   const std::string file = scratch / "file", ran = scratch / "ran",
-                    vector_add = fixtures + "vector_add-gfx90a-v5.co";
+                    vector_add = fixtures + "vector_add-gfx90a-v5.co", folder = scratch / ".";
   spit(file, std::string("x"));
   const struct {
     std::vector<std::string> options, environment;
@@ -100,6 +100,15 @@ TEST(Exec, LooksBeforeItStarts)
       {{"--probe", "waves"}, {}, "--probe requires -o FILE"},
       {{"-o", scratch / "probed"}, {}, "-o FILE requires --probe"},
       {{"--probe", "waves", "-o", file}, {}, "already exists"},
+      {{"--probe", "waves", "-o", folder}, {}, "already exists"},
+      {{"--record", folder}, {}, "already exists"},
+      {{"--trace", folder}, {}, "already exists"},
+      {{}, {"RAWHAL_PROBE=waves", "RAWHAL_PROBE_FILE=" + folder}, "Is a directory", 3},
+      {{}, {"RAWHAL_RECORD=" + folder}, "Is a directory", 3},
+      {{}, {"RAWHAL_TRACE=" + folder}, "Is a directory", 3},
+      {{"--probe", "waves", "-o", "/dev/null"}, {}, "/dev/null': Operation not supported", 3},
+      {{"--record", "/dev/null"}, {}, "/dev/null': Operation not supported", 3},
+      {{"--probe-bytes", "1G"}, {}, "--probe-bytes requires --probe or --probe-engine"},
       {{"--probe", "waves", "-o", scratch / "no/probed"}, {}, "the file of probes '", 3},
       {{"--probe", "waves", "-o", scratch / "probed", "--probe-bytes", "much"}, {}, "'much'"},
       {{}, {"RAWHAL_PROBE=waves"}, "--probe requires -o FILE"},

@@ -62,7 +62,7 @@ enum {
 
 typedef struct exec_request {
   check_mode_t guard;
-  bool bytes, buffers;
+  bool bytes, buffers, probe_bytes;
 } exec_request_t;
 
 static option_read_fn read_guard, read_variable;
@@ -143,10 +143,15 @@ static bool set_file(const char *variable, const char *file, rawhal_error_t *err
 
 /* What is there already is not written over, and would have a second name beside it. A pipe or a
  * terminal has nothing to lose. */
+static bool is_stream(mode_t mode)
+{
+  return S_ISFIFO(mode) || S_ISCHR(mode);
+}
+
 static bool set_output(const char *variable, const char *file, rawhal_error_t *error)
 {
   struct stat there;
-  if (lstat(file, &there) == 0 && (stat(file, &there) || S_ISREG(there.st_mode)))
+  if (lstat(file, &there) == 0 && (stat(file, &there) || !is_stream(there.st_mode)))
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s already exists", file);
   return set_file(variable, file, error);
 }
@@ -294,6 +299,7 @@ static bool read_variable(const char *command, const tool_option_t *option, cons
   exec_request_t *request = filled;
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
   request->bytes |= option->value == BYTES;
+  request->probe_bytes |= option->value == PROBE_BYTES;
   if (set_option(option->value, text, &error))
     return true;
   (void)tool_usage(command, "%s", error.message);
@@ -411,6 +417,8 @@ static int start(const char *command, int argc, char **argv, const tool_option_t
     return tool_usage(command, is_set("RAWHAL_PROBE_ENGINE")
                                    ? "--probe-engine requires --probe-folder FOLDER"
                                    : "--probe-folder FOLDER requires --probe-engine");
+  if (request.probe_bytes && !is_set("RAWHAL_PROBE") && !is_set("RAWHAL_PROBE_ENGINE"))
+    return tool_usage(command, "--probe-bytes requires --probe or --probe-engine");
   if (options == record_options && !getenv("RAWHAL_RECORD"))
     return tool_usage(command, "-o FILE is required");
   return check_and_start(command, argv, request.guard);
