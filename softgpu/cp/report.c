@@ -43,9 +43,14 @@ void softgpu_report_line(const char *text)
   if (file < 0)
     return;
   char line[1024];
-  int length = snprintf(line, sizeof(line), "softgpu: %s\n", text);
+  (void)snprintf(line, sizeof(line) - 1, "softgpu: %s", text);
+  size_t length = strlen(line);
+  for (size_t i = 0; i < length; ++i) /* names are whatever a file says */
+    if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+      line[i] = '?';
+  line[length++] = '\n';
   /* In one piece, as others may write too. If it fails it cannot be reported. */
-  ssize_t written = write(file, line, (size_t)length);
+  ssize_t written = write(file, line, length);
   (void)written;
   close(file);
 }

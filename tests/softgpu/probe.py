@@ -144,6 +144,9 @@ def check_hostile(folder):
     for size in ("64X", "-1"):
         out, errors = by_softgpu("waves", path, "run", "1", environment={"SOFTGPU_PROBE_BYTES": size})
         assert out == bare and "nothing is recorded" in errors and not os.listdir(folder), errors
+    out, errors = by_softgpu("waves,kernel=a\x1b[31m\x7fb", path, "run", "1")  # what a name has is no terminal's
+    said = "softgpu: probe: waves,kernel=a?[31m?b: 0 dispatches probed, 0 not, 0 records lost\n"
+    assert out == bare and errors == said, errors
 
 
 def check_full(folder):
