@@ -11,7 +11,7 @@
 int output_make(const char *path, mode_t mode);
 /* The same to append to, or the file that is there, which need not be a regular one. */
 int output_append(const char *path, mode_t mode);
-/* Would output_make() make it, under this very name? False, with errno, EEXIST where there is one. */
+/* Would output_make() make it, under this very name? False, with errno, EEXIST where not. */
 bool output_would_make(const char *path);
 /* Would it make a file, whose name may be numbered, and no pipe is one? */
 bool output_would_make_file(const char *path);

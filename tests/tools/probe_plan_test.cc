@@ -27,6 +27,21 @@ TEST(ProbePlan, WhyOthersCannot)
       << got.out;
 }
 
+TEST(ProbePlan, KernelsWithoutAName)
+{
+  Scratch scratch;
+  const std::string file = scratch / "nameless.co", key = "\xa5.name\xa6reduce";
+  std::string bytes = slurp(reduce);
+  const size_t at = bytes.find(key);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + 2] = 'N';
+  spit(file, bytes);
+  Outcome got = run({tool, "probe", "plan", file, "--kernel", "*"});
+  EXPECT_EQ(got.status, 1) << got.err;
+  EXPECT_NE(got.out.find("refused: it cannot be used: .name is missing"), std::string::npos)
+      << got.out << got.err;
+}
+
 TEST(ProbePlan, AsADocument)
 {
   for (const std::string &file : {reduce, other}) {

@@ -32,7 +32,8 @@ bool probe_name_matches(const char *pattern, rawhal_string_t name)
   char *text = malloc(name.size + 1);
   if (!text)
     return false;
-  memcpy(text, name.data, name.size);
+  if (name.size) /* a kernel may have no name */
+    memcpy(text, name.data, name.size);
   text[name.size] = 0;
   const bool matches = strlen(text) == name.size && !fnmatch(pattern, text, 0);
   free(text);
