@@ -97,7 +97,8 @@ void operation_disable(void)
   if (!operations.has_debugger)
     return;
   operations.has_debugger = false;
-  close(operations.event_fd);
+  if (operations.event_fd >= 0)
+    close(operations.event_fd);
   operations.event_fd = -1;
   operations.enabled = 0;
   clear_watches();

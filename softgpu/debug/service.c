@@ -33,6 +33,7 @@ static const uint64_t second_ns = 1000000000;
 static int door_fd = -1, clients[CLIENTS], debugger = -1; /* `debugger`: its place in `clients` */
 static int last_place;                                    /* the one that was taken last */
 static bool is_started;
+static _Atomic bool is_over; /* nobody answers any more */
 static union {
   softgpu_wire_request_t request;
   uint8_t bytes[SOFTGPU_WIRE_BYTES];
@@ -165,6 +166,15 @@ static void admit(void)
   clients[last_place] = fd;
 }
 
+/* The program has closed descriptors that it does not know; their numbers may be those of files of
+ * its own by now. */
+static void stop_answering(void)
+{
+  operations.event_fd = -1;
+  operation_disable();
+  atomic_store(&is_over, true);
+}
+
 static void *answer_all(void *unused)
 {
   (void)unused;
@@ -176,6 +186,10 @@ static void *answer_all(void *unused)
       fds[2 + i] = (struct pollfd){.fd = clients[i], .events = POLLIN};
     if (poll(fds, 2 + CLIENTS, -1) < 0)
       continue;
+    if ((fds[0].revents | fds[1].revents) & POLLNVAL) {
+      stop_answering();
+      return NULL;
+    }
     for (int i = 0; i < CLIENTS; ++i)
       if (fds[2 + i].revents)
         serve(i);
@@ -225,6 +239,7 @@ static void forget(void)
   close(live_bell);
   door_fd = live_bell = debugger = -1;
   is_started = false;
+  atomic_store(&is_over, false);
   operation_forget();
   live_forget();
   supervise_forget();
@@ -285,13 +300,14 @@ static bool is_traced(void)
 
 static void wait_for(_Atomic uint32_t *word, uint32_t value, uint64_t seconds)
 {
-  for (uint64_t i = 0; i < 10 * seconds && atomic_load(word) == value; ++i)
+  for (uint64_t i = 0; i < 10 * seconds && atomic_load(word) == value && !atomic_load(&is_over);
+       ++i)
     live_futex_wait(word, value, second_ns / 10);
 }
 
 void service_runtime(uint64_t r_debug, bool is_there)
 {
-  if (!live.is_on)
+  if (!live.is_on || atomic_load(&is_over))
     return;
   SOFTGPU_WITHOUT_CANCELLATION();
   if (is_there) /* the number says what the trap handler does, which is this library */

@@ -83,6 +83,22 @@ TEST(Rough, AQueueMayGoWhileItIsSuspended)
   EXPECT_EQ(s.gdb.resume({1}), std::vector<uint32_t>{1 | 1u << 31});
 }
 
+// As daemons do: the socket is one of them. The device runs on, nobody waits for who asks no more, and
+// no thread is busy with what is not there.
+TEST(Rough, AProgramMayCloseWhatItDoesNotKnow)
+{
+  Session s("gfx90a");
+  ASSERT_EQ(s.gdb.attach(), 0);
+  stop_in_loop(s);
+  s.gdb.write(s.target.places.out[0] + SPIN_FLAG, 1u);
+  s.gdb.write(s.code(CODE_SPIN_LOOP), 0xdc518400u); // the load that was there
+  EXPECT_EQ(s.target.say("close"), "closed");
+  Debugger(s.target).ask(KFD_SET_FLAGS); // whoever comes
+  EXPECT_EQ(s.gdb.ask(KFD_SET_FLAGS), -ESRCH);
+  EXPECT_EQ(s.target.say("wait 0"), "done");
+  EXPECT_EQ(s.target.end(), 0);
+}
+
 // 16 threads make a queue each: all are seen, each with an area of its own.
 TEST(Rough, QueuesThatComeAtOnceAreAllThere)
 {

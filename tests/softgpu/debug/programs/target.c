@@ -11,6 +11,7 @@
  *     crowd                           16 threads make a queue each, at once                "made"
  *     fork                            closes the device; a child opens it, runs a kernel and ends
  *                                     "child " and what waitpid() says
+ *     close                           closes all descriptors that it does not know        "closed"
  *     exec                            becomes another program, which says "another" and waits
  *     quit                            ends at once, with all that there is
  *     end                             closes the device and returns */
@@ -287,7 +288,11 @@ static bool obey(const char *line)
     puts("held");
   } else if (strcmp(line, "crowd\n") == 0)
     make_crowd();
-  else if (strcmp(line, "fork\n") == 0)
+  else if (strcmp(line, "close\n") == 0) {
+    for (int fd = 3; fd < 1024; ++fd)
+      (void)close(fd);
+    puts("closed");
+  } else if (strcmp(line, "fork\n") == 0)
     run_in_child();
   else if (strcmp(line, "exec\n") == 0)
     execl("/bin/sh", "sh", "-c", "echo another; read line", NULL);
