@@ -24,7 +24,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-enum { TARGETS = 8, LOOK_MS = 20 };
+enum { TARGETS = 8, LOOK_MS = 20, MOST_ENTRIES = 4096 };
 
 /* A process that is debugged. */
 typedef struct target {
@@ -90,6 +90,43 @@ static size_t room_of(const kfd_debug_t *debug)
   }
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Of an answer what the operation writes, and no more than a debugger has room for: it comes from a
+ * program that is debugged because it is wrong, or worse. */
+static void take(kfd_debug_t *debug, const kfd_debug_t *answer)
+{
+  switch (debug->op) {
+  case KFD_ENABLE:
+    debug->enable.info_bytes = smaller(debug->enable.info_bytes, answer->enable.info_bytes);
+    break;
+  case KFD_SET_WAVE_LAUNCH_OVERRIDE:
+    debug->launch_override = answer->launch_override;
+    break;
+  case KFD_SET_ADDRESS_WATCH:
+    debug->watch.id = answer->watch.id % KFD_WATCHES;
+    break;
+  case KFD_QUERY_DEBUG_EVENT:
+    debug->send = answer->send;
+    break;
+  case KFD_QUERY_EXCEPTION_INFO:
+    debug->exception_info.info_bytes =
+        smaller(debug->exception_info.info_bytes, answer->exception_info.info_bytes);
+    break;
+  case KFD_GET_QUEUE_SNAPSHOT:
+  case KFD_GET_DEVICE_SNAPSHOT: /* who hears of more asks again */
+    debug->snapshot.count = smaller(answer->snapshot.count, MOST_ENTRIES);
+    debug->snapshot.entry_bytes =
+        smaller(debug->snapshot.entry_bytes, answer->snapshot.entry_bytes);
+    break;
+  default:
+    break;
+  }
+}
+
 /* As ioctl(): a result, or -errno. */
 static int ask(target_t *target, kfd_debug_t *debug)
 {
@@ -109,9 +146,7 @@ static int ask(target_t *target, kfd_debug_t *debug)
   if (place)
     memcpy(place, reply.bytes + sizeof reply.answer,
            reply.answer.bytes < room ? reply.answer.bytes : room);
-  const uint32_t pid = debug->pid;
-  *debug = reply.answer.debug;
-  debug->pid = pid;
+  take(debug, &reply.answer.debug);
   return reply.answer.result;
 }
 

@@ -2,11 +2,15 @@
 // that go, processors that cannot answer, and whoever comes to the socket.
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <memory>
 #include <set>
+#include <thread>
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "session.h"
 #include "tests/child.h"
@@ -277,5 +281,81 @@ TEST(Rough, ADeviceThatDiesEndsTheProgram)
   s.target.pid = -1;
   EXPECT_TRUE(is_gone(s.gdb));
 }
+
+#if defined(SOFTGPU_DEBUG_LIBRARY)
+// What answers a debugger is a program that is debugged: here one that says of everything that there is
+// no end of it, and then as good as nothing. The debugger's driver writes where it was told to.
+class Liar {
+public:
+  Liar()
+  {
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair_), 0);
+    const softgpu_wire_door_t door = {SOFTGPU_WIRE_MAGIC, SOFTGPU_WIRE_VERSION, (uint32_t)getpid(),
+                                      (uint32_t)pair_[1], 0};
+    door_ = memfd_create(SOFTGPU_WIRE_NAME, MFD_CLOEXEC);
+    EXPECT_EQ(write(door_, &door, sizeof(door)), (ssize_t)sizeof(door));
+    thread_ = std::thread([this] { answer(); });
+  }
+  ~Liar()
+  {
+    shutdown(pair_[0], SHUT_RDWR);
+    thread_.join();
+    for (int fd : {door_, pair_[0], pair_[1]})
+      close(fd);
+  }
+
+private:
+  int admit()
+  {
+    char byte, control[CMSG_SPACE(sizeof(int))];
+    iovec piece{&byte, 1};
+    msghdr header{};
+    header.msg_iov = &piece;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof(control);
+    int fd = -1;
+    if (recvmsg(pair_[0], &header, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&header))
+      memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof(fd));
+    return fd;
+  }
+  void answer()
+  {
+    const int connection = admit();
+    std::vector<uint8_t> all(SOFTGPU_WIRE_BYTES, 0xff);
+    softgpu_wire_answer_t *head = (softgpu_wire_answer_t *)all.data();
+    uint8_t request[4096];
+    for (int n = 0; connection >= 0 && recv(connection, request, sizeof(request), 0) > 0; ++n) {
+      head->result = 0;
+      head->bytes = (uint32_t)(all.size() - sizeof(*head));
+      const size_t size = n < 5 ? all.size() : 7;
+      send(connection, all.data(), size, MSG_NOSIGNAL);
+    }
+    close(connection);
+  }
+
+  int door_ = -1, pair_[2];
+  std::thread thread_;
+};
+
+TEST(Rough, ADebuggerIsNotHurtByWhatAnswers)
+{
+  Liar liar;
+  Obedient client({KFD_CLIENT, std::to_string(getpid())}, {{"LD_PRELOAD", SOFTGPU_DEBUG_LIBRARY}});
+  for (const std::string &line :
+       {std::string("version 18"), std::string("enable 0"), std::string("state 4294967295"),
+        "again " + std::to_string(-EALREADY), std::string("devices 4096"),
+        std::string("gfx 4294967295"), std::string("halt 0")})
+    EXPECT_EQ(client.answer(), line);
+  client.tell("");
+  EXPECT_EQ(client.answer(), "ready 10");
+  EXPECT_EQ(client.answer(), "queues 4096");
+  EXPECT_EQ(client.answer(), "suspend 0");
+  EXPECT_EQ(client.answer(), "invalid 3");
+  EXPECT_EQ(client.answer(), "resume " + std::to_string(-ESRCH)); // too short for an answer
+  EXPECT_EQ(client.answer(), "disable " + std::to_string(-ESRCH));
+  EXPECT_EQ(client.answer(), "gone " + std::to_string(-ESRCH));
+}
+#endif
 
 } // namespace
