@@ -66,7 +66,7 @@ typedef enum code_flow {
   CODE_JUMPS, /* s_branch */
   CODE_BRANCHES /* s_cbranch_* with a target of its own */,
   CODE_READS_PC /* s_getpc_b64 */,
-  CODE_CALLS /* s_swappc, s_setpc, s_call, s_rfe, s_cbranch_g_fork and their like: refused */,
+  CODE_CALLS /* s_swappc, s_setpc, s_call, s_rfe and their like: refused, but for jump.h's */,
 } code_flow_t;
 
 typedef struct code {

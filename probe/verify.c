@@ -135,6 +135,8 @@ static bool is_half_pc(const verification_t *v, uint32_t number, uint32_t to, ui
          code.dword[0] == (0xbe800000 | to << 16 | EMIT_LITERAL);
 }
 
+enum { S_BRANCH = 0xbf82 }; /* its upper half */
+
 /* How many of the probed kernel's are the original's; 0: it is another. */
 static uint32_t same(const verification_t *v, uint32_t number, uint32_t probed)
 {
@@ -150,7 +152,7 @@ static uint32_t same(const verification_t *v, uint32_t number, uint32_t probed)
                : 0;
   }
   if (a->flow == CODE_JUMPS || a->flow == CODE_BRANCHES)
-    return code.dword[0] >> 16 == other.dword[0] >> 16 &&
+    return (a->is_far ? S_BRANCH : code.dword[0] >> 16) == other.dword[0] >> 16 &&
            (!leads_round_hops(&v->walk, probed) || a->target == number + 1 ||
             leads_round_hops(&v->original, number));
   return code.dwords == other.dwords &&

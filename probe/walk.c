@@ -1,6 +1,7 @@
 #include "probe/walk.h"
 
 #include "base/error.h"
+#include "probe/jump.h"
 
 #include <string.h>
 
@@ -9,6 +10,7 @@ enum {
   MARK_FIRST = 1,  /* an instruction begins */
   MARK_INSIDE = 2, /* of one that began before */
   MARK_HEAD = 4,
+  MARK_BOUND = 8, /* it must be reached from the instruction before: of a far jump */
 };
 
 typedef struct marks {
@@ -54,6 +56,8 @@ static rawhal_status_t add_head(marks_t *marks, uint64_t at, rawhal_error_t *err
     return no_memory(error);
   if (marks->marks[at] & MARK_HEAD)
     return RAWHAL_OK;
+  if (marks->marks[at] & MARK_BOUND)
+    return fail_at(marks->walk, error, RAWHAL_UNSUPPORTED, at, "is reached in two ways, and jumps");
   marks->marks[at] |= MARK_HEAD;
   if (marks->marks[at] & MARK_FIRST) /* it has been followed */
     return RAWHAL_OK;
@@ -70,14 +74,35 @@ static rawhal_status_t add_head(marks_t *marks, uint64_t at, rawhal_error_t *err
   return RAWHAL_OK;
 }
 
-static rawhal_status_t add_target(marks_t *marks, uint64_t at, const code_t *code,
+static rawhal_status_t add_target(marks_t *marks, uint64_t at, int64_t target,
                                   rawhal_error_t *error)
 {
-  const int64_t target = (int64_t)at + 1 + code_distance(code);
   if (target < 0 || (uint64_t)target >= marks->walk->available)
     return fail_at(marks->walk, error, RAWHAL_UNSUPPORTED, at,
                    target < 0 ? "branches to before the kernel" : "branches to beyond the code");
   return add_head(marks, (uint64_t)target, error);
+}
+
+static int64_t target_of(const code_t *code, uint64_t at)
+{
+  return (int64_t)at + 1 + code_distance(code);
+}
+
+/* Where the registers say that it goes is known if only the instructions before lead to it. */
+static rawhal_status_t follow_far(marks_t *marks, uint64_t at, rawhal_error_t *error)
+{
+  uint64_t first;
+  int64_t target;
+  bool is_known =
+      jump_is_far(marks->walk->code, at, &first, &target) && marks->marks[first] & MARK_FIRST;
+  for (uint64_t i = is_known ? first + 1 : at; is_known && i <= at; ++i) {
+    is_known = !(marks->marks[i] & MARK_HEAD);
+    marks->marks[i] |= MARK_BOUND;
+  }
+  if (!is_known)
+    return fail_at(marks->walk, error, RAWHAL_UNSUPPORTED, at,
+                   "calls, or goes where a register says");
+  return add_target(marks, at, target, error);
 }
 
 /* From a head to where it does not go on, or to what has been followed. */
@@ -108,14 +133,14 @@ static rawhal_status_t follow(marks_t *marks, uint64_t at, rawhal_error_t *error
     code_add_registers(&code, &walk->registers);
     walk->reads_pc |= code.flow == CODE_READS_PC;
     if (code.flow == CODE_CALLS)
-      return fail_at(walk, error, RAWHAL_UNSUPPORTED, at, "calls, or goes where a register says");
+      return follow_far(marks, at, error);
     if (code.flow == CODE_ENDS)
       return RAWHAL_OK;
     if (code.flow == CODE_JUMPS)
-      return add_target(marks, at, &code, error);
+      return add_target(marks, at, target_of(&code, at), error);
     rawhal_status_t status = RAWHAL_OK;
     if (code.flow == CODE_BRANCHES) {
-      status = add_target(marks, at, &code, error);
+      status = add_target(marks, at, target_of(&code, at), error);
       if (status == RAWHAL_OK && at + 1 < walk->available)
         status = reach(marks, at + 2) ? RAWHAL_OK : no_memory(error);
       if (status == RAWHAL_OK && at + 1 < walk->available)
@@ -144,9 +169,11 @@ static rawhal_status_t list(marks_t *marks, rawhal_error_t *error)
     code_t code;
     if (!code_decode(walk->code + at * UINT64_C(4), walk->available - at, &code))
       return fail_at(walk, error, RAWHAL_MALFORMED, at, "is no instruction");
+    const bool is_far = code.flow == CODE_CALLS; /* or it would have been refused */
     walk->instructions[count++] = (walk_instruction_t){.at = at,
                                                        .dwords = code.dwords,
-                                                       .flow = code.flow,
+                                                       .flow = is_far ? CODE_JUMPS : code.flow,
+                                                       .is_far = is_far,
                                                        .scc = code_scc(&code),
                                                        .needs_scc = true,
                                                        .is_head = mark & MARK_HEAD};
@@ -156,7 +183,11 @@ static rawhal_status_t list(marks_t *marks, rawhal_error_t *error)
     walk_instruction_t *one = &walk->instructions[i];
     if (one->flow == CODE_JUMPS || one->flow == CODE_BRANCHES) {
       const code_t code = walk_code(walk, one);
-      one->target = walk_find(walk, (uint64_t)((int64_t)one->at + 1 + code_distance(&code)));
+      int64_t target = target_of(&code, one->at);
+      uint64_t first;
+      if (one->is_far && !jump_is_far(walk->code, one->at, &first, &target))
+        return fail_at(walk, error, RAWHAL_UNSUPPORTED, one->at, "goes where a register says");
+      one->target = walk_find(walk, (uint64_t)target);
     }
   }
   return RAWHAL_OK;

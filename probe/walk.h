@@ -17,6 +17,7 @@ typedef struct walk_instruction {
   uint8_t scc;    /* code_scc() */
   bool needs_scc; /* SCC, as it is before it, may be read by it or later */
   bool is_head;   /* a basic block begins */
+  bool is_far;    /* of JUMPS: s_setpc_b64, see jump.h */
 } walk_instruction_t;
 
 typedef struct walk {

@@ -75,6 +75,8 @@ static void put_instruction(weaving_t *weaving, uint32_t number)
   weaving->places[number] = here(weaving);
   if (instruction->flow == CODE_READS_PC)
     put_pc(weaving, instruction, &code);
+  else if (instruction->is_far) /* by way of hops, where it has to be */
+    emit_sopp(weaving->code, EMIT_s_branch, 0);
   else
     emit_dwords(weaving->code, code.dword, code.dwords);
 }

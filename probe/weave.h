@@ -2,7 +2,7 @@
  *
  * Instructions stay in their order, and branches lead to the probes before what they led to. What
  * cannot be reached is left out. Where a branch does not reach its target any more, it goes by way
- * of an s_branch that is put between. */
+ * of an s_branch that is put between; so does one by s_setpc_b64, which becomes an s_branch. */
 #ifndef RAWHAL_PROBE_WEAVE_H
 #define RAWHAL_PROBE_WEAVE_H
 

@@ -323,3 +323,78 @@ TEST(ProbeEdges, BytesAtAnyAddress)
                                            &kernel.error))
       << kernel.error.message;
 }
+
+// ---- Jumps by s_setpc_b64 ----
+
+namespace {
+
+// Over `dwords` from its end, forward or back; s[4:5] and s6.
+std::vector<uint32_t> far_jump(int32_t dwords)
+{
+  if (dwords >= 0) // from behind s_getpc_b64, 5 dwords before the end
+    return {0xbe841c00, 0x810684ff,          static_cast<uint32_t>(dwords + 5) * 4 - 4,
+            0x80040604, 0x82058005 /* +0 */, 0xbe801d04};
+  return {0xbe841c00, 0x810684ff, static_cast<uint32_t>(dwords + 6) * 4 - 4, 0xbe863006, 0x80840604,
+          0x82858005, 0xbe801d04};
+}
+
+// Past a trap, back to before it, and to the end.
+std::vector<uint32_t> there_and_back()
+{
+  return far_jump(2) + std::vector<uint32_t>{s_trap, s_endpgm} + far_jump(-8) +
+         std::vector<uint32_t>{s_trap};
+}
+
+} // namespace
+
+TEST(ProbeEdges, FarJumps)
+{
+  Written kernel(there_and_back());
+  expect_probed(&kernel);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_BLOCKS)) << kernel.error.message;
+  EXPECT_EQ(kernel.info()->instructions,
+            5u + 6u + 1u); // and the s_endpgm before which it comes back
+  EXPECT_EQ(kernel.info()->blocks, 3u);
+}
+
+TEST(ProbeEdges, FarJumpsThatLeadElsewhereAreNone)
+{
+  const std::vector<uint32_t> right = far_jump(1) + std::vector<uint32_t>{s_trap, s_endpgm};
+  Written kernel(right);
+  EXPECT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_WAVES)) << kernel.error.message;
+  const struct {
+    size_t at;
+    uint32_t dword;
+  } changes[] = {{0, 0xbe861c00}, {1, 0x810784ff}, {1, 0x810484ff},
+                 {1, 0x810683ff}, {3, 0x80040704}, {3, 0x80840604},
+                 {4, 0x82058105}, {4, 0x82858005}, {5, 0xbe801d06}};
+  for (const auto &change : changes) {
+    SCOPED_TRACE(testing::Message() << change.at << ": " << std::hex << change.dword);
+    std::vector<uint32_t> code = right;
+    code[change.at] = change.dword;
+    Written other(code);
+    expect_refused(&other, "goes where a register says");
+  }
+  for (uint32_t literal : {0x7fffff00u, 0x80000000u, 0x11u}) {
+    std::vector<uint32_t> code = right;
+    code[2] = literal;
+    Written other(code);
+    expect_refused(&other, literal % 4 ? "goes where a register says" : "branches to beyond");
+  }
+}
+
+// Whoever comes to the middle of one has other registers: by a branch from before it, or from behind.
+TEST(ProbeEdges, FarJumpsThatAreEnteredAreRefused)
+{
+  for (int into : {1, 3, 4, 5}) {
+    SCOPED_TRACE(into);
+    Written before(std::vector<uint32_t>{branch(s_cbranch_scc0, into)} + far_jump(0) +
+                   std::vector<uint32_t>{s_endpgm});
+    expect_refused(&before, into == 5 ? "goes where a register says" : "");
+    Written behind(far_jump(0) + std::vector<uint32_t>{branch(s_cbranch_scc0, into - 7), s_endpgm});
+    expect_refused(&behind, "is reached in two ways");
+  }
+  Written whole(std::vector<uint32_t>{branch(s_cbranch_scc0, 0)} + far_jump(0) +
+                std::vector<uint32_t>{branch(s_cbranch_scc0, -7), s_endpgm});
+  expect_probed(&whole);
+}
