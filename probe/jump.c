@@ -21,7 +21,7 @@ bool jump_is_far(const unsigned char *code, uint64_t at, uint64_t *first, int64_
   uint32_t last, d[MOST_DWORDS];
   memcpy(&last, code + at * 4, sizeof(last));
   const uint32_t pc = last & 0xff;
-  for (uint32_t back = 0; back < 2; ++back) {
+  for (uint32_t back = 0; back < 2 && pc < ZERO; ++back) { /* constants are no registers */
     const uint32_t count = 6 + back, middle = 3 + back;
     if (at + 1 < count)
       return false;

@@ -375,6 +375,10 @@ TEST(ProbeEdges, FarJumpsThatLeadElsewhereAreNone)
     Written other(code);
     expect_refused(&other, "goes where a register says");
   }
+  // A constant, -8, where s72 is meant: but for one bit its number is the same.
+  Written constant(
+      {0xbec81c00, 0x810684ff, right[2], 0x80c806c8, 0x82c980c9, 0xbe801dc8, s_trap, s_endpgm});
+  expect_refused(&constant, "goes where a register says");
   for (uint32_t literal : {0x7fffff00u, 0x80000000u, 0x11u}) {
     std::vector<uint32_t> code = right;
     code[2] = literal;
