@@ -296,15 +296,22 @@ static isa_slice_t fail(isa_group_t *group, isa_wave_t *wave, const watched_wave
   return ISA_SLICE_FAULTED;
 }
 
-/* Of the wave that stopped at a fault, if there is one. */
-static bool fail_any(const residents_t *residents)
+/* softgpu's own checks find something once; what the instruction does it does again. */
+static bool is_of_checks(softgpu_fault_kind_t kind)
+{
+  return kind != SOFTGPU_FAULT_NONE && kind != SOFTGPU_FAULT_TRAP && !words_of(kind).trapsts;
+}
+
+/* Of the wave that stopped at a fault, if there is one; or at one that checks have found. */
+static bool fail_any(const residents_t *residents, bool only_of_checks)
 {
   for (uint32_t i = 0; i < residents->count; ++i) {
     isa_group_t *group = residents->groups[i];
     const watched_wave_t *watched = watched_of(group);
     for (uint32_t w = 0; watched && w < group->waves; ++w)
       if (watched[w].fault && watched[w].saved.status & SAVE_STATUS_HALT &&
-          group->wave[w].state != ISA_WAVE_ENDED) {
+          group->wave[w].state != ISA_WAVE_ENDED &&
+          (!only_of_checks || is_of_checks(watched[w].fault))) {
         fail(group, &group->wave[w], &watched[w]);
         return true;
       }
@@ -352,10 +359,13 @@ static bool look_at_debugger(const residents_t *residents)
 {
   const bool attached = atomic_load(&live.attached), was_attached = scene.was_attached;
   scene.was_attached = attached;
-  if (atomic_exchange(&scene.queue->delivers, false) && fail_any(residents))
+  if (atomic_exchange(&scene.queue->delivers, false) && fail_any(residents, false))
     return false;
-  if (was_attached && !attached)
+  if (was_attached && !attached) {
+    if (fail_any(residents, true))
+      return false;
     release(residents);
+  }
   return true;
 }
 

@@ -32,6 +32,32 @@ TEST(Gdb, GetsTheProgramAndTheDriver)
   EXPECT_TRUE(contains(got.out, "12 libsoftgpu-debug.so")) << got.out << got.err;
 }
 
+// Of those in PATH the one that is linked with ROCdbgapi, here a library and a program that are called so.
+// What its own programs inherit has nothing of the driver any more.
+TEST(Gdb, IsFoundByWhatItIsLinkedWith)
+{
+  if (*RAWHAL_SANITIZER)
+    GTEST_SKIP() << "a sanitizer: there is no libsoftgpu-debug.so";
+  Scratch scratch;
+  const std::string library = scratch / "librocm-dbgapi.so.0", found = scratch / "rocgdb";
+  spit(scratch / "library.c", "int amd_dbgapi_initialize(void) { return 7; }\n");
+  spit(scratch / "gdb.c", "#include <stdio.h>\n#include <stdlib.h>\n"
+                          "int amd_dbgapi_initialize(void);\n"
+                          "int main(void) { puts(getenv(\"SOFTGPU_DEBUG\"));\n"
+                          "  puts(getenv(\"LD_PRELOAD\") ? \"loaded\" : \"as before\");\n"
+                          "  return amd_dbgapi_initialize(); }\n");
+  Outcome got = run({"/usr/bin/env", RAWHAL_CC, "-shared", "-fPIC",
+                     "-Wl,-soname,librocm-dbgapi.so.0", scratch / "library.c", "-o", library});
+  ASSERT_EQ(0, got.status) << got.err;
+  got = run({"/usr/bin/env", RAWHAL_CC, scratch / "gdb.c", library, "-Wl,-rpath," + (scratch / ""),
+             "-o", found});
+  ASSERT_EQ(0, got.status) << got.err;
+  got = run({tool, "gdb", "/bin/true"}, {"RAWHAL_DEVICE=softgpu", "RAWHAL_GDB=",
+                                         "PATH=" + (scratch / "") + ":" + getenv("PATH")});
+  EXPECT_EQ(7, got.status) << got.err;
+  EXPECT_EQ("1\nas before\n", got.out);
+}
+
 TEST(Gdb, RefusesWhatCannotBeDebugged)
 {
   Scratch scratch;
