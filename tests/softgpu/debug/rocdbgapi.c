@@ -497,11 +497,11 @@ static bool obey(const char *text)
 }
 
 /* What hangs ends here, and says where. */
-enum { LIMIT = 180 };
+enum { LIMIT = 280 };
 static char line[256];
 static void is_late(int number)
 {
-  static const char text[] = "rocdbgapi: after 180 seconds there is no end of: ";
+  static const char text[] = "rocdbgapi: after 280 seconds there is no end of: ";
   (void)number;
   const ssize_t written =
       write(STDERR_FILENO, text, sizeof text - 1) + write(STDERR_FILENO, line, strlen(line));

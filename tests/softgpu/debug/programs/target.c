@@ -307,7 +307,7 @@ int main(int argc, char **argv)
 {
   target_places_t places;
   char line[128];
-  alarm(200); /* a session of 1,000 steps, where much else runs */
+  alarm(290); /* a session of 1,000 steps, where much else runs */
   is_first = true;
   library = argc > 1 ? dlopen(argv[1], RTLD_NOW) : NULL;
   check(library != NULL, "no thunk");
