@@ -147,6 +147,7 @@ struct Scene {
     probe.point_count = static_cast<uint32_t>(points.size());
     ASSERT_OK(record_writer_probe(writer, &probe, &number, &error));
     dispatch.object = of_object;
+    dispatch.queue = 3;
     dispatch.kernel = probe.kernel;
     dispatch.device = rawhal_string("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
     memcpy(dispatch.work_items, work_items, sizeof(work_items));

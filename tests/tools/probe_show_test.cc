@@ -73,6 +73,7 @@ TEST_F(ProbeShow, Waves)
   const Json parsed = document();
   const json_t *dispatch = dispatch_of(parsed);
   const json_t *waves = json_object_get(dispatch, "waves");
+  EXPECT_EQ("1 3", numbers(dispatch, {"dispatch", "queue"}));
   // 0 and 1 overlap, then 1 and 2 with 0; 3 begins when 2 is still there
   EXPECT_EQ("4 0 4 0 3 400 1", numbers(waves, {"recorded", "lost", "capacity", "unfinished",
                                                "at_once", "ticks", "sample_every"}));

@@ -417,6 +417,7 @@ static void put_head(json_writer_t *out, const show_item_t *item)
   else
     json_put_string(out, "demangled", name);
   json_put_string(out, "device", dispatch->device);
+  json_put_unsigned(out, "queue", dispatch->queue);
   json_put_three(out, "work_items", dispatch->work_items[0], dispatch->work_items[1],
                  dispatch->work_items[2]);
   json_put_three(out, "workgroup", dispatch->workgroup[0], dispatch->workgroup[1],
