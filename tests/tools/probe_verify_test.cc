@@ -246,6 +246,26 @@ TEST_F(ProbeVerify, ACopyThatIsDamaged)
   EXPECT_EQ(1, verify({"--copy", damaged, "-o", folder}).status);
   EXPECT_TRUE(certificates().empty());
 
+  // Its waves are of other work-groups.
+  const size_t text_at = 0x1000; // of .text, as it is made
+  size_t moves = 0;
+  for (size_t at = text_at; at < text_at + 0x60; at += 4) {
+    uint32_t dword;
+    memcpy(&dword, &copy[at], sizeof(dword));
+    if ((dword & 0xff80ff00) != 0xbe800000 || (dword & 0xff) > 101) // s_mov_b32 sM, sN
+      continue;
+    bytes = copy;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    spit(damaged, bytes);
+    ++moves;
+  }
+  ASSERT_EQ(1u, moves);
+  got = verify({"--copy", damaged});
+  EXPECT_EQ(1, got.status) << got.err << got.out;
+  EXPECT_TRUE(contains(got.out, "the copy's records do not have the waves of work-groups"))
+      << got.out;
+
+  bytes = copy;
   bytes[adds + 2] = 0x58; // no counter of its
   spit(damaged, bytes);
   got = verify({"--copy", damaged, "-o", other});

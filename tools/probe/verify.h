@@ -93,6 +93,12 @@ bool verify_records_open(verify_records_t *records, const verify_dispatch_t *dis
 verify_result_t verify_records_check(const verify_records_t *records, verify_dispatch_t *dispatch);
 void verify_records_close(verify_records_t *records);
 
+/* verify_waves.c: how many waves a grid has, and whether `count` records of them, of `all`, are of
+ * that grid's work-groups, where all are there; and have times. */
+uint64_t verify_waves_of(const record_dispatch_t *dispatch);
+bool verify_waves(const unsigned char *first, uint32_t count, uint64_t all,
+                  verify_dispatch_t *dispatch);
+
 /* verify_certificate.c: where a folder is given, writes one of a kernel that is the same, and takes
  * back one of a copy that is not. False, with `error`: it cannot be written. */
 bool verify_certify(verify_kernel_t *kernel, const char *folder, rawhal_error_t *error);

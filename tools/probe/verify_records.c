@@ -14,24 +14,6 @@ enum {
   UNTOUCHED = 0x5a5a5a5a, /* what they are */
 };
 
-/* Work-groups at the end of the grid may be smaller: of each of the eight sorts, how many there
- * are, times the waves that one has. */
-static uint64_t waves_of(const record_dispatch_t *dispatch)
-{
-  uint64_t waves = 0;
-  for (unsigned sort = 0; sort < 8; ++sort) {
-    uint64_t groups = 1, items = 1;
-    for (unsigned i = 0; i < 3; ++i) {
-      const uint64_t size = dispatch->workgroup[i], all = dispatch->work_items[i];
-      const bool is_last = sort >> i & 1;
-      groups *= is_last ? all % size != 0 : all / size;
-      items *= is_last ? all % size : size;
-    }
-    waves += groups * ((items + RAWHAL_PROBE_LANES - 1) / RAWHAL_PROBE_LANES);
-  }
-  return waves;
-}
-
 /* ---- Before ---- */
 
 static bool make_memory(verify_records_t *records, const verify_dispatch_t *dispatch,
@@ -39,7 +21,7 @@ static bool make_memory(verify_records_t *records, const verify_dispatch_t *disp
 {
   const rawhal_probe_plan_t *plan = dispatch->kernel->plan;
   const rawhal_probe_plan_info_t *info = rawhal_probe_plan_info(plan);
-  const uint64_t waves = waves_of(&dispatch->replay->source->dispatch);
+  const uint64_t waves = verify_waves_of(&dispatch->replay->source->dispatch);
   records->wave_capacity =
       !(info->kinds & RAWHAL_PROBE_WAVES) ? 0 : (uint32_t)(waves < MOST_WAVES ? waves : MOST_WAVES);
   records->event_capacity = info->event_bytes ? EVENT_BYTES / info->event_bytes : 0;
@@ -129,26 +111,17 @@ static bool check_guard(const looking_t *looking)
 static bool check_waves(const looking_t *looking)
 {
   const verify_records_t *records = looking->records;
+  verify_dispatch_t *dispatch = looking->dispatch;
   const bool wanted = looking->info->kinds & RAWHAL_PROBE_WAVES;
-  const uint64_t waves = wanted ? waves_of(&looking->dispatch->replay->source->dispatch) : 0;
+  const uint64_t waves = wanted ? verify_waves_of(&dispatch->replay->source->dispatch) : 0;
   if (looking->header.waves != waves) {
-    verify_say(looking->dispatch->said,
-               "the copy has recorded %" PRIu32 " waves; the grid has %" PRIu64,
+    verify_say(dispatch->said, "the copy has recorded %" PRIu32 " waves; the grid has %" PRIu64,
                looking->header.waves, waves);
     return false;
   }
   const unsigned char *first = looking->bytes + records->main_bytes -
                                (size_t)records->wave_capacity * sizeof(rawhal_probe_wave_t);
-  for (uint32_t i = 0; i < records->wave_capacity; ++i) {
-    rawhal_probe_wave_t wave;
-    memcpy(&wave, first + i * sizeof(wave), sizeof(wave));
-    if (!wave.start || !wave.end) {
-      verify_say(looking->dispatch->said, "the copy's record of wave %" PRIu32 " has no %s", i,
-                 wave.start ? "end" : "start");
-      return false;
-    }
-  }
-  return true;
+  return verify_waves(first, records->wave_capacity, waves, dispatch);
 }
 
 static bool is_place(const rawhal_probe_plan_info_t *info, uint32_t offset)
