@@ -185,6 +185,12 @@ static rawhal_status_t by_code(probed_t *entry, rawhal_error_t *error)
   status = make_plan(entry, error);
   if (status == RAWHAL_OK)
     status = make_copy(entry, error);
+  if (status == RAWHAL_OK && entry->rule->verified) {
+    status = probed_certified(entry, error);
+    entry->uncertified = status != RAWHAL_OK;
+  }
+  if (entry->uncertified) /* it may have one the next time */
+    return status;
   if (status == RAWHAL_OK)
     status = load_copy(entry, error);
   if (entry->key && is_lasting(status))

@@ -32,6 +32,7 @@ struct probed {
   atomic_ullong seen, taken;
   atomic_int state;   /* probed_state_t; the worker writes what follows before it */
   char *refusal;      /* NULL: there was no memory for it */
+  bool uncertified;   /* that is why */
   outcome_key_t *key; /* NULL: no outcome is kept */
   rawhal_probe_plan_t *plan;
   rawhal_bytes_t bytes; /* of the copy */
@@ -51,6 +52,9 @@ void probed_accept(probed_t *entry); /* a dispatch of it has ended */
 /* prepare.c: plans it, and loads the copy; fails where it stays what it is. */
 RAWHAL_CHECKED rawhal_status_t probed_prepare(probed_t *entry, rawhal_error_t *error);
 void probed_unprepare(probed_t *entry);
+/* certified.c: has its copy, which is planned, the certificate that its rule asks for, for this
+ * device? Fails where it has not, and says why. */
+RAWHAL_CHECKED rawhal_status_t probed_certified(const probed_t *entry, rawhal_error_t *error);
 
 struct probe_run {
   probed_t *of;

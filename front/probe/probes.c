@@ -197,8 +197,9 @@ static probe_kept_t judge(probed_t *entry, uint64_t queue_id, const front_kernel
   if (state == PROBED_REFUSED)
     tell_refusal(entry);
   return state == PROBED_READY     ? PROBE_KEPTS
-         : state == PROBED_REFUSED ? PROBE_KEPT_REFUSED
-                                   : PROBE_KEPT_EARLY;
+         : state != PROBED_REFUSED ? PROBE_KEPT_EARLY
+         : entry->uncertified      ? PROBE_KEPT_UNCERTIFIED
+                                   : PROBE_KEPT_REFUSED;
 }
 
 /* As many as the rule has first, at most. */
@@ -321,10 +322,22 @@ static rawhal_status_t read_environment(const char *program, bool *wanted, place
   return status == RAWHAL_OK ? engine_folder_open(places->folder, error) : status;
 }
 
+/* Before the program starts it is an error; later, kernels are not probed. */
+static rawhal_status_t check_certificates(rawhal_error_t *error)
+{
+  for (const probe_rule_t *rule = rules; rule; rule = rule->next)
+    if (rule->verified && access(rule->verified, R_OK) != 0)
+      return rawhal_fail(error, file_failure(errno), "certificates in '%.200s': %s", rule->verified,
+                         strerror(errno));
+  return RAWHAL_OK;
+}
+
 rawhal_status_t probes_check(const char *program, bool *wanted, rawhal_error_t *error)
 {
   places_t places;
   rawhal_status_t status = read_environment(program, wanted, &places, error);
+  if (status == RAWHAL_OK)
+    status = check_certificates(error);
   return status == RAWHAL_OK && places.file ? probe_file_check(places.file, error) : status;
 }
 

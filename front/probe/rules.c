@@ -147,6 +147,11 @@ static rawhal_status_t read_value(probe_rule_t *rule, const char *value, rawhal_
   return RAWHAL_OK;
 }
 
+static rawhal_status_t read_verified(probe_rule_t *rule, const char *value, rawhal_error_t *error)
+{
+  return copy_text(value, &rule->verified, error);
+}
+
 static rawhal_status_t read_limit(probe_rule_t *rule, const char *value, rawhal_error_t *error)
 {
   rawhal_status_t status = limit_parse(value, RAWHAL_UNIT_DURATION, 0, &rule->limit, error);
@@ -171,7 +176,10 @@ static const item_t items[] = {
     {"until", true, read_until},   {"buffer", true, read_buffer},
     {"wait", false, read_wait},    {0},
 };
-static const item_t of_kinds[] = {{"by", true, read_by}, {"value", true, read_value}, {0}},
+static const item_t of_kinds[] = {{"by", true, read_by},
+                                  {"value", true, read_value},
+                                  {"verified", true, read_verified},
+                                  {0}},
                     of_engines[] = {{"limit", true, read_limit}, {0}};
 
 static rawhal_status_t read_item(probe_rule_t *rule, char *text, rawhal_error_t *error)
@@ -182,11 +190,12 @@ static rawhal_status_t read_item(probe_rule_t *rule, char *text, rawhal_error_t 
     for (const item_t *item = both[i]; item->name; ++item)
       if (rule_item_is(text, item->name, item->valued, &value))
         return item->read(rule, value, error);
-  return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "expected kernel=NAME, object=HASH, client=NAME, queue=N, grid>=N, grid<=N, "
-                     "sample=1/N, skip=N, first=N, after=TIME, until=TIME, buffer=BYTES, %s or "
-                     "wait, got '%.60s'",
-                     rule->engine ? "limit=TIME" : "by=code|softgpu, value=REGISTER@OFFSET", text);
+  return rawhal_fail(
+      error, RAWHAL_INVALID_ARGUMENT,
+      "expected kernel=NAME, object=HASH, client=NAME, queue=N, grid>=N, grid<=N, "
+      "sample=1/N, skip=N, first=N, after=TIME, until=TIME, buffer=BYTES, %s or "
+      "wait, got '%.60s'",
+      rule->engine ? "limit=TIME" : "by=code|softgpu, value=REGISTER@OFFSET, verified=PATH", text);
 }
 
 /* ---- Lines ---- */
@@ -224,6 +233,9 @@ static rawhal_status_t read_rule(probe_rule_t *rule, char *line, read_fn *read_w
   if (status == RAWHAL_OK && !(rule->kinds & RAWHAL_PROBE_VALUES) != !rule->value_count)
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                          "values requires value=REGISTER@OFFSET, and the reverse");
+  if (status == RAWHAL_OK && rule->verified && rule->by_softgpu)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                         "verified=PATH is of copies; by=softgpu makes none");
   return status;
 }
 
@@ -235,6 +247,7 @@ static void close_rule(probe_rule_t *rule)
   free(rule->kernel);
   free(rule->object);
   free(rule->client);
+  free(rule->verified);
   free(rule);
 }
 
@@ -338,6 +351,7 @@ static const char *const why[] = {
     [PROBE_KEPT_MEMORY] = "for want of memory",
     [PROBE_KEPT_FILE] = "after the end of the file",
     [PROBE_KEPT_LAUNCH] = "of sizes that the probed kernel does not allow",
+    [PROBE_KEPT_UNCERTIFIED] = "of kernels whose copies have no certificate",
 };
 
 void probe_rules_summary(const probe_rule_t *rules)

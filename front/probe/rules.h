@@ -25,6 +25,8 @@
  *                        been written, where there is no memory for theirs
  *     value=REG@OFFSET   of kind values: a register, as v3 or s12, before the instruction at that
  *                        many bytes from the kernel's first
+ *     verified=PATH      of copies: only those of which a certificate says that they do what the
+ *                        original does; a file, or a folder as rawhal probe verify fills it
  *     limit=TIME         of an engine: how long it may take; 10s without
  *
  * Thread-safety: rules are made by one thread, before others use them. */
@@ -47,6 +49,7 @@ typedef enum probe_kept {
   PROBE_KEPT_MEMORY = 6,
   PROBE_KEPT_FILE = 7,   /* it has ended */
   PROBE_KEPT_LAUNCH = 8, /* the copy does not allow its grid or its group memory */
+  PROBE_KEPT_UNCERTIFIED = 9,
   PROBE_KEPTS,
 } probe_kept_t;
 
@@ -60,6 +63,7 @@ typedef struct probe_rule {
   uint32_t timeouts;     /* how often it has taken longer; the worker's alone */
   char *kernel, *object; /* NULL: any; so is: */
   char *client;
+  char *verified; /* where certificates are; NULL: none is asked for */
   uint32_t kinds; /* rawhal_probe_kind_t */
   bool by_softgpu, waits;
   bool of_queue;

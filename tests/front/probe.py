@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Probes in a running program: probe.py RUNNER RAWHAL PROGRAM FIXTURES run|rules|clients|quota|streams|unload|churn|leaves|fault|fork|observed|kill    PROGRAM: probed
+"""Probes in a running program: probe.py RUNNER RAWHAL PROGRAM FIXTURES run|rules|clients|quota|verified|streams|unload|churn|leaves|fault|fork|observed|kill    PROGRAM: probed
 or any program: probe.py RUNNER RAWHAL PROGRAM KINDS same [ARGUMENTS...]
 
 The program's results are the same with probes and without; what they recorded is held against the grid, the device's count of
@@ -240,6 +240,68 @@ def check_quota(folder):
     done = runs(fits, "--probe", "waves+memory,wait", "-o", path)
     assert results(done.stdout) == results(bare) and probed(done.stderr) == (0, 5, 0), done
     assert done.stderr.count("is not probed: the runtime does not load the kernel (0x1008)") == 4, done
+
+
+def check_verified(folder):
+    """Only copies that are known to do the same are used; nothing else about a program depends on it."""
+    bare, _ = run("run", "1")
+    recording, certificates, path = (os.path.join(folder, name) for name in ("recording", "certificates", "seen"))
+    run("run", "1", options=("--record", recording, "--record-buffers"))
+    done = subprocess.run([RAWHAL, "probe", "verify", "--recording", recording, "--device", "softgpu", "-o", certificates],
+                          capture_output=True, text=True, timeout=120)
+    names = [name for name in os.listdir(certificates) if name.endswith(".json")]
+    assert done.returncode == 1 and len(names) == 4 and "4 of 5 kernels" in done.stdout and "1 cannot be probed" in done.stdout, done
+
+    def look(rule, counts, *told, options=(), environment={}):
+        out, errors = run("run", "1", options=("--probe", rule, "-o", path, *options), environment=environment)
+        assert results(out) == results(bare) and probed(errors) == counts and all(text in errors for text in told), (rule, told, errors)
+        os.remove(path)
+
+    unverified = "of kernels whose copies have no certificate"
+    look(f"waves+blocks,wait,verified={certificates}", (4, 1, 0), "1 not (1 of kernels that cannot be probed)")
+    look(f"waves,wait,verified={certificates}", (0, 5, 0), f"5 not (1 of kernels that cannot be probed, 4 {unverified})",
+         f"probe: matmul is not probed: its copy has no certificate: cannot open {certificates}/")
+    # What was refused for want of a certificate may have one later.
+    cache, empty = os.path.join(folder, "cache"), os.path.join(folder, "empty")
+    os.mkdir(empty)
+    look(f"waves+blocks,wait,verified={empty}", (0, 5, 0), f"4 {unverified}", options=("--substitute-cache", cache))
+    look(f"waves+blocks,wait,verified={certificates}", (4, 1, 0), options=("--substitute-cache", cache))
+    # One file, of one kernel; and others that are not quite.
+    file, = (name for name in names if json.load(open(os.path.join(certificates, name)))["kernel"] == "vector_add")
+    file = os.path.join(certificates, file)
+    look(f"waves+blocks,wait,kernel=[vm]*,verified={file}", (1, 1, 0), f"1 not (1 {unverified})", "it is of another kernel")
+    good = open(file).read()
+    other = os.path.join(folder, "other")
+    digit = json.loads(good)["copy"][0]
+    for change, why in [
+            (lambda text: text.replace("certificate-1", "certificate-2"), 'its "schema" is not'),
+            (lambda text: text.replace('"copy": "' + digit, '"copy": "' + ("0" if digit != "0" else "1")), "it is of another copy"),
+            (lambda text: text.replace("gfx90a:sramecc+:xnack-", "gfx942:sramecc+:xnack-"), "it is of another device"),
+            (lambda text: text.replace("true", "false"), "it is of hardware where this is software"),
+            (lambda text: text.replace('"blocks"', '"edges"'), "it is of other kinds of probes"),
+            (lambda text: text.replace('"bytes"', '"more": 1, "bytes"'), "members that are none of its"),
+            (lambda text: text[:len(text) // 2], "line"),
+            (lambda text: "", "line"),
+            (lambda text: text + " " * (1 << 20), "more than")]:
+        with open(other, "w") as out:
+            out.write(change(good))
+        look(f"waves+blocks,wait,kernel=vector_add,verified={other}", (0, 1, 0), f"1 not (1 {unverified})", why)
+    os.remove(other)
+    os.mkfifo(other)
+    look(f"waves+blocks,wait,kernel=vector_add,verified={other}", (0, 1, 0), "is not a regular file")
+    # A path is from where the command is; what is not there is told before the program starts.
+    command = [RUNNER, RAWHAL, "exec", "--probe", "waves+blocks,wait,verified=certificates,kernel=[!e]*", "-o", path, "--"]
+    done = subprocess.run([*command, "sh", "-c", 'cd / && exec "$@"', "sh", PROGRAM, FIXTURES, "run", "1"], capture_output=True,
+                          text=True, timeout=120, cwd=folder)
+    assert done.returncode == 0 and probed(done.stderr) == (4, 0, 0), done
+    os.remove(path)
+    done = subprocess.run([*command[:4], "waves,verified=nothing", *command[5:], PROGRAM, FIXTURES, "run", "1"], capture_output=True,
+                          text=True, timeout=120, cwd=folder)
+    assert done.returncode == 3 and not done.stdout and "nothing': No such file" in done.stderr, done
+    # What is gone when the program begins, or a child of its, changes nothing.
+    done = subprocess.run([*command, "sh", "-c", 'rm -r certificates && exec "$@"', "sh", PROGRAM, FIXTURES, "run", "1"],
+                          capture_output=True, text=True, timeout=120, cwd=folder)
+    assert done.returncode == 0 and results(done.stdout) == results(bare) and probed(done.stderr) == (0, 4, 0), done
 
 
 def check_streams(folder):

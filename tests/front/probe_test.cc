@@ -34,6 +34,11 @@ TEST(ProbedProgram, HasItsQuota)
   expect_passes("quota");
 }
 
+TEST(ProbedProgram, IsProbedByProvenCopies)
+{
+  expect_passes("verified");
+}
+
 TEST(ProbedProgram, LaunchesFromManyThreads)
 {
   expect_passes("streams");

@@ -55,6 +55,8 @@ TEST(Exec, ProbesAreReadBeforeItStarts)
       {"values,value=v1", "got 'v1'"},
       {"values,value=v1@-4", "got 'v1@-4'"},
       {"waves\nblocks", "has several lines"},
+      {"waves,verified=", "got 'verified='"},
+      {"waves,by=softgpu,verified=/", "by=softgpu makes none"},
   };
   for (const auto &each : wrong) {
     const Outcome got =
@@ -65,7 +67,8 @@ TEST(Exec, ProbesAreReadBeforeItStarts)
   for (const char *right :
        {"waves", "waves+blocks+edges+exec+memory+barriers", "values,value=v0@0,value=s101@0x10",
         "blocks,kernel=*,object=0123abcd,queue=7,grid>=64,grid<=1024,sample=1/10,first=3,"
-        "skip=2,after=500ms,until=2s,client=*,buffer=4096,by=softgpu,wait"})
+        "skip=2,after=500ms,until=2s,client=*,buffer=4096,by=softgpu,wait",
+        "waves,verified=/,by=code"})
     EXPECT_EQ(0, run({tool, "exec", "--probe", right, "--probe", "waves", "-o", scratch / "out",
                       "--", "/bin/true"})
                      .status)

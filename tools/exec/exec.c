@@ -244,8 +244,12 @@ static bool add_engine(const char *text, rawhal_error_t *error)
 /* The front says what is wrong with it, before the program starts. */
 static bool add_probe(const char *text, rawhal_error_t *error)
 {
+  static const char item[] = ",verified=";
+  const char *verified = strstr(text, item);
   if (strchr(text, '\n'))
     return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "--probe: '%.100s' has several lines", text);
+  if (verified && verified[sizeof(item) - 1])
+    return add_line_of_file("RAWHAL_PROBE", text, verified + sizeof(item) - 1, error);
   return add_line("RAWHAL_PROBE", text, error);
 }
 
@@ -493,15 +497,17 @@ const tool_command_t exec_command = {
             "                      after=TIME, until=TIME; buffer=BYTES, for the records of a\n"
             "                      dispatch (default: 64M); by=code (default), a copy of the\n"
             "                      kernel with probes in it, or by=softgpu; wait, for that\n"
-            "                      copy; value=REGISTER@OFFSET. May be repeated; the first\n"
-            "                      that matches a kernel applies. Copies have not met\n"
-            "                      hardware yet\n"
+            "                      copy; value=REGISTER@OFFSET; verified=PATH, only copies\n"
+            "                      of which 'rawhal probe verify' has left a certificate in\n"
+            "                      that file or folder. May be repeated; the first that\n"
+            "                      matches a kernel applies. Copies have not met hardware yet\n"
             "  -o, --output FILE   the file of --probe, which must not exist\n"
             "  --probe-engine PROGRAM[,ITEM...]\n"
             "                      have PROGRAM put probes into kernels, and write what its\n"
             "                      maps have in them to a trace in --probe-folder; see\n"
-            "                      docs/probe-engine.md. ITEM as of --probe, but for by= and\n"
-            "                      value=; and limit=TIME, what PROGRAM may take for a kernel\n"
+            "                      docs/probe-engine.md. ITEM as of --probe, but for by=,\n"
+            "                      value= and verified=, as nothing verifies what PROGRAM\n"
+            "                      makes; and limit=TIME, what it may take for a kernel\n"
             "                      (default: 10s). May be repeated. Not tried on hardware\n"
             "  --probe-folder FOLDER  the folder of --probe-engine, which is made\n"
             "  --probe-callback PROGRAM  start PROGRAM with the finished trace\n"
