@@ -15,8 +15,9 @@ uint64_t verify_waves_of(const record_dispatch_t *dispatch)
     for (unsigned i = 0; i < 3; ++i) {
       const uint64_t size = dispatch->workgroup[i], all = dispatch->work_items[i];
       const bool is_last = sort >> i & 1;
-      groups *= is_last ? all % size != 0 : all / size;
-      items *= is_last ? all % size : size;
+      const uint64_t rest = all % size;
+      groups *= !is_last ? all / size : rest ? 1 : 0;
+      items *= is_last ? rest : size;
     }
     waves += groups * ((items + RAWHAL_PROBE_LANES - 1) / RAWHAL_PROBE_LANES);
   }
