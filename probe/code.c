@@ -142,6 +142,40 @@ bool code_is_barrier(const code_t *code)
   return code->format == CODE_SOPP && code->op == SOPP_BARRIER;
 }
 
+bool code_keeps_lanes(const code_t *code)
+{
+  enum { SAVEEXEC = 0x20, ANDN1 = 0x33, NOP = 0, WAITCNT = 12, READLANE = 0x289, EXEC = CODE_EXEC };
+  const uint32_t d = code->dword[0], to = code_field(d, 16, 7);
+  if (code->flow != CODE_STRAIGHT)
+    return false;
+  switch (code->format) {
+  case CODE_SOP1:
+    return to < EXEC && !(code->op >= SAVEEXEC && code->op < SAVEEXEC + 8) && code->op < ANDN1;
+  case CODE_SOP2:
+    return to < EXEC;
+  case CODE_SOPK:
+    return to < EXEC && code->op < 0x10;
+  case CODE_SOPC:
+    return code->op < CODE_SOPC_SETVSKIP;
+  case CODE_SOPP:
+    return code->op == NOP || code->op == WAITCNT;
+  case CODE_VOP1: /* v_readfirstlane_b32 */
+    return code->op != 2 || code_field(d, 17, 8) < EXEC;
+  case CODE_VOP2:
+  case CODE_VOP3P:
+  case CODE_DS:
+  case CODE_FLAT:
+  case CODE_MUBUF:
+  case CODE_MTBUF:
+    return true;
+  case CODE_VOP3: /* comparisons may write EXEC, and others with a mask as a result */
+    return code->op >= 0x100 && code->op != READLANE && code->op != 0x142 &&
+           !(code->op >= 0x119 && code->op <= 0x11e) && !(code->op >= 0x1e0 && code->op <= 0x1e9);
+  default:
+    return false;
+  }
+}
+
 /* ---- What VSKIP and indexed registers make of vector instructions ---- */
 
 uint8_t code_mode(const code_t *code, uint8_t before)

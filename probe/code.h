@@ -147,6 +147,9 @@ enum { CODE_SKIPPING = 1u << 0, CODE_INDEXING = 1u << 1 };
 uint8_t code_mode(const code_t *code, uint8_t before);
 
 bool code_is_barrier(const code_t *code);
+/* Does it go on with the same lanes active, and without others of the work-group? What is not known
+ * does not. */
+bool code_keeps_lanes(const code_t *code);
 
 /* What an instruction does with SCC. */
 enum { CODE_READS_SCC = 1u << 0, CODE_WRITES_SCC = 1u << 1 };

@@ -73,9 +73,18 @@ void emit_smem(emit_t *emit, emit_op_t op, uint32_t data, uint32_t base, uint32_
   emit_dwords(emit, dwords, 2);
 }
 
-void emit_vop3(emit_t *emit, emit_op_t op, uint32_t to, uint32_t a, uint32_t b)
+void emit_scalar_buffer(emit_t *emit, emit_op_t op, uint32_t data, uint32_t resource, uint32_t sgpr,
+                        uint32_t offset)
 {
-  const uint32_t dwords[] = {0xd0000000 | op_of(op) << 16 | to, b << 9 | a};
+  const uint32_t dwords[] = {0xc0000000 | op_of(op) << 18 | 1u << 17 | 1u << 14 | data << 6 |
+                                 resource / 2,
+                             sgpr << 25 | offset};
+  emit_dwords(emit, dwords, 2);
+}
+
+void emit_vop3(emit_t *emit, emit_op_t op, uint32_t to, uint32_t a, uint32_t b, uint32_t c)
+{
+  const uint32_t dwords[] = {0xd0000000 | op_of(op) << 16 | to, c << 18 | b << 9 | a};
   emit_dwords(emit, dwords, 2);
 }
 
@@ -85,17 +94,11 @@ void emit_readfirstlane(emit_t *emit, uint32_t to, uint32_t vgpr)
            false, 0);
 }
 
-void emit_shift_left(emit_t *emit, uint32_t vgpr, uint32_t by)
-{
-  emit_one(emit, op_of(EMIT_v_lshlrev_b32) << 25 | vgpr << 17 | vgpr << 9 | emit_integer(by), false,
-           0);
-}
-
-void emit_global_store(emit_t *emit, emit_op_t op, uint32_t address, uint32_t data, uint32_t base,
+void emit_buffer_store(emit_t *emit, emit_op_t op, uint32_t vgpr, uint32_t data, uint32_t resource,
                        uint32_t offset)
 {
-  const uint32_t dwords[] = {0xdc000000 | op_of(op) << 18 | CODE_SEGMENT_GLOBAL << 14 | offset,
-                             base << 16 | data << 8 | address};
+  const uint32_t dwords[] = {0xe0000000 | op_of(op) << 18 | 1u << 12 | offset,
+                             (uint32_t)EMIT_ZERO << 24 | resource / 4 << 16 | data << 8 | vgpr};
   emit_dwords(emit, dwords, 2);
 }
 
@@ -126,6 +129,7 @@ bool emit_knows(const code_t *code)
       EMIT_s_bcnt1_i32_b64,
       EMIT_s_add_u32,
       EMIT_s_addc_u32,
+      EMIT_s_min_u32,
       EMIT_s_cselect_b32,
       EMIT_s_lshl_b32,
       EMIT_s_mul_i32,
@@ -141,19 +145,22 @@ bool emit_knows(const code_t *code)
       EMIT_s_load_dwordx4,
       EMIT_s_store_dwordx2,
       EMIT_s_store_dwordx4,
+      EMIT_s_buffer_store_dwordx2,
+      EMIT_s_buffer_store_dwordx4,
       EMIT_s_dcache_wb,
       EMIT_s_memrealtime,
       EMIT_s_atomic_add,
       EMIT_s_atomic_add_x2,
       EMIT_v_readfirstlane_b32,
-      EMIT_v_lshlrev_b32,
+      EMIT_v_lshl_add_u32,
       EMIT_v_readlane_b32,
       EMIT_v_writelane_b32,
       EMIT_v_mbcnt_lo_u32_b32,
       EMIT_v_mbcnt_hi_u32_b32,
-      EMIT_global_store_dword,
-      EMIT_global_store_dwordx2,
+      EMIT_buffer_store_dword,
+      EMIT_buffer_store_dwordx2,
       EMIT_scratch_load_dword,
+      EMIT_scratch_store_dword,
       EMIT_s_setvskip,
       EMIT_s_set_gpr_idx_off,
   };

@@ -18,6 +18,7 @@ typedef enum emit_op { /* format << 12 | opcode */
                        EMIT_s_bcnt1_i32_b64 = CODE_SOP1 << 12 | 0x0d,
                        EMIT_s_add_u32 = CODE_SOP2 << 12 | 0x00,
                        EMIT_s_addc_u32 = CODE_SOP2 << 12 | 0x04,
+                       EMIT_s_min_u32 = CODE_SOP2 << 12 | 0x07,
                        EMIT_s_cselect_b32 = CODE_SOP2 << 12 | 0x0a,
                        EMIT_s_lshl_b32 = CODE_SOP2 << 12 | 0x1c,
                        EMIT_s_mul_i32 = CODE_SOP2 << 12 | 0x24,
@@ -36,18 +37,20 @@ typedef enum emit_op { /* format << 12 | opcode */
                        EMIT_s_load_dwordx4 = CODE_SMEM << 12 | 0x02,
                        EMIT_s_store_dwordx2 = CODE_SMEM << 12 | 0x11,
                        EMIT_s_store_dwordx4 = CODE_SMEM << 12 | 0x12,
+                       EMIT_s_buffer_store_dwordx2 = CODE_SMEM << 12 | 0x19,
+                       EMIT_s_buffer_store_dwordx4 = CODE_SMEM << 12 | 0x1a,
                        EMIT_s_dcache_wb = CODE_SMEM << 12 | 0x21,
                        EMIT_s_memrealtime = CODE_SMEM << 12 | 0x25,
                        EMIT_s_atomic_add = CODE_SMEM << 12 | 0x82,
                        EMIT_s_atomic_add_x2 = CODE_SMEM << 12 | 0xa2,
                        EMIT_v_readfirstlane_b32 = CODE_VOP1 << 12 | 0x02,
-                       EMIT_v_lshlrev_b32 = CODE_VOP2 << 12 | 0x12,
+                       EMIT_v_lshl_add_u32 = CODE_VOP3 << 12 | 0x1fd,
                        EMIT_v_readlane_b32 = CODE_VOP3 << 12 | 0x289,
                        EMIT_v_writelane_b32 = CODE_VOP3 << 12 | 0x28a,
                        EMIT_v_mbcnt_lo_u32_b32 = CODE_VOP3 << 12 | 0x28c,
                        EMIT_v_mbcnt_hi_u32_b32 = CODE_VOP3 << 12 | 0x28d,
-                       EMIT_global_store_dword = CODE_FLAT << 12 | 0x1c,
-                       EMIT_global_store_dwordx2 = CODE_FLAT << 12 | 0x1d,
+                       EMIT_buffer_store_dword = CODE_MUBUF << 12 | 0x1c,
+                       EMIT_buffer_store_dwordx2 = CODE_MUBUF << 12 | 0x1d,
                        EMIT_scratch_load_dword = CODE_FLAT << 12 | 0x14,
                        EMIT_scratch_store_dword = CODE_FLAT << 12 | 0x1c,
 } emit_op_t;
@@ -58,6 +61,8 @@ enum { /* operands: MI200 ISA document, "Scalar ALU operands" */
        EMIT_LITERAL = 255,
        EMIT_VGPR = 256,            /* v0, in operands of 9 bits */
        EMIT_MOST_OFFSET = 0xfffff, /* of scalar memory: 21 bits with a sign */
+       EMIT_MOST_BUFFER_OFFSET = 0xfff,
+       EMIT_RESOURCE = 0x27000, /* the last dword of a buffer's resource: bytes, as they are */
        /* s_getreg's operand: register, first bit, bits - 1 */
        EMIT_HW_ID = 4 | 0 << 6 | 31 << 11,
        EMIT_XCC_ID = 20 | 0 << 6 | 31 << 11,
@@ -91,10 +96,13 @@ void emit_sopp(emit_t *emit, emit_op_t op, uint32_t immediate);
 /* `returns`: an atomic gives what was there. */
 void emit_smem(emit_t *emit, emit_op_t op, uint32_t data, uint32_t base, uint32_t offset,
                bool returns);
-void emit_vop3(emit_t *emit, emit_op_t op, uint32_t to, uint32_t a, uint32_t b);
+/* Of a buffer, at the sum of an SGPR and a constant; beyond its end nothing is done. */
+void emit_scalar_buffer(emit_t *emit, emit_op_t op, uint32_t data, uint32_t resource, uint32_t sgpr,
+                        uint32_t offset);
+void emit_vop3(emit_t *emit, emit_op_t op, uint32_t to, uint32_t a, uint32_t b, uint32_t c);
 void emit_readfirstlane(emit_t *emit, uint32_t to, uint32_t vgpr);
-void emit_shift_left(emit_t *emit, uint32_t vgpr, uint32_t by); /* v = v << by */
-void emit_global_store(emit_t *emit, emit_op_t op, uint32_t address, uint32_t data, uint32_t base,
+/* Likewise, each lane at the sum of a VGPR and a constant. */
+void emit_buffer_store(emit_t *emit, emit_op_t op, uint32_t vgpr, uint32_t data, uint32_t resource,
                        uint32_t offset);
 /* Of gfx942 and gfx950: each lane's first dword of scratch. */
 void emit_scratch(emit_t *emit, emit_op_t op, uint32_t vgpr);

@@ -117,8 +117,10 @@ static rawhal_status_t check_modes(const rawhal_probe_plan_t *plan, rawhal_error
     const rawhal_probe_point_t *point = &plan->points[i];
     const uint8_t mode = plan->walk.instructions[walk_find(&plan->walk, point->offset / 4)].mode;
     const bool stores = point->lane_bytes && point->action != RAWHAL_PROBE_ACCESS,
-               cannot_skip = stubs->in_lanes ? stubs->guards[1] == CODE_NONE : stores;
-    if ((mode & CODE_SKIPPING && cannot_skip) || (mode & CODE_INDEXING && stubs->in_lanes))
+               cannot_skip = stubs->in_lanes ? stubs->guards[1] == CODE_NONE : stores,
+               computes = point->action >= RAWHAL_PROBE_ACCESS && point->lane_bytes;
+    if ((mode & CODE_SKIPPING && cannot_skip) ||
+        (mode & CODE_INDEXING && (stubs->in_lanes || computes)))
       return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, plan->walk.offset + point->offset,
                             "its code at +0x%x is within %s, where a probe %s", point->offset,
                             mode & CODE_SKIPPING && cannot_skip ? "s_setvskip" : "s_set_gpr_idx_on",

@@ -34,7 +34,7 @@ typedef enum rawhal_probe_kind {
 typedef struct rawhal_probe_argument {
   uint64_t buffer; /* device address of the header, aligned to 64 */
   uint64_t events; /* device address of the first event, aligned to 64; 0 without events. All that
-                      there is room for is less than 4 GiB */
+                      there is room for is less than 4 GiB, by 16 events */
   uint32_t wave_capacity, event_capacity; /* records that there is memory for */
   uint64_t zero;
 } rawhal_probe_argument_t;
@@ -59,7 +59,8 @@ typedef struct rawhal_probe_wave {
   uint64_t zero[3];
 } rawhal_probe_wave_t;
 
-/* An event: 32 bytes, and where any event of the kernel has lanes, 512 more for each event. Zeros
+/* An event. Those of accesses in a basic block may have their numbers from the first of them on.
+ * 32 bytes, and where any event of the kernel has lanes, 512 more for each event. Zeros
  * at first. Lanes that EXEC does not name stay zeros. */
 typedef struct rawhal_probe_event {
   uint64_t exec;      /* EXEC before the instruction */

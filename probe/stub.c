@@ -46,20 +46,17 @@ bool stub_registers(uint32_t kinds, const code_set_t *taken, stub_registers_t *r
     r->record = take(&taking, 4);
     r->scalars = take(&taking, 4);
     r->wave = (uint8_t)(r->record + 3);
-    r->events = take(&taking, 2);
-    r->address = take(&taking, 2);
+    r->events = take(&taking, 4);
   }
   r->buffer = take(&taking, 2);
   if (kinds & COUNTERS)
     r->one = take(&taking, 2);
   if (kinds & RAWHAL_PROBE_EXEC)
     r->active = take(&taking, 2);
-  if (events) {
-    r->capacity = take(&taking, 1);
+  if (events)
     r->number = take(&taking, 1);
-  } else if (kinds & RAWHAL_PROBE_WAVES) {
+  else if (kinds & RAWHAL_PROBE_WAVES)
     r->wave = take(&taking, 1);
-  }
   if (events || kinds & RAWHAL_PROBE_EXEC)
     r->scc = take(&taking, 1);
   return !taking.fails;
@@ -121,7 +118,7 @@ static uint32_t lane_of(uint32_t kept)
 static void keep(const stubs_t *stubs, emit_t *emit, uint32_t kept, uint32_t from)
 {
   if (stubs->in_lanes)
-    emit_vop3(emit, EMIT_v_writelane_b32, stubs->lanes_vgpr, from, lane_of(kept));
+    emit_vop3(emit, EMIT_v_writelane_b32, stubs->lanes_vgpr, from, lane_of(kept), 0);
   else
     emit_sop1(emit, EMIT_s_mov_b32, kept, from, 0);
 }
@@ -130,7 +127,7 @@ static void keep(const stubs_t *stubs, emit_t *emit, uint32_t kept, uint32_t fro
 static void fetch(const stubs_t *stubs, emit_t *emit, uint32_t to, uint32_t kept)
 {
   if (stubs->in_lanes)
-    emit_vop3(emit, EMIT_v_readlane_b32, to, EMIT_VGPR | stubs->lanes_vgpr, lane_of(kept));
+    emit_vop3(emit, EMIT_v_readlane_b32, to, EMIT_VGPR | stubs->lanes_vgpr, lane_of(kept), 0);
   else
     emit_sop1(emit, EMIT_s_mov_b32, to, kept, 0);
 }
@@ -193,16 +190,17 @@ static void name_all_lanes(emit_t *emit)
   emit_sop1(emit, EMIT_s_mov_b64, CODE_EXEC, EMIT_MINUS_ONE, 0);
 }
 
-/* 8 times the number of each lane, also of those that EXEC does not name yet. */
-static void enter_lanes(const stubs_t *stubs, emit_t *emit, uint32_t t)
+/* The resource of the events' memory, beyond whose end nothing is stored. */
+static void enter_events(const stubs_t *stubs, emit_t *emit, uint32_t t)
 {
-  const uint32_t v = stubs->offsets_vgpr;
-  emit_sop1(emit, EMIT_s_mov_b64, t + ENTRY_EXEC, CODE_EXEC, 0);
-  name_all_lanes(emit);
-  emit_vop3(emit, EMIT_v_mbcnt_lo_u32_b32, v, EMIT_MINUS_ONE, EMIT_ZERO);
-  emit_vop3(emit, EMIT_v_mbcnt_hi_u32_b32, v, EMIT_MINUS_ONE, EMIT_VGPR | v);
-  emit_shift_left(emit, v, 3);
-  emit_sop1(emit, EMIT_s_mov_b64, CODE_EXEC, t + ENTRY_EXEC, 0);
+  const uint32_t events = stubs->kept.events;
+  emit_sop2(emit, EMIT_s_mul_i32, t + ENTRY_CAPACITY, t + ENTRY_CAPACITY, EMIT_LITERAL,
+            stubs->event_bytes);
+  emit_sop1(emit, EMIT_s_mov_b32, t + ENTRY_PLACE, EMIT_LITERAL, EMIT_RESOURCE);
+  keep(stubs, emit, events, t + ENTRY_EVENTS);
+  keep(stubs, emit, events + 1, t + ENTRY_EVENTS + 1);
+  keep(stubs, emit, events + 2, t + ENTRY_CAPACITY);
+  keep(stubs, emit, events + 3, t + ENTRY_PLACE);
 }
 
 /* All lanes, as those that are kept need not be active. */
@@ -243,12 +241,8 @@ void stub_entry(const stubs_t *stubs, emit_t *emit)
     enter_wave(stubs, emit, t);
   else
     wait_scalar(emit);
-  if (stubs->has_lanes)
-    enter_lanes(stubs, emit, t);
   for (uint32_t i = 0; i < 2; ++i) {
     keep(stubs, emit, kept->buffer + i, t + ENTRY_BUFFER + i);
-    if (events)
-      keep(stubs, emit, kept->events + i, t + ENTRY_EVENTS + i);
     if (stubs->kinds & COUNTERS)
       keep(stubs, emit, kept->one + i, emit_integer(1 - i));
   }
@@ -257,7 +251,7 @@ void stub_entry(const stubs_t *stubs, emit_t *emit)
   if (waves)
     keep(stubs, emit, kept->wave, t + ENTRY_WAVE);
   if (events)
-    keep(stubs, emit, kept->capacity, t + ENTRY_CAPACITY);
+    enter_events(stubs, emit, t);
   if (stubs->in_scratch)
     spill(stubs, emit, t);
   wait_scalar(emit); /* what was stored has been read */
@@ -322,9 +316,9 @@ static void count_active(const stub_registers_t *r, const rawhal_probe_point_t *
   count(r, point, emit, r->active);
 }
 
-/* Four dwords of a kind that the source says. */
+/* Four dwords of a kind that the source says, of an event at an offset. */
 static void store_scalars(const stub_registers_t *r, const rawhal_probe_point_t *point,
-                          emit_t *emit)
+                          uint32_t offset, emit_t *emit)
 {
   const uint32_t q = r->scalars, s = point->scalar;
   switch (point->source) {
@@ -342,51 +336,75 @@ static void store_scalars(const stub_registers_t *r, const rawhal_probe_point_t 
     emit_sop1(emit, EMIT_s_mov_b64, q, s, 0);
     emit_sop1(emit, EMIT_s_mov_b32, q + 2, s + 2, 0);
     emit_sop1(emit, EMIT_s_mov_b32, q + 3, point->soffset, 0);
-    emit_smem(emit, EMIT_s_store_dwordx4, q, r->address, EVENT(scalar), false);
+    emit_scalar_buffer(emit, EMIT_s_buffer_store_dwordx4, q, r->events, r->number,
+                       offset + EVENT(scalar));
     return;
   default:
     return;
   }
   if (point->source == RAWHAL_PROBE_SGPR)
     emit_sop1(emit, EMIT_s_mov_b32, q + 1, EMIT_ZERO, 0);
-  emit_smem(emit, EMIT_s_store_dwordx2, q, r->address, EVENT(scalar), false);
+  emit_scalar_buffer(emit, EMIT_s_buffer_store_dwordx2, q, r->events, r->number,
+                     offset + EVENT(scalar));
+}
+
+/* Numbers of events, as the place of the first. Of one for which there is no room, that is beyond
+ * the events' memory, however many there were: it does not come around to the first ones. */
+static void take_numbers(const stubs_t *stubs, const stub_registers_t *r, uint32_t count,
+                         bool has_lanes, emit_t *emit)
+{
+  const uint32_t v = stubs->offsets_vgpr;
+  if (!stubs->in_lanes)
+    wait_scalar(emit); /* the stores before have read their operands */
+  emit_sop1(emit, EMIT_s_mov_b32, r->number, emit_integer(count), 0);
+  emit_smem(emit, EMIT_s_atomic_add, r->number, r->buffer, HEADER(events), true);
+  wait_scalar(emit);
+  emit_sop2(emit, EMIT_s_min_u32, r->number, r->number, EMIT_LITERAL,
+            UINT32_MAX / stubs->event_bytes - STUB_TOGETHER);
+  emit_sop2(emit, EMIT_s_mul_i32, r->number, r->number, EMIT_LITERAL, stubs->event_bytes);
+  emit_sop1(emit, EMIT_s_mov_b64, r->record, CODE_EXEC, 0);
+  if (!has_lanes)
+    return;
+  emit_vop3(emit, EMIT_v_mbcnt_lo_u32_b32, v, EMIT_MINUS_ONE, EMIT_ZERO, 0);
+  emit_vop3(emit, EMIT_v_mbcnt_hi_u32_b32, v, EMIT_MINUS_ONE, EMIT_VGPR | v, 0);
+  emit_vop3(emit, EMIT_v_lshl_add_u32, v, EMIT_VGPR | v, emit_integer(3), r->number);
 }
 
 static void append(const stubs_t *stubs, const stub_registers_t *r,
-                   const rawhal_probe_point_t *point, emit_t *emit)
+                   const rawhal_probe_point_t *point, stub_place_t place, emit_t *emit)
 {
-  emit_sop1(emit, EMIT_s_mov_b32, r->number, emit_integer(1), 0);
-  emit_smem(emit, EMIT_s_atomic_add, r->number, r->buffer, HEADER(events), true);
-  wait_scalar(emit); /* and the stores before have read their operands */
-  emit_sopc(emit, EMIT_s_cmp_ge_u32, r->number, r->capacity);
-  const size_t lost = emit_skip(emit);
-  emit_sop2(emit, EMIT_s_mul_i32, r->address, r->number, EMIT_LITERAL, stubs->event_bytes);
-  emit_sop2(emit, EMIT_s_add_u32, r->address, r->address, r->events, 0);
-  emit_sop2(emit, EMIT_s_addc_u32, r->address + 1u, r->events + 1u, EMIT_ZERO, 0);
-  emit_sop1(emit, EMIT_s_mov_b64, r->record, CODE_EXEC, 0);
+  const uint32_t offset = place.follows * stubs->event_bytes;
+  if (place.takes)
+    take_numbers(stubs, r, place.takes, stubs->has_lanes && (point->lane_bytes || place.takes > 1),
+                 emit);
+  else
+    wait_scalar(emit);
   emit_sop1(emit, EMIT_s_mov_b32, r->record + 2u, EMIT_LITERAL, point->offset);
-  emit_smem(emit, EMIT_s_store_dwordx4, r->record, r->address, EVENT(exec), false);
-  store_scalars(r, point, emit);
+  emit_scalar_buffer(emit, EMIT_s_buffer_store_dwordx4, r->record, r->events, r->number,
+                     offset + EVENT(exec));
+  store_scalars(r, point, offset, emit);
   if (point->lane_bytes)
-    emit_global_store(
-        emit, point->lane_bytes == 8 ? EMIT_global_store_dwordx2 : EMIT_global_store_dword,
-        stubs->offsets_vgpr, point->vector, r->address, (uint32_t)sizeof(rawhal_probe_event_t));
-  emit_land(emit, lost);
+    emit_buffer_store(emit,
+                      point->lane_bytes == 8 ? EMIT_buffer_store_dwordx2 : EMIT_buffer_store_dword,
+                      stubs->offsets_vgpr, point->vector, r->events,
+                      offset + (uint32_t)sizeof(rawhal_probe_event_t));
 }
 
 static void body(const stubs_t *stubs, const stub_registers_t *r, const rawhal_probe_point_t *point,
-                 bool keeps_scc, emit_t *emit)
+                 stub_place_t place, emit_t *emit)
 {
+  const bool is_event = point->action >= RAWHAL_PROBE_ACCESS,
+             keeps_scc = place.keeps_scc && (!is_event || place.takes);
   if (!changes_scc(point)) {
     count(r, point, emit, r->one);
     return;
   }
   if (keeps_scc)
     emit_sop2(emit, EMIT_s_cselect_b32, r->scc, emit_integer(1), EMIT_ZERO, 0);
-  if (point->action == RAWHAL_PROBE_ACTIVE)
-    count_active(r, point, emit);
+  if (is_event)
+    append(stubs, r, point, place, emit);
   else
-    append(stubs, r, point, emit);
+    count_active(r, point, emit);
   if (keeps_scc)
     emit_sopc(emit, EMIT_s_cmp_lg_u32, r->scc, EMIT_ZERO);
 }
@@ -407,7 +425,7 @@ static uint32_t borrow_from(const rawhal_probe_point_t *point, uint32_t count)
 }
 
 /* With what is kept in SGPRs that are borrowed. */
-static void borrowed(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
+static void borrowed(const stubs_t *stubs, const rawhal_probe_point_t *point, stub_place_t place,
                      emit_t *emit)
 {
   const uint32_t count = code_set_end(&stubs->kept.all), v = stubs->lanes_vgpr,
@@ -419,25 +437,26 @@ static void borrowed(const stubs_t *stubs, const rawhal_probe_point_t *point, bo
   wait_scalar(emit); /* nothing that the kernel loads comes into what is borrowed */
   emit_sopp(emit, EMIT_s_nop, NOP_SGPR); /* gfx942: SGPRs and EXEC that a VALU has written */
   for (uint32_t i = 0; i < count; ++i)
-    emit_vop3(emit, EMIT_v_writelane_b32, v, first + i, emit_integer(STUB_BORROWED + i));
+    emit_vop3(emit, EMIT_v_writelane_b32, v, first + i, emit_integer(STUB_BORROWED + i), 0);
   emit_sopp(emit, EMIT_s_nop, 0); /* gfx942: a VGPR that has been written */
   for (uint32_t i = 0; i < count; ++i)
-    emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_KEPT + i));
+    emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_KEPT + i), 0);
   emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
-  body(stubs, &r, point, keeps_scc, emit);
+  body(stubs, &r, point, place, emit);
   wait_scalar(emit);
   for (uint32_t i = 0; i < count; ++i)
-    emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_BORROWED + i));
+    emit_vop3(emit, EMIT_v_readlane_b32, first + i, EMIT_VGPR | v, emit_integer(STUB_BORROWED + i),
+              0);
   emit_sopp(emit, EMIT_s_nop, NOP_SGPR);
 }
 
-static void either(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
+static void either(const stubs_t *stubs, const rawhal_probe_point_t *point, stub_place_t place,
                    emit_t *emit)
 {
   if (stubs->in_lanes)
-    borrowed(stubs, point, keeps_scc, emit);
+    borrowed(stubs, point, place, emit);
   else
-    body(stubs, &stubs->kept, point, keeps_scc, emit);
+    body(stubs, &stubs->kept, point, place, emit);
 }
 
 /* s_setvskip and what depends on it are two instructions apart. */
@@ -448,29 +467,33 @@ static void read_skips(uint32_t to, emit_t *emit)
 }
 
 /* What is skipped accesses nothing. */
-static void unless_skipped(const stubs_t *stubs, const rawhal_probe_point_t *point, bool keeps_scc,
-                           emit_t *emit)
+static void unless_skipped(const stubs_t *stubs, const rawhal_probe_point_t *point,
+                           stub_place_t place, emit_t *emit)
 {
   const uint32_t skips = stubs->in_lanes ? stubs->guards[0] : stubs->kept.number,
                  scc = stubs->in_lanes ? stubs->guards[1] : stubs->kept.scc;
+  const bool keeps_scc = place.keeps_scc;
   if (keeps_scc)
     emit_sop2(emit, EMIT_s_cselect_b32, scc, emit_integer(1), EMIT_ZERO, 0);
+  if (!stubs->in_lanes)
+    wait_scalar(emit); /* the stores before have read it */
   read_skips(skips, emit);
   emit_sopc(emit, EMIT_s_cmp_lg_u32, skips, EMIT_ZERO);
   const size_t skipped = emit_skip(emit);
-  either(stubs, point, false, emit);
+  place.keeps_scc = false;
+  either(stubs, point, place, emit);
   emit_land(emit, skipped);
   if (keeps_scc)
     emit_sopc(emit, EMIT_s_cmp_lg_u32, scc, EMIT_ZERO);
 }
 
 static void without_skipping(const stubs_t *stubs, const rawhal_probe_point_t *point,
-                             bool keeps_scc, emit_t *emit)
+                             stub_place_t place, emit_t *emit)
 {
   read_skips(stubs->guards[0], emit);
   emit_sopc(emit, EMIT_s_setvskip, EMIT_ZERO, EMIT_ZERO);
   emit_sopp(emit, EMIT_s_nop, 1);
-  borrowed(stubs, point, keeps_scc, emit);
+  borrowed(stubs, point, place, emit);
   emit_sopc(emit, EMIT_s_setvskip, stubs->guards[0], EMIT_ZERO);
   emit_sopp(emit, EMIT_s_nop, 1);
 }
@@ -479,9 +502,9 @@ void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, stub_pl
                 emit_t *emit)
 {
   if (place.mode & CODE_SKIPPING && point->action == RAWHAL_PROBE_ACCESS)
-    unless_skipped(stubs, point, place.keeps_scc, emit);
+    unless_skipped(stubs, point, place, emit);
   else if (place.mode & CODE_SKIPPING && stubs->in_lanes)
-    without_skipping(stubs, point, place.keeps_scc, emit);
+    without_skipping(stubs, point, place, emit);
   else
-    either(stubs, point, place.keeps_scc, emit);
+    either(stubs, point, place, emit);
 }

@@ -20,15 +20,14 @@
 /* Numbers of SGPRs. Without events or waves their registers are CODE_NONE. */
 typedef struct stub_registers {
   code_set_t all;
-  uint8_t buffer, events;  /* pairs: rawhal_probe_argument_t */
+  uint8_t buffer;          /* a pair: rawhal_probe_argument_t */
   uint8_t record, scalars; /* four each: the halves of an event, whose number of the wave is
                                   kept in the first's last */
-  uint8_t wave;            /* that is this, or one of its own where there are no events */
-  uint8_t capacity;        /* of events */
+  uint8_t events;          /* four: the resource of a buffer of them */
+  uint8_t wave;            /* the first's last, or one of its own where there are no events */
   uint8_t one;             /* a pair: 1, what counters are increased by */
   uint8_t active;          /* a pair whose second is 0 */
-  uint8_t number, scc;     /* of an event; SCC meanwhile */
-  uint8_t address;         /* a pair */
+  uint8_t number, scc;     /* of an event: where it begins; SCC meanwhile */
 } stub_registers_t;
 
 /* Kinds that record events. */
@@ -36,7 +35,8 @@ enum { STUB_EVENTS = RAWHAL_PROBE_MEMORY | RAWHAL_PROBE_VALUES | RAWHAL_PROBE_BA
 
 enum {
   STUB_ENTRY_REGISTERS = 20,
-  STUB_SCRATCH = 4, /* bytes of scratch that a work-item has, where it is used */
+  STUB_TOGETHER = 8, /* events whose numbers are taken together: an offset has 12 bits */
+  STUB_SCRATCH = 4,  /* bytes of scratch that a work-item has, where it is used */
 };
 
 typedef struct stubs {
@@ -46,7 +46,7 @@ typedef struct stubs {
   uint8_t guards[2];     /* then, where vector instructions may be skipped: SGPRs for a probe in the
                         middle, or CODE_NONE */
   bool in_scratch;       /* and that is in scratch meanwhile */
-  uint32_t lanes_vgpr, offsets_vgpr; /* the latter: 8 times the lane's number, of events */
+  uint32_t lanes_vgpr, offsets_vgpr; /* the latter: where each lane's part of an event is */
   bool has_lanes;                    /* some events have */
   uint32_t event_bytes, waves_offset;
   uint32_t argument_offset;
@@ -65,10 +65,12 @@ uint32_t stub_sgprs(const stubs_t *stubs);
 
 void stub_entry(const stubs_t *stubs, emit_t *emit);
 void stub_exit(const stubs_t *stubs, emit_t *emit); /* s_endpgm comes after it */
-/* What is around an instruction. */
+/* What is around an instruction. Neighbours within a basic block take their numbers together. */
 typedef struct stub_place {
-  bool keeps_scc; /* SCC stays as it is, if it would not anyway */
-  uint8_t mode;   /* code_mode() */
+  bool keeps_scc;         /* SCC stays as it is, if it would not anyway */
+  uint8_t mode;           /* code_mode() */
+  uint8_t takes, follows; /* of an event: numbers to take, 0 where that has been done; and how many
+                             of those are before it */
 } stub_place_t;
 void stub_point(const stubs_t *stubs, const rawhal_probe_point_t *point, stub_place_t place,
                 emit_t *emit);

@@ -37,24 +37,21 @@ typedef enum value {
   VALUE_EXEC_HIGH,
   VALUE_ZERO,
   VALUE_ONE,
+  VALUE_FEW,      /* 2 to as many as numbers are taken together */
   VALUE_ACTIVE,   /* how many bits EXEC has */
   VALUE_ARGUMENT, /* its first dword; the others follow, of which these are capacities */
   VALUE_WAVES = VALUE_ARGUMENT + 4,
   VALUE_EVENTS,
-  VALUE_WAVE = VALUE_ARGUMENT + 8, /* numbers of records, */
-  VALUE_EVENT,
-  VALUE_WAVE_PLACE, /* in bytes, */
-  VALUE_EVENT_PLACE,
-  VALUE_WAVE_ADDRESS, /* and where they are */
+  VALUE_WAVE = VALUE_ARGUMENT + 8, /* number of a record, */
+  VALUE_EVENT_BYTES,               /* and of all events that there is room for: bytes, */
+  VALUE_RESOURCE,                  /* and the resource's last dword */
+  VALUE_WAVE_PLACE,                /* in bytes, */
+  VALUE_WAVE_ADDRESS,              /* and where it is */
   VALUE_WAVE_ADDRESS_HIGH,
-  VALUE_EVENT_ADDRESS,
-  VALUE_EVENT_ADDRESS_HIGH,
-  VALUE_WAVE_LOST, /* of SCC: there is no room for a record, */
-  VALUE_EVENT_LOST,
+  VALUE_WAVE_LOST,  /* of SCC: there is no room for a record, */
   VALUE_WAVE_CARRY, /* or what an address carries */
-  VALUE_EVENT_CARRY,
-  VALUE_ALL,   /* of EXEC */
-  VALUE_SKIPS, /* whether vector instructions are skipped; and of SCC, that they are */
+  VALUE_ALL,        /* of EXEC */
+  VALUE_SKIPS,      /* whether vector instructions are skipped; and of SCC, that they are */
   VALUE_SKIPPED,
   VALUE_SGPR = 64, /* and from there on: that of an SGPR of that number, less this */
 } value_t;
@@ -63,12 +60,12 @@ typedef enum value {
 typedef struct lasting {
   uint8_t sgprs[CODE_SGPRS], lanes[64]; /* value_t */
   uint8_t scratch[64];                  /* likewise: lanes of a VGPR that is there */
-  uint32_t lanes_vgpr, offsets_vgpr;    /* UINT32_MAX: none */
+  uint32_t lanes_vgpr;                  /* UINT32_MAX: none */
   uint32_t event_bytes;                 /* 0: none yet */
   sgpr_set_t read;                      /* that stores may still read where the kernel goes on */
   sgpr_set_t changed;     /* that do not last after all: other stretches are theirs, */
   uint64_t changed_lanes; /* and lanes */
 } lasting_t;
-#define LASTING_NOTHING ((lasting_t){.lanes_vgpr = UINT32_MAX, .offsets_vgpr = UINT32_MAX})
+#define LASTING_NOTHING ((lasting_t){.lanes_vgpr = UINT32_MAX})
 
 #endif

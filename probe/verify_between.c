@@ -32,9 +32,7 @@ static void merge(state_t *to, const state_t *from)
   merge_byte(&to->exec, from->exec);
   to->mode |= from->mode;
   to->skips_nothing |= from->skips_nothing;
-  to->offsets = to->offsets < from->offsets ? to->offsets : from->offsets;
   to->wave_inside &= from->wave_inside;
-  to->event_inside &= from->event_inside;
   to->waits |= from->waits;
   to->fills |= from->fills;
   add(&to->loaded, &from->loaded);
@@ -66,7 +64,7 @@ static state_t begin(const judge_t *judge, uint8_t mode)
 
 static uint8_t lasts(uint8_t value)
 {
-  return (value >= VALUE_ARGUMENT && value <= VALUE_WAVE) || value == VALUE_ZERO ||
+  return (value >= VALUE_ARGUMENT && value <= VALUE_RESOURCE) || value == VALUE_ZERO ||
                  value == VALUE_ONE
              ? value
              : (uint8_t)VALUE_OTHER;
@@ -92,8 +90,7 @@ static bool is_entered(judge_t *judge, const state_t *state)
         !is_kept || lasting->changed_lanes >> i & 1 ? (uint8_t)VALUE_OTHER : lasts(state->lanes[i]);
     lasting->scratch[i] = lasts(state->scratch[i]);
   }
-  return state->offsets == 0 || state->offsets == OFFSETS_DONE ||
-         state_refuse(judge, "comes before the lanes' offsets are made");
+  return true;
 }
 
 /* In between all is as it was; what is not, and not the kernel's, does not last. */
@@ -168,10 +165,6 @@ static bool skip(stretch_t *stretch, const walk_instruction_t *branch)
   if (branch->flow == CODE_BRANCHES && state->scc == VALUE_WAVE_LOST) {
     open->state.wave_inside = false;
     state->wave_inside = true;
-  }
-  if (branch->flow == CODE_BRANCHES && state->scc == VALUE_EVENT_LOST) {
-    open->state.event_inside = false;
-    state->event_inside = true;
   }
   return true;
 }

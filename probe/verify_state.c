@@ -1,6 +1,7 @@
 #include "probe/verify_state.h"
 
 #include "probe/probe_records.h"
+#include "probe/stub.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -11,6 +12,7 @@ enum {
   ARGUMENT_DWORDS = sizeof(rawhal_probe_argument_t) / 4,
   SMEM_IMMEDIATE = 1 << 17, /* bits of the first dword */
   SMEM_RETURNS = 1 << 16,
+  SMEM_REGISTER = 1 << 14,
   VECTOR_COUNT = 0xc00f, /* of s_waitcnt */
   INITIAL_VGPRS = 1,     /* v0: the work-items' ids, packed from gfx90a on */
 };
@@ -59,6 +61,8 @@ static uint8_t value_of(const state_t *state, uint32_t operand)
     return state->sgprs[operand];
   if (operand == EMIT_ZERO || operand == EMIT_ZERO + 1)
     return operand == EMIT_ZERO ? VALUE_ZERO : VALUE_ONE;
+  if (operand > EMIT_ZERO + 1 && operand <= EMIT_ZERO + STUB_TOGETHER)
+    return VALUE_FEW;
   if ((operand == CODE_EXEC || operand == CODE_EXEC + 1) && state->exec == VALUE_ITS_OWN)
     return operand == CODE_EXEC ? VALUE_EXEC : VALUE_EXEC_HIGH;
   return VALUE_OTHER;
@@ -139,7 +143,10 @@ static bool of_sop1(judge_t *judge, const code_t *code, state_t *state)
   if (is_pair)
     return move_pair(judge, state, to, from);
   if (!state_is(code, EMIT_s_bcnt1_i32_b64))
-    return write_sgprs(judge, state, to, 1, value_of(state, from));
+    return write_sgprs(judge, state, to, 1,
+                       from == EMIT_LITERAL && code->dword[1] == EMIT_RESOURCE
+                           ? VALUE_RESOURCE
+                           : value_of(state, from));
   state->scc = VALUE_OTHER;
   return write_sgprs(judge, state, to, 1,
                      from == CODE_EXEC && state->exec == VALUE_ITS_OWN ? VALUE_ACTIVE
@@ -157,27 +164,23 @@ static const struct sum {
      VALUE_WAVE_CARRY},
     {EMIT_s_addc_u32, VALUE_ARGUMENT + 1, VALUE_ZERO, VALUE_WAVE_CARRY, VALUE_WAVE_ADDRESS_HIGH,
      VALUE_OTHER},
-    {EMIT_s_add_u32, VALUE_EVENT_PLACE, VALUE_ARGUMENT + 2, VALUE_ALL, VALUE_EVENT_ADDRESS,
-     VALUE_EVENT_CARRY},
-    {EMIT_s_addc_u32, VALUE_ARGUMENT + 3, VALUE_ZERO, VALUE_EVENT_CARRY, VALUE_EVENT_ADDRESS_HIGH,
-     VALUE_OTHER},
 };
 
-/* Numbers by the bytes of what they number. */
+/* Numbers, and how many there may be, by the bytes of what they number. */
 static bool of_products(judge_t *judge, const code_t *code, const state_t *state, uint8_t *result)
 {
   const uint32_t d = code->dword[0], a = code_field(d, 0, 8), b = code_field(d, 8, 8);
   *result = VALUE_OTHER;
   if (state_is(code, EMIT_s_lshl_b32) && value_of(state, a) == VALUE_WAVE && b == EMIT_ZERO + 6)
     *result = VALUE_WAVE_PLACE;
-  if (state_is(code, EMIT_s_mul_i32) && value_of(state, a) == VALUE_EVENT && b == EMIT_LITERAL) {
+  if (state_is(code, EMIT_s_mul_i32) && value_of(state, a) == VALUE_EVENTS && b == EMIT_LITERAL) {
     const uint32_t bytes = code->dword[1];
     if (bytes != EVENT_BYTES && bytes != EVENT_BYTES + RAWHAL_PROBE_LANES_BYTES)
       return state_refuse(judge, "takes events for larger or smaller than they are");
     if (judge->lasting.event_bytes && judge->lasting.event_bytes != bytes)
       return state_refuse(judge, "takes events for of another size than before");
     judge->lasting.event_bytes = bytes;
-    *result = VALUE_EVENT_PLACE;
+    *result = VALUE_EVENT_BYTES;
   }
   return true;
 }
@@ -227,8 +230,6 @@ static bool of_sopc(judge_t *judge, const code_t *code, state_t *state)
     state->scc = VALUE_ITS_OWN;
   if (state_is(code, EMIT_s_cmp_ge_u32) && left == VALUE_WAVE && right == VALUE_WAVES)
     state->scc = VALUE_WAVE_LOST;
-  if (state_is(code, EMIT_s_cmp_ge_u32) && left == VALUE_EVENT && right == VALUE_EVENTS)
-    state->scc = VALUE_EVENT_LOST;
   if (state_is(code, EMIT_s_cmp_lg_u32) && left == VALUE_SKIPS && right == VALUE_ZERO)
     state->scc = VALUE_SKIPPED;
   return use(judge, state, a, 1) && use(judge, state, b, 1);
@@ -267,29 +268,23 @@ static bool of_load(judge_t *judge, state_t *state, const access_t *from)
   return state_refuse(judge, "loads what is not the probe's argument");
 }
 
-/* The number of a record. */
+/* The number of a record, or numbers of events. */
 static bool of_number(judge_t *judge, state_t *state, const access_t *to)
 {
   static const uint8_t of_wave[] = {VALUE_WAVE,         VALUE_WAVE_PLACE,
                                     VALUE_WAVE_ADDRESS, VALUE_WAVE_ADDRESS_HIGH,
-                                    VALUE_WAVE_LOST,    VALUE_WAVE_CARRY},
-                       of_event[] = {VALUE_EVENT,         VALUE_EVENT_PLACE,
-                                     VALUE_EVENT_ADDRESS, VALUE_EVENT_ADDRESS_HIGH,
-                                     VALUE_EVENT_LOST,    VALUE_EVENT_CARRY};
+                                    VALUE_WAVE_LOST,    VALUE_WAVE_CARRY};
   const bool is_wave = to->offset == offsetof(rawhal_probe_header_t, waves);
   if ((!is_wave && to->offset != offsetof(rawhal_probe_header_t, events)) ||
       (is_wave && !state_is_entry(judge)) ||
       !are(state, to->base, VALUE_ARGUMENT, VALUE_ARGUMENT + 1) || to->data >= CODE_SGPRS ||
-      state->sgprs[to->data] != VALUE_ONE)
+      (state->sgprs[to->data] != VALUE_ONE && (is_wave || state->sgprs[to->data] != VALUE_FEW)))
     return state_refuse(judge, "adds to what is no number of records");
   if (is_wave) {
     forget(state, of_wave, sizeof(of_wave));
     state->wave_inside = false;
-  } else {
-    forget(state, of_event, sizeof(of_event));
-    state->event_inside = false;
   }
-  return load(judge, state, to, is_wave ? VALUE_WAVE : VALUE_EVENT, false);
+  return load(judge, state, to, is_wave ? VALUE_WAVE : VALUE_OTHER, false);
 }
 
 static bool of_counter(judge_t *judge, state_t *state, const access_t *to)
@@ -311,12 +306,8 @@ static bool of_store(judge_t *judge, state_t *state, const access_t *to)
   const uint32_t bytes = to->count * 4,
                  counted = COUNTERS_AT + judge->owned->counters * (uint32_t)sizeof(uint64_t),
                  at = to->offset - ((counted + 63) & ~63u);
-  const bool is_wave = are(state, to->base, VALUE_WAVE_ADDRESS, VALUE_WAVE_ADDRESS_HIGH) &&
-                       state->wave_inside && at < sizeof(rawhal_probe_wave_t) &&
-                       at + bytes <= sizeof(rawhal_probe_wave_t),
-             is_event = are(state, to->base, VALUE_EVENT_ADDRESS, VALUE_EVENT_ADDRESS_HIGH) &&
-                        state->event_inside && to->offset + bytes <= EVENT_BYTES;
-  if (!is_wave && !is_event)
+  if (!are(state, to->base, VALUE_WAVE_ADDRESS, VALUE_WAVE_ADDRESS_HIGH) || !state->wave_inside ||
+      at >= sizeof(rawhal_probe_wave_t) || at + bytes > sizeof(rawhal_probe_wave_t))
     return state_refuse(judge, "stores elsewhere than in its record");
   if (to->data + to->count > judge->owned->sgprs_end)
     return state_refuse(judge, "stores registers that are no SGPRs of the wave's");
@@ -325,8 +316,45 @@ static bool of_store(judge_t *judge, state_t *state, const access_t *to)
   return use(judge, state, to->data, to->count);
 }
 
+/* The resource of the events' memory: what is beyond its end is not stored. */
+static bool is_resource(const judge_t *judge, const state_t *state, uint32_t first)
+{
+  return judge->lasting.event_bytes && first % 4 == 0 &&
+         are(state, first, VALUE_ARGUMENT + 2, VALUE_ARGUMENT + 3) &&
+         are(state, first + 2, VALUE_EVENT_BYTES, VALUE_RESOURCE);
+}
+
+/* `at`: where in the first of some events. Is it in what each has at its beginning, or, of lanes,
+ * behind that? */
+static bool is_in_event(const judge_t *judge, uint32_t at, uint32_t bytes, bool is_lanes)
+{
+  const uint32_t event = judge->lasting.event_bytes, inside = at % event;
+  return at / event < STUB_TOGETHER &&
+         (is_lanes ? event > EVENT_BYTES && inside == EVENT_BYTES : inside + bytes <= EVENT_BYTES);
+}
+
+static bool of_scalar_buffer(judge_t *judge, const code_t *code, state_t *state)
+{
+  const bool is_four = state_is(code, EMIT_s_buffer_store_dwordx4);
+  const uint32_t d = code->dword[0], d1 = code->dword[1], count = is_four ? 4 : 2,
+                 data = code_field(d, 6, 7), resource = code_field(d, 0, 6) * 2, sgpr = d1 >> 25,
+                 offset = code_field(d1, 0, 25);
+  if ((d & (0xfu << 13 | SMEM_IMMEDIATE)) != (SMEM_IMMEDIATE | SMEM_REGISTER) ||
+      !is_resource(judge, state, resource) || !is_in_event(judge, offset, count * 4, false))
+    return state_refuse(judge, "stores elsewhere than in an event");
+  if (data + count > judge->owned->sgprs_end || sgpr >= judge->owned->sgprs_end)
+    return state_refuse(judge, "stores registers that are no SGPRs of the wave's");
+  include(&state->read, resource, 4);
+  include(&state->read, data, count);
+  include(&state->read, sgpr, 1);
+  return use(judge, state, resource, 4) && use(judge, state, data, count) &&
+         use(judge, state, sgpr, 1);
+}
+
 static bool of_smem(judge_t *judge, const code_t *code, state_t *state)
 {
+  if (state_is(code, EMIT_s_buffer_store_dwordx2) || state_is(code, EMIT_s_buffer_store_dwordx4))
+    return of_scalar_buffer(judge, code, state);
   const uint32_t d = code->dword[0];
   const bool is_pair = state_is(code, EMIT_s_load_dwordx2) ||
                        state_is(code, EMIT_s_store_dwordx2) || state_is(code, EMIT_s_memrealtime) ||
@@ -365,23 +393,15 @@ static bool of_smem(judge_t *judge, const code_t *code, state_t *state)
 
 /* ---- Vectors ---- */
 
-/* 8 times the lane's number, in three steps, with all lanes active. */
+/* Where lanes' parts of an event are, in a VGPR that is not the kernel's. */
 static bool of_offsets(judge_t *judge, const code_t *code, state_t *state)
 {
-  const bool is_shift = state_is(code, EMIT_v_lshlrev_b32);
-  const uint32_t d = code->dword[0], to = is_shift ? code_field(d, 17, 8) : code_field(d, 0, 8);
-  const uint32_t step = is_shift ? 2 : state_is(code, EMIT_v_mbcnt_hi_u32_b32) ? 1 : 0;
-  const uint32_t dwords[3][2] = {
-      {0xd0000000 | (EMIT_v_mbcnt_lo_u32_b32 & 0xfff) << 16 | to, EMIT_ZERO << 9 | EMIT_MINUS_ONE},
-      {0xd0000000 | (EMIT_v_mbcnt_hi_u32_b32 & 0xfff) << 16 | to,
-       (EMIT_VGPR | to) << 9 | EMIT_MINUS_ONE},
-      {(EMIT_v_lshlrev_b32 & 0xfff) << 25 | to << 17 | to << 9 | (EMIT_ZERO + 3), 0}};
-  if (!state_is_entry(judge) || state->exec != VALUE_ALL || state->offsets != step ||
-      (step && to != judge->lasting.offsets_vgpr) || to == state->lanes_vgpr ||
-      d != dwords[step][0] || code->dword[1] != dwords[step][1])
+  const uint32_t d = code->dword[0], d1 = code->dword[1], to = code_field(d, 0, 8);
+  if (code_field(d, 8, 8) || d1 >> 27 || to == state->lanes_vgpr || to == judge->lasting.lanes_vgpr)
     return state_refuse(judge, "is no step to the lanes' offsets");
-  judge->lasting.offsets_vgpr = to;
-  ++state->offsets;
+  for (unsigned i = 0; i < 3; ++i)
+    if (!use(judge, state, code_field(d1, 9 * i, 9), 1))
+      return false;
   return write_vgpr(judge, false, to);
 }
 
@@ -395,7 +415,7 @@ static bool of_lanes(judge_t *judge, const code_t *code, state_t *state)
     return state_refuse(judge, "has a lane that is not a constant, or modifiers");
   if (state->lanes_vgpr == UINT32_MAX && state_is_entry(judge) && is_write)
     state->lanes_vgpr = vgpr;
-  if (state->lanes_vgpr != vgpr || vgpr == judge->lasting.offsets_vgpr)
+  if (state->lanes_vgpr != vgpr)
     return state_refuse(judge, "keeps SGPRs in another VGPR than before");
   if (state->fills)
     return state_refuse(judge, "uses a VGPR for whose load nothing waits");
@@ -440,30 +460,28 @@ static bool of_scratch(judge_t *judge, const code_t *code, state_t *state)
 
 static bool of_vector_store(judge_t *judge, const code_t *code, const state_t *state)
 {
-  const bool is_pair = state_is(code, EMIT_global_store_dwordx2);
-  const uint32_t d = 0xdc000000 | ((uint32_t)code->op << 18) | CODE_SEGMENT_GLOBAL << 14 |
-                     EVENT_BYTES,
-                 d1 = code->dword[1], base = code_field(d1, 16, 7), data = code_field(d1, 8, 8);
-  if (code->dword[0] != d || d1 >> 23 ||
-      !are(state, base, VALUE_EVENT_ADDRESS, VALUE_EVENT_ADDRESS_HIGH) || !state->event_inside ||
-      judge->lasting.event_bytes != EVENT_BYTES + RAWHAL_PROBE_LANES_BYTES ||
-      judge->lasting.offsets_vgpr != code_field(d1, 0, 8) ||
-      (state_is_entry(judge) && state->offsets != OFFSETS_DONE))
-    return state_refuse(judge, "stores vectors elsewhere than in its event");
-  return data + (is_pair ? 2 : 1) <= judge->owned->vgprs_end ||
-         state_refuse(judge, "stores a VGPR that no wave has");
+  const bool is_pair = state_is(code, EMIT_buffer_store_dwordx2);
+  const uint32_t d = 0xe0000000 | ((uint32_t)code->op << 18) | 1u << 12, d1 = code->dword[1],
+                 resource = code_field(d1, 16, 5) * 4, data = code_field(d1, 8, 8);
+  if ((code->dword[0] & ~(uint32_t)EMIT_MOST_BUFFER_OFFSET) != d || d1 >> 24 != EMIT_ZERO ||
+      code_field(d1, 21, 3) || !is_resource(judge, state, resource) ||
+      !is_in_event(judge, code->dword[0] & EMIT_MOST_BUFFER_OFFSET, 0, true))
+    return state_refuse(judge, "stores vectors elsewhere than in an event");
+  return use(judge, state, resource, 4) && ((data + (is_pair ? 2 : 1) <= judge->owned->vgprs_end &&
+                                             code_field(d1, 0, 8) < judge->owned->vgprs_end) ||
+                                            state_refuse(judge, "stores a VGPR that no wave has"));
 }
 
 static bool of_vectors(judge_t *judge, const code_t *code, state_t *state)
 {
-  if (state->mode & CODE_SKIPPING || (state->mode & CODE_INDEXING && code->format != CODE_FLAT))
+  const bool is_memory = code->format == CODE_FLAT || code->format == CODE_MUBUF;
+  if (state->mode & CODE_SKIPPING || (state->mode & CODE_INDEXING && !is_memory))
     return state_refuse(judge, "is of vectors, where they are skipped or indexed");
   switch (code->format) {
   case CODE_FLAT:
-    return code_field(code->dword[0], 14, 2) == CODE_SEGMENT_GLOBAL &&
-                   !state_is(code, EMIT_scratch_load_dword)
-               ? of_vector_store(judge, code, state)
-               : of_scratch(judge, code, state);
+    return of_scratch(judge, code, state);
+  case CODE_MUBUF:
+    return of_vector_store(judge, code, state);
   case CODE_VOP1: /* v_readfirstlane_b32 */
     if (code->dwords != 1 || !code_field(code->dword[0], 8, 1))
       return state_refuse(judge, "reads no VGPR");

@@ -12,14 +12,11 @@ typedef struct state {
   uint32_t lanes_vgpr;                  /* UINT32_MAX: none */
   uint8_t mode;                         /* code_mode() */
   bool skips_nothing;                   /* for now: what was is in an SGPR */
-  uint8_t offsets;                      /* steps done of those that make lasting_t.offsets_vgpr */
-  bool wave_inside, event_inside;       /* there is room for the record of the number */
+  bool wave_inside;                     /* there is room for the record of the number */
   sgpr_set_t loaded, read;              /* by scalar memory that has not been waited for: */
   bool waits;                           /* there may be some of the kernel's, too */
   bool fills;                           /* of scratch memory, into lanes_vgpr */
 } state_t;
-
-enum { OFFSETS_DONE = 3 };
 
 typedef struct judge {
   const owned_t *owned;

@@ -86,10 +86,54 @@ static bool is_at(const weave_t *weave, size_t point, uint32_t offset)
   return point < weave->point_count && weave->points[point].offset == offset;
 }
 
+/* Accesses from a point on whose numbers can be taken together: one follows the other, whatever
+ * lanes are active stay so, and nothing else takes numbers. */
+static uint8_t together(const weave_t *weave, uint32_t number, size_t point)
+{
+  const walk_t *walk = weave->walk;
+  uint8_t count = 0;
+  if (weave->stubs->in_lanes || walk->registers.has_modes)
+    return 1;
+  for (uint32_t i = number; i < walk->count; ++i) {
+    const walk_instruction_t *one = &walk->instructions[i];
+    if (i > number && one->is_head)
+      break;
+    for (; is_at(weave, point, one->at * 4); ++point) {
+      if (weave->points[point].action != RAWHAL_PROBE_ACCESS || count == STUB_TOGETHER)
+        return count;
+      ++count;
+    }
+    const code_t code = walk_code(walk, one);
+    if (!code_keeps_lanes(&code))
+      break;
+  }
+  return count;
+}
+
+static void put_points(weaving_t *weaving, uint32_t number, size_t *next, uint8_t *taken,
+                       uint8_t *follows)
+{
+  const weave_t *weave = weaving->weave;
+  const walk_instruction_t *one = &weave->walk->instructions[number];
+  for (; is_at(weave, *next, one->at * 4) && weave->points[*next].action != RAWHAL_PROBE_PASSED;
+       ++*next) {
+    const rawhal_probe_point_t *point = &weave->points[*next];
+    stub_place_t place = {one->needs_scc, one->mode, 1, 0};
+    if (point->action == RAWHAL_PROBE_ACCESS) {
+      place.takes = *taken ? 0 : together(weave, number, *next);
+      *follows = *taken ? (uint8_t)(*follows + 1) : 0;
+      *taken = (uint8_t)((*taken ? *taken : place.takes) - 1);
+      place.follows = *follows;
+    }
+    stub_point(weave->stubs, point, place, weaving->code);
+  }
+}
+
 static void pass(weaving_t *weaving)
 {
   const weave_t *weave = weaving->weave;
-  size_t next = 0; /* of the points */
+  size_t next = 0;                /* of the points */
+  uint8_t taken = 0, follows = 0; /* numbers of events, and how many were */
   weaving->code->count = weaving->first;
   stub_entry(weave->stubs, weaving->code);
   for (uint32_t i = 0; i < weave->walk->count; ++i) {
@@ -97,9 +141,8 @@ static void pass(weaving_t *weaving)
     put_hops(weaving, i);
     weaving->labels[i] = here(weaving);
     const walk_instruction_t *one = &weave->walk->instructions[i];
-    const stub_place_t before = {one->needs_scc, one->mode}, behind = {true, one->mode};
-    for (; is_at(weave, next, offset) && weave->points[next].action != RAWHAL_PROBE_PASSED; ++next)
-      stub_point(weave->stubs, &weave->points[next], before, weaving->code);
+    const stub_place_t behind = {true, one->mode, 1, 0};
+    put_points(weaving, i, &next, &taken, &follows);
     put_instruction(weaving, i);
     for (; is_at(weave, next, offset); ++next)
       stub_point(weave->stubs, &weave->points[next], behind, weaving->code);

@@ -70,8 +70,9 @@ static void divide(probe_run_t *run)
   const uint64_t most = room / sizeof(rawhal_probe_wave_t);
   run->wave_capacity = (uint32_t)(waves < most ? waves : most);
   run->events_at = rawhal_probe_buffer_bytes(plan, run->wave_capacity);
-  const uint64_t events = info->event_bytes ? (buffer - run->events_at) / info->event_bytes : 0;
-  run->event_capacity = (uint32_t)(events < UINT32_MAX ? events : UINT32_MAX);
+  const uint64_t events = info->event_bytes ? (buffer - run->events_at) / info->event_bytes : 0,
+                 most_events = info->event_bytes ? UINT32_MAX / info->event_bytes - 16 : 0;
+  run->event_capacity = (uint32_t)(events < most_events ? events : most_events);
 }
 
 /* Dispatches that have ended may have it still: nobody has looked, or it is being written. A rule

@@ -23,8 +23,9 @@ probe_room_t probe_room(const rawhal_probe_plan_t *plan, uint64_t buffer, const 
                  most = half / sizeof(rawhal_probe_wave_t);
   probe_room_t room = {.wave_capacity = (uint32_t)(waves < most ? waves : most)};
   room.events_at = rawhal_probe_buffer_bytes(plan, room.wave_capacity);
-  const uint64_t events = info->event_bytes ? (buffer - room.events_at) / info->event_bytes : 0;
-  room.event_capacity = (uint32_t)(events < UINT32_MAX ? events : UINT32_MAX);
+  const uint64_t events = info->event_bytes ? (buffer - room.events_at) / info->event_bytes : 0,
+                 most_events = info->event_bytes ? UINT32_MAX / info->event_bytes - 16 : 0;
+  room.event_capacity = (uint32_t)(events < most_events ? events : most_events);
   room.bytes = room.events_at + (uint64_t)room.event_capacity * info->event_bytes;
   return room;
 }

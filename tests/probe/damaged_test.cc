@@ -56,6 +56,9 @@ const Harm harms[] = {
     {"global_store_dword v0, v1, s[0:1]", {0xdc708000, 0x00000100}, true},
     {"flat_store_dword v[0:1], v2", {0xdc700000, 0x007f0200}, true},
     {"buffer_store_dword v0, off, s[0:3], 0", {0xe0700000, 0x80000000}, true},
+    {"buffer_store_dword v0, v0, s[0:3], 0 offen", {0xe0701000, 0x80000000}, true},
+    {"s_buffer_store_dwordx4 s[0:3], s[0:3], s0 offset:0", {0xc06a4000, 0x00000000}, true},
+    {"v_lshl_add_u32 v0, v0, 3, s0", {0xd1fd0000, 0x00010700}, true},
     {"ds_write_b32 v0, v1", {0xd81a0000, 0x00000100}, true},
     {"global_load_dword v0, v0, s[0:1]", {0xdc508000, 0}, true},
     {"scratch_load_dword v0, off, off", {0xdc504000, 0x007f0000}, true},
@@ -314,7 +317,37 @@ TEST(ProbeDamaged, PlacesAndWaits)
     at += one.dwords;
   }
   EXPECT_GT(places, 20u);
-  EXPECT_EQ(1u + 2 + 3, waits); // twice of the wave, of two accesses and a barrier
+  EXPECT_EQ(1u + 2, waits); // twice of the wave
+}
+
+// Events go to a buffer that ends where their memory does.
+TEST(ProbeDamaged, Resources)
+{
+  Written kernel(code);
+  for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)}) {
+    ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_MEMORY, flags));
+    const std::string clone = kernel.apply();
+    const Text text = text_of(clone);
+    size_t tried = 0;
+    for (size_t at = 0; at < text.dwords;) {
+      code_t one;
+      ASSERT_TRUE(code_decode(clone.data() + text.at + at * 4, text.dwords - at, &one));
+      const bool is_size = one.dword[0] >> 23 == 0x124 && !tried, // s_mul_i32
+          is_last = one.dwords == 2 && one.dword[1] == 0x27000;
+      if (is_size || is_last) {
+        std::string changed = clone;
+        for (uint32_t i = 0; i < one.dwords; ++i)
+          memcpy(&changed[text.at + (at + i) * 4], &s_nop, 4);
+        EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << at;
+        changed = clone;
+        changed[text.at + at * 4 + 5] ^= 0x20;
+        EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << at;
+        ++tried;
+      }
+      at += one.dwords;
+    }
+    EXPECT_EQ(2u, tried);
+  }
 }
 
 TEST(ProbeDamaged, BranchesLeadElsewhere)

@@ -102,6 +102,50 @@ size_t count_of(const std::string &clone, uint32_t mask, uint32_t bits)
 
 } // namespace
 
+// Neighbours take their numbers together, as far as the same lanes are active and all of them are run.
+TEST(ProbeKept, NumbersTogether)
+{
+  const uint32_t load = 0xdc508000, of = 0x02040001, exec = 0xbefe01c1 /* s_mov_b64 exec, -1 */;
+  const auto loads = [&](int count) {
+    std::vector<uint32_t> made;
+    for (int i = 0; i < count; ++i)
+      made.insert(made.end(), {load, of});
+    return made;
+  };
+  const std::vector<uint32_t> end = {s_endpgm};
+  const struct {
+    const char *text;
+    std::vector<uint32_t> code;
+    size_t takes;
+  } cases[] = {
+      {"one", loads(1) + end, 1},
+      {"neighbours", loads(8) + end, 1},
+      {"as many as there may be", loads(9) + end, 2},
+      {"others between", loads(2) + std::vector<uint32_t>{0x7e060280, 0xbf8c0f70} + loads(2) + end,
+       1},
+      {"other lanes", loads(2) + std::vector<uint32_t>{exec} + loads(2) + end, 2},
+      {"a comparison into EXEC", loads(2) + std::vector<uint32_t>{0x7da20000} + loads(2) + end, 2},
+      {"v_readlane_b32 exec_lo",
+       loads(2) + std::vector<uint32_t>{0xd289007e, 0x00010100} + loads(2) + end, 2},
+      {"a barrier", loads(2) + std::vector<uint32_t>{s_barrier} + loads(2) + end, 2},
+      {"a branch", loads(2) + std::vector<uint32_t>{branch(s_cbranch_vccnz, 4)} + loads(2) + end,
+       2},
+      {"a branch's target", loads(2) + std::vector<uint32_t>{branch(s_cbranch_vccnz, -3)} + end,
+       2}};
+  for (const auto &one : cases) {
+    SCOPED_TRACE(one.text);
+    Written kernel(one.code);
+    for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)}) {
+      ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_MEMORY, flags)) << kernel.error.message;
+      const std::string clone = kernel.apply();
+      EXPECT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
+      // s_atomic_add glc, of which one is the wave's
+      const size_t takes = flags ? kernel.info()->point_count : one.takes;
+      EXPECT_EQ(1 + takes, count_of(clone, 0xffff0000, 0xc20b0000));
+    }
+  }
+}
+
 // SCC is put back where the kernel may read what it was, by whatever way.
 TEST(ProbeKept, SccWhereItMayBeRead)
 {

@@ -133,6 +133,29 @@ TEST_P(Probes, TooLittleRoomLosesRecordsAndCountsThem)
     EXPECT_EQ(seen.beyond, std::vector<char>(seen.beyond.size(), 0x5a));
     for (const rawhal_probe_wave_t &wave : seen.waves)
       EXPECT_NE(wave.end, 0u);
+    EXPECT_EQ(seen.events.size(), std::min(room, all.header.events));
+    for (const Seen::Event &event : seen.events)
+      EXPECT_NE(event.head.offset, 0u); // all that there is room for, as no event is at the first
+  }
+}
+
+// Numbers whose places would come around to the events' memory are lost as all that there is no room for.
+TEST_P(Probes, NumbersDoNotComeAround)
+{
+  const Case &c = GetParam();
+  Work one = work();
+  for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)}) {
+    auto plan = probe(c.fixture, c.kernel, RAWHAL_PROBE_MEMORY, flags);
+    const uint32_t around = UINT32_MAX / plan->info()->event_bytes;
+    for (uint32_t before : {around - 40, around + 1, 3 * around, UINT32_MAX - 2000000}) {
+      const Seen seen = run_probed(*plan, one.dispatch, 4096, 4096, before);
+      EXPECT_GT(seen.header.events, before);
+      EXPECT_EQ(seen.beyond, std::vector<char>(seen.beyond.size(), 0x5a));
+      for (const Seen::Event &event : seen.events) {
+        const Seen::Event none = {};
+        ASSERT_EQ(memcmp(&event, &none, sizeof none), 0) << before;
+      }
+    }
   }
 }
 

@@ -69,7 +69,7 @@ protected:
 
   // Runs the probed kernel with the dispatch's arguments, grid and work-groups.
   Seen run_probed(const Plan &plan, rawhal_dispatch_t dispatch, uint32_t wave_capacity = 4096,
-                  uint32_t event_capacity = 4096)
+                  uint32_t event_capacity = 4096, uint32_t events_before = 0)
   {
     constexpr size_t guard = 4096;
     Seen seen;
@@ -81,6 +81,7 @@ protected:
     rawhal_probe_header_t header = {};
     header.wave_capacity = wave_capacity;
     header.event_capacity = event_capacity;
+    header.events = events_before;
     memcpy(memory.data(), &header, sizeof header);
     rawhal_buffer_t *at = upload(memory);
     rawhal_probe_argument_t argument = {};
