@@ -153,7 +153,9 @@ void Twins::compare_all(const rawhal_dispatch_t &dispatch)
     ++figures_.faults;
   }
   uint64_t limit = 0;
-  softgpu<softgpu_option_get_fn>("softgpu_option_get")("timeout_ms", &limit);
+  const auto get = softgpu<softgpu_option_get_fn>("softgpu_option_get");
+  get("timeout_ms", &limit);
+  get("reference", &is_reference_);
   const auto set = softgpu<softgpu_option_set_fn>("softgpu_option_set");
   set("timeout_ms", std::min<uint64_t>(limit * times_longer, UINT32_MAX));
   for (const Kind &kind : kinds)
@@ -183,7 +185,7 @@ void Twins::compare_kind(const Kind &kind, const TwinPlan &engine, const TwinRun
   EXPECT_EQ(got.status, RAWHAL_OK) << got.fault.device_text;
   if (got.status != RAWHAL_OK)
     return;
-  compare_memory(got, expected, engine, name_of(dispatch));
+  compare_memory(got, expected, engine, dispatch);
   if (plan.info()->kinds & RAWHAL_PROBE_WAVES) {
     EXPECT_EQ(got.header.waves, waves_of(dispatch));
   }
@@ -202,23 +204,36 @@ void Twins::compare_kind(const Kind &kind, const TwinPlan &engine, const TwinRun
   depending_.insert(name_of(dispatch));
 }
 
-// Bit for bit, but for what several waves have written, or added to, in another order.
+// Bit for bit, but for what several waves have written, or added to, in another order; also in LDS.
 void Twins::compare_memory(const TwinRun &got, const TwinRun &expected, const TwinPlan &engine,
-                           const std::string &name)
+                           const rawhal_dispatch_t &dispatch)
 {
   if (got.memory == expected.memory)
     return;
   const std::set<uint64_t> dwords = contested(engine.info(), expected);
+  std::string differs;
   auto buffer = buffers_.begin();
   for (size_t i = 0; i < got.memory.size(); ++i, ++buffer)
-    for (size_t at = 0; at < got.memory[i].size(); ++at)
+    for (size_t at = 0; at < got.memory[i].size() && differs.empty(); ++at)
       if (got.memory[i][at] != expected.memory[i][at] &&
-          !dwords.count((rawhal_buffer_address(*buffer) + at) / 4)) {
-        ADD_FAILURE() << "byte " << at << " of buffer " << i << ", which has "
-                      << got.memory[i].size();
-        break;
-      }
-  reordered_.insert(name);
+          !dwords.count((rawhal_buffer_address(*buffer) + at) / 4))
+        differs = "byte " + std::to_string(at) + " of buffer " + std::to_string(i) +
+                  ", which has " + std::to_string(got.memory[i].size());
+  EXPECT_TRUE(differs.empty() || races(engine, dispatch)) << differs;
+  reordered_.insert(name_of(dispatch));
+}
+
+// Whether waves of the original use the same bytes of LDS with no barrier in between.
+bool Twins::races(const TwinPlan &engine, const rawhal_dispatch_t &dispatch)
+{
+  const auto set = softgpu<softgpu_option_set_fn>("softgpu_option_set");
+  set("reference", 0); // which does not look
+  set("check_races", 1);
+  restore(before_);
+  const TwinRun run = run_original(dispatch, engine, 0);
+  set("check_races", 0);
+  set("reference", is_reference_);
+  return run.status != RAWHAL_OK && run.fault.kind == RAWHAL_FAULT_LDS_RACE;
 }
 
 // The same instruction fails of the same, though not of the same wave: others may have come to it first.

@@ -60,7 +60,8 @@ private:
   void compare_kind(const Kind &kind, const TwinPlan &engine, const TwinRun &expected,
                     const rawhal_dispatch_t &dispatch);
   void compare_memory(const TwinRun &run, const TwinRun &expected, const TwinPlan &engine,
-                      const std::string &name);
+                      const rawhal_dispatch_t &dispatch);
+  bool races(const TwinPlan &engine, const rawhal_dispatch_t &dispatch);
   void compare_fault(const TwinRun &run, const TwinRun &expected, const TwinPlan &plan);
   TwinRun run_original(const rawhal_dispatch_t &dispatch, const TwinPlan &plan, uint32_t events);
   TwinRun run_copy(const rawhal_dispatch_t &dispatch, const TwinPlan &plan, uint32_t events,
@@ -77,6 +78,7 @@ private:
   std::vector<std::vector<char>> before_;
   rawhal_device_t *device_ = nullptr;
   bool busy_ = false;
+  uint64_t is_reference_ = 0;          // the engine
   std::map<std::string, size_t> seen_; // dispatches of each kernel
   // What was compared.
   struct Figures {
