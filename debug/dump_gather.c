@@ -212,6 +212,7 @@ static const core_stop_t stops[] = {
     [RAWHAL_FAULT_UNWRITTEN] = CORE_STOP_MEMORY,
     [RAWHAL_FAULT_LDS_UNWRITTEN] = CORE_STOP_ADDRESS,
     [RAWHAL_FAULT_LDS_RACE] = CORE_STOP_ADDRESS,
+    [RAWHAL_FAULT_MOMENT] = CORE_STOP_OTHER,
 };
 
 static core_stop_t stop_of(const rawhal_fault_t *fault, const softgpu_wave_t *wave)

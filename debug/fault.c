@@ -20,6 +20,7 @@ static const char *const fault_names[] = {
     [RAWHAL_FAULT_UNWRITTEN] = "read of unwritten memory",
     [RAWHAL_FAULT_LDS_UNWRITTEN] = "read of unwritten LDS",
     [RAWHAL_FAULT_LDS_RACE] = "race in LDS",
+    [RAWHAL_FAULT_MOMENT] = "stopped as asked",
 };
 
 static const char *const cause_names[] = {

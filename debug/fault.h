@@ -36,6 +36,7 @@ typedef enum rawhal_fault_kind {
   RAWHAL_FAULT_LDS_UNWRITTEN = 17, /* a read of LDS that nothing has written: check_lds */
   RAWHAL_FAULT_LDS_RACE = 18, /* waves use the same bytes of LDS with no barrier in between, and
                                       one writes: check_races */
+  RAWHAL_FAULT_MOMENT = 19,   /* none: it stopped where rawhal replay was to stop it */
 } rawhal_fault_kind_t;
 /* "memory access fault"; "unknown fault" for a value that is none. Never NULL; static. */
 RAWHAL_API const char *rawhal_fault_kind_name(rawhal_fault_kind_t kind);

@@ -56,6 +56,7 @@ static const struct {
     [SOFTGPU_FAULT_IMAGE] = {RAWHAL_FAULT_INSTRUCTION, false},
     [SOFTGPU_FAULT_REGISTERS] = {RAWHAL_FAULT_RESOURCES, false},
     [SOFTGPU_FAULT_MEMORY_UNWRITTEN] = {RAWHAL_FAULT_UNWRITTEN, true},
+    [SOFTGPU_FAULT_MOMENT] = {RAWHAL_FAULT_MOMENT, false},
 };
 
 static void add_instruction(rawhal_fault_t *fault, const softgpu_fault_info_t *info)

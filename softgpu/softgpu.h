@@ -46,6 +46,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "softgpu/back.h"
 #include "softgpu/waves.h"
 
 #ifdef __cplusplus
@@ -107,6 +108,10 @@ extern "C" {
  *                                      around it, as before then, and as HIP 5.2 needs it, unless
  *                                      who locks asked: softgpu_memory_in_place(). In libdtif.so
  *                                      the default is 1
+ *   order        0        0..2^64-1    0: work-groups run on all threads, as these come. Any other
+ *                                      number: of each dispatch one thread executes, in an order of
+ *                                      turns of waves that follows from the number alone, 1 being
+ *                                      the usual one: see below
  *
  * SOFTGPU_REPORT in the environment is a file's name or a descriptor's number; a line is appended
  * there for each queue that stops, with what softgpu_queue_fault() says.
@@ -136,13 +141,20 @@ extern "C" {
  * barriers: waves that synchronize by flags in LDS are reported, unless all of them use atomics or
  * those that read follow one that wrote with an atomic.
  *
+ * With an order a dispatch that finds the same memory does the same, instruction by instruction, on
+ * either engine: which wave goes on and for how many instructions follows from the number. What
+ * kernels read of clocks counts turns then, and leads to no time of the host's. Work-groups begin
+ * in their order whatever the number, as on hardware. Addresses are another matter, and so is what
+ * other queues, copies and the host do meanwhile. Only with an order softgpu_back() answers. Under
+ * SOFTGPU_DEBUG there is none.
+ *
  * timeout_ms does not limit the runtime's own kernels, which copy memory and load code: they always
  * end, and the runtime ends the process when one fails.
  *
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x950, 0x1030, 0x1100 can be listed; gfx90a,
  * gfx942 and gfx950 execute kernels; Debian's runtime 5.2.3 knows none of gfx942, gfx950, gfx1100,
  * 6.1 knows the first and the last. A gfx950 has 160 KiB of LDS under whatever name it is listed.
- * chip, chips, listed, sramecc, gpus and vram_mib are fixed while a runtime holds the device open,
+ * chip, chips, listed, sramecc, gpus, vram_mib and order are fixed while a runtime holds the device open,
  * userfaultfd from the first queue on. */
 
 /* SOFTGPU_DEBUG=1 in the environment lets a debugger with ROCdbgapi look at waves, as `rawhal gdb`

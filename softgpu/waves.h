@@ -38,6 +38,7 @@ typedef enum softgpu_fault_kind {
   SOFTGPU_FAULT_IMAGE = 19,           /* an image or a sampler that cannot be used */
   SOFTGPU_FAULT_REGISTERS = 20,       /* a work-group's waves need more than a compute unit has */
   SOFTGPU_FAULT_MEMORY_UNWRITTEN = 21, /* check_memory */
+  SOFTGPU_FAULT_MOMENT = 22,           /* it came to where softgpu_back() was to stop it */
 } softgpu_fault_kind_t;
 
 typedef struct softgpu_fault_info {

@@ -34,7 +34,7 @@ HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/list.h", "base/new_f
 # Folders within one, lowest first: each may include itself and those before it.
 FLOORS = {
     "queue": ["queue/limit", "queue/gate"],
-    "softgpu": ["softgpu/device", "softgpu/isa", "softgpu/debug", "softgpu/cp", "softgpu/thunk", "softgpu/door"],
+    "softgpu": ["softgpu/device", "softgpu/isa", "softgpu/order", "softgpu/debug", "softgpu/cp", "softgpu/thunk", "softgpu/door"],
     "softgpu/isa": ["softgpu/isa/" + name for name in (
         "describe", "base", "decode", "memory", "reference", "exec/scalar", "exec/memory", "exec/vector", "exec/matrix",
         "exec/build", "run")],

@@ -67,6 +67,7 @@ uint32_t softgpu_report_code(softgpu_fault_kind_t kind)
     return SOFTGPU_QUEUE_NO_REGISTERS;
   case SOFTGPU_FAULT_TIMEOUT:
   case SOFTGPU_FAULT_TRAP:
+  case SOFTGPU_FAULT_MOMENT:
     return SOFTGPU_QUEUE_EXCEPTION;
   default:
     return SOFTGPU_QUEUE_MEMORY;

@@ -26,6 +26,9 @@ uint64_t softgpu_clock_cycles(void)
   return softgpu_clock_ns() * (SOFTGPU_ENGINE_MHZ / 100) / 10;
 }
 
+softgpu_clock_fn *softgpu_wave_ticks = softgpu_clock_ticks;
+softgpu_clock_fn *softgpu_wave_cycles = softgpu_clock_cycles;
+
 uint64_t softgpu_clock_awake_ns(void)
 {
   return nanoseconds(CLOCK_MONOTONIC);

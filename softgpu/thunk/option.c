@@ -10,6 +10,7 @@
 #include "softgpu/device/option.h"
 #include "softgpu/exports.h"
 #include "softgpu/isa/run/engine.h"
+#include "softgpu/order/order.h"
 #include "softgpu/thunk/chip_table.h"
 #include "softgpu/thunk/layout.h"
 #include "softgpu/thunk/prober.h"
@@ -42,6 +43,7 @@ static const struct {
     [SOFTGPU_OPTION_REFERENCE] = {"reference", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_HARDWARE_FAULTS] = {"hardware_faults", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_SAME_ADDRESS] = {"same_address", 0, 1, ANY_TIME},
+    [SOFTGPU_OPTION_ORDER] = {"order", 0, UINT64_MAX, WHILE_CLOSED},
 };
 
 /* What becomes of what a check finds, by value: the words that `rawhal exec --check` has, too. */
@@ -91,8 +93,12 @@ static bool option_takes(int option, uint64_t value)
 static void option_put(int option, uint64_t value)
 {
   softgpu_option_store((softgpu_option_t)option, value);
-  if (option == SOFTGPU_OPTION_THREADS)
-    softgpu_engine_threads((unsigned)value);
+  if (option == SOFTGPU_OPTION_ORDER)
+    order_begin(value);
+  if (option == SOFTGPU_OPTION_ORDER || option == SOFTGPU_OPTION_THREADS) /* of an order one */
+    softgpu_engine_threads(softgpu_option(SOFTGPU_OPTION_ORDER)
+                               ? 1
+                               : (unsigned)softgpu_option(SOFTGPU_OPTION_THREADS));
   if (option == SOFTGPU_OPTION_REFERENCE)
     softgpu_engine_reference(value);
 }

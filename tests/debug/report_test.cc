@@ -161,7 +161,7 @@ TEST(Report, JsonIsWhatItsSchemaDescribes)
   EXPECT_EQ("", Violations(Report(fault, REPORT_JSON)));
   EXPECT_EQ("", Violations(Report({}, REPORT_JSON)));
   for (uint32_t known = 0; known < 64; ++known) {
-    fault.kind = static_cast<rawhal_fault_kind_t>(known % (RAWHAL_FAULT_LDS_RACE + 2));
+    fault.kind = static_cast<rawhal_fault_kind_t>(known % (RAWHAL_FAULT_MOMENT + 2));
     fault.known = known;
     fault.access = static_cast<rawhal_fault_access_t>(known % 5);
     ASSERT_EQ("", Violations(Report(fault, REPORT_JSON))) << known;

@@ -346,6 +346,30 @@ bool isa_reference_ds_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned 
                                                 (uint64_t)(place.at[0] - wave->lds) % t.bytes == 0);
 }
 
+static bool writes_to_lds(const isa_inst_t *inst)
+{
+  const isa_access_t *access = isa_access_of(inst->op);
+  if (inst->row->flags & ISA_F_GWS)
+    return false;
+  if (is_count(inst->op) || is_rare(inst->op))
+    return inst->op != ISA_ds_read_addtid_b32;
+  return access && (access->kind == ISA_STORE || access->kind == ISA_ATOMIC);
+}
+
+bool isa_reference_ds_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, unsigned part,
+                             place_t *place)
+{
+  const transfer_t t = isa_reference_transfer(inst->op);
+  if (!writes_to_lds(inst) || part > (has_two_addresses(inst) ? 1u : 0u))
+    return false;
+  if (is_count(inst->op)) /* the lowest active lane's business */
+    return !(isa_exec(wave) & ((1ull << lane) - 1)) && find_aligned(wave, inst, lane, 0, 4, place);
+  if (is_rare(inst->op))
+    return find_rare(wave, inst, lane, place);
+  return has_two_addresses(inst) ? find_of_pair(wave, inst, lane, part, place)
+                                 : find(wave, inst, &t, lane, place);
+}
+
 /* Which resource, and what the lowest active lane says of it; lane 0 when none is. */
 static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
 {

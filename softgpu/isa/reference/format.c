@@ -254,6 +254,16 @@ bool isa_reference_format_passes(isa_wave_t *wave, const isa_inst_t *inst, unsig
   return isa_reference_element(wave, inst, &t, lane, &place);
 }
 
+bool isa_reference_format_place(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                                place_t *place)
+{
+  layout_t l;
+  if (!layout_of(wave, inst, &l) || !l.count)
+    return false;
+  const transfer_t t = transfer_of(inst, &l);
+  return isa_reference_element(wave, inst, &t, lane, place);
+}
+
 bool isa_reference_format(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const char *name = isa_op_name(inst->op);

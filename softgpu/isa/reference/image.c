@@ -230,6 +230,15 @@ bool isa_reference_image_passes(isa_wave_t *wave, const isa_inst_t *inst, unsign
   return find(wave, inst, &l, lane, &place);
 }
 
+bool isa_reference_image_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                                unsigned part, place_t *place)
+{
+  if (part || !(has(inst, "store") || has(inst, "atomic")) || !isa_image_check(wave, inst))
+    return false;
+  const layout_t l = layout_of(wave, inst);
+  return find(wave, inst, &l, lane, place);
+}
+
 bool isa_reference_image(isa_wave_t *wave, const isa_inst_t *inst)
 {
   place_t places[ISA_LANES];

@@ -412,6 +412,20 @@ bool isa_reference_memory_passes(isa_wave_t *wave, const isa_inst_t *inst, unsig
   return t.kind != 'A' || !is_misaligned(&place);
 }
 
+bool isa_reference_memory_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                                 unsigned part, place_t *place)
+{
+  const transfer_t t = isa_reference_transfer(inst->op);
+  if (part || (is_buffer(inst) && !inst->row->sdst))
+    return false;
+  if (t.to_lds || (inst->lds && t.kind == 'L'))
+    return isa_reference_lds(wave, lane, lds_offset(wave, inst, &t, lane), lds_bytes(&t), 0, place);
+  if (t.kind == 'L')
+    return false;
+  return is_typed(inst) ? isa_reference_format_place(wave, inst, lane, place)
+                        : find(wave, inst, &t, lane, place);
+}
+
 bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const transfer_t t = isa_reference_transfer(inst->op);
@@ -511,6 +525,17 @@ static bool exchange_scalar(isa_wave_t *wave, const isa_inst_t *inst, transfer_t
   return true;
 }
 
+bool isa_reference_smem_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                               unsigned part, place_t *place)
+{
+  transfer_t t = isa_reference_transfer(inst->op);
+  const isa_access_t *access = isa_access_of(inst->op);
+  if (lane || part || !access || access->kind < ISA_STORE || access->kind == ISA_CACHE)
+    return false;
+  t.bytes = t.kind == 'S' ? (uint8_t)(4 * inst->row->src[0]) : t.bytes;
+  return find_scalar(wave, inst, 0, &t, place);
+}
+
 bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const char *name = isa_op_name(inst->op);
@@ -518,7 +543,7 @@ bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst)
   place_t place;
   if (inst->op == ISA_s_memtime || inst->op == ISA_s_memrealtime) {
     isa_write_s64(wave, inst->dst.index,
-                  inst->op == ISA_s_memtime ? softgpu_clock_cycles() : softgpu_clock_ticks());
+                  inst->op == ISA_s_memtime ? softgpu_wave_cycles() : softgpu_wave_ticks());
     return true;
   }
   if (has(name, "dcache") || has(name, "atc_probe"))

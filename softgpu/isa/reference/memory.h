@@ -44,6 +44,9 @@ bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const trans
 /* Typed loads and stores. */
 bool isa_reference_format(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_format_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
+/* Where a lane's element is. False for a fault, or no format. */
+bool isa_reference_format_place(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                                place_t *place);
 
 /* An element of a typed buffer, or a texel. */
 typedef struct layout {

@@ -79,22 +79,26 @@ uint32_t isa_reference_register(const isa_wave_t *wave, const isa_operand_t *ope
   return wave->v[index + row][lane];
 }
 
-/* By encoding: what may be run, what runs it, and whether a lane's access would not fail, or NULL
- * where there is none. */
+/* By encoding: what may be run, what runs it, and whether a lane's access would not fail, and where
+ * it writes, or NULL where there is none. */
 static const struct {
   bool (*allows)(const isa_wave_t *wave, const isa_inst_t *inst);
   bool (*run)(isa_wave_t *wave, const isa_inst_t *inst);
   bool (*passes)(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
+  bool (*writes)(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, unsigned part,
+                 struct place *place);
 } families[ISA_ENCODING_COUNT] = {
-    [ISA_SOP1... ISA_SOPP] = {isa_reference_allows_scalar, isa_reference_salu, NULL},
-    [ISA_SMEM] = {isa_reference_allows_smem, isa_reference_smem, NULL},
-    [ISA_VOP1... ISA_VOP3P] = {isa_reference_allows_vector, isa_reference_valu, NULL},
-    [ISA_DS] = {isa_reference_allows_ds, isa_reference_ds, isa_reference_ds_passes},
+    [ISA_SOP1... ISA_SOPP] = {isa_reference_allows_scalar, isa_reference_salu, NULL, NULL},
+    [ISA_SMEM] = {isa_reference_allows_smem, isa_reference_smem, NULL, isa_reference_smem_writes},
+    [ISA_VOP1... ISA_VOP3P] = {isa_reference_allows_vector, isa_reference_valu, NULL, NULL},
+    [ISA_DS] = {isa_reference_allows_ds, isa_reference_ds, isa_reference_ds_passes,
+                isa_reference_ds_writes},
     [ISA_FLAT... ISA_SCRATCH] = {isa_reference_allows_flat, isa_reference_memory,
-                                 isa_reference_memory_passes},
+                                 isa_reference_memory_passes, isa_reference_memory_writes},
     [ISA_MUBUF... ISA_MTBUF] = {isa_reference_allows_buffer, isa_reference_memory,
-                                isa_reference_memory_passes},
-    [ISA_MIMG] = {isa_reference_allows_image, isa_reference_image, isa_reference_image_passes},
+                                isa_reference_memory_passes, isa_reference_memory_writes},
+    [ISA_MIMG] = {isa_reference_allows_image, isa_reference_image, isa_reference_image_passes,
+                  isa_reference_image_writes},
 };
 
 bool isa_reference_allows(const isa_wave_t *wave, const isa_inst_t *inst)
@@ -118,4 +122,11 @@ bool isa_reference_failing(isa_wave_t *wave, const isa_inst_t *inst, unsigned fr
     if (!families[inst->encoding].passes(wave, inst, lane))
       *lanes |= 1ull << lane;
   return true;
+}
+
+bool isa_reference_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, unsigned part,
+                          struct place *place)
+{
+  return families[inst->encoding].writes &&
+         families[inst->encoding].writes(wave, inst, lane, part, place);
 }

@@ -9,6 +9,8 @@
 
 #include "softgpu/isa/base/wave.h"
 
+struct place; /* of memory.h */
+
 /* Executes an instruction as isa_decode() left it. False for a fault, described in wave->fault. */
 bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst);
 
@@ -23,6 +25,12 @@ bool isa_reference_allows(const isa_wave_t *wave, const isa_inst_t *inst);
  * accesses. The faults are described in wave->fault, one over the other. */
 bool isa_reference_failing(isa_wave_t *wave, const isa_inst_t *inst, unsigned from,
                            uint64_t *lanes);
+
+/* The `part`-th place, from 0 on, to which a lane that is active will write, in memory or LDS; with
+ * isa_reference_failing(), it is a question before the instruction runs. Of a load into LDS that is
+ * where it will land. False: there are no more, or it fails. */
+bool isa_reference_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, unsigned part,
+                          struct place *place);
 
 /* Labels of a switch whose cases are a line each; BOTH is of 32 and of 64 bits. */
 #define ONE(name) case ISA_##name
@@ -53,6 +61,16 @@ bool isa_reference_gfx950(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_memory_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
 bool isa_reference_ds_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
 bool isa_reference_image_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);
+
+/* Where it writes, and false where it does not, or there is no such part. Scalars are of lane 0. */
+bool isa_reference_memory_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                                 unsigned part, struct place *place);
+bool isa_reference_ds_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, unsigned part,
+                             struct place *place);
+bool isa_reference_image_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                                unsigned part, struct place *place);
+bool isa_reference_smem_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                               unsigned part, struct place *place);
 
 /* The same of operands: reference/legal.c. */
 bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst);

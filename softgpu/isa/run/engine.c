@@ -295,13 +295,15 @@ __attribute__((flatten)) static void work(isa_job_t *job)
 
 static void (*job_work)(isa_job_t *job) = work; /* of dispatches */
 static const isa_supervisor_t *supervisor;
+static bool is_in_time; /* their time limits hold */
 
 __attribute__((flatten)) static void work_supervised(isa_job_t *job)
 {
   run_t *run = (run_t *)(void *)job;
   if (atomic_fetch_add(&run->threads, 1)) /* it is the first one's */
     return;
-  run->deadline = 0;
+  if (!is_in_time)
+    run->deadline = 0;
   supervisor->enter(&run->launch, run->limits);
   do_work(run, supervisor);
   supervisor->leave();
@@ -310,7 +312,19 @@ __attribute__((flatten)) static void work_supervised(isa_job_t *job)
 void softgpu_engine_supervise(const isa_supervisor_t *wanted)
 {
   supervisor = wanted;
+  is_in_time = false;
   job_work = wanted ? work_supervised : work;
+}
+
+void softgpu_engine_supervise_in_time(const isa_supervisor_t *wanted)
+{
+  softgpu_engine_supervise(wanted);
+  is_in_time = true;
+}
+
+const isa_supervisor_t *softgpu_engine_supervisor(void)
+{
+  return supervisor;
 }
 
 static uint64_t smaller(uint64_t a, uint64_t b)

@@ -11,8 +11,8 @@ void softgpu_engine_threads(unsigned count);
 /* Whether dispatches that begin later run on the plain reference engine: slow, for comparison. */
 void softgpu_engine_reference(bool is_wanted);
 
-/* Who looks at each turn of each wave: a debugger's side. A dispatch runs on one thread then,
- * without a time limit. */
+/* Who looks at each turn of each wave: a debugger's side, or an order of turns. A dispatch runs on
+ * one thread then. */
 typedef struct isa_supervisor {
   void (*enter)(const isa_launch_t *launch, const softgpu_limits_t *limits);
   void (*began)(isa_group_t *group); /* a work-group, before its first turn */
@@ -22,7 +22,10 @@ typedef struct isa_supervisor {
   void (*leave)(void);
 } isa_supervisor_t;
 
-/* Before the first dispatch, for all of them. NULL: nobody does. */
+/* While there are no dispatches, for all that come; NULL: nobody does. */
 void softgpu_engine_supervise(const isa_supervisor_t *supervisor);
+/* The same, and their time limits hold, which they do not for who may stop waves. */
+void softgpu_engine_supervise_in_time(const isa_supervisor_t *supervisor);
+const isa_supervisor_t *softgpu_engine_supervisor(void);
 
 #endif

@@ -32,6 +32,7 @@ static const char *const kinds[] = {
     [SOFTGPU_FAULT_GWS] = "global wave sync that cannot complete",
     [SOFTGPU_FAULT_IMAGE] = "unusable image",
     [SOFTGPU_FAULT_MEMORY_UNWRITTEN] = "read of memory that was not written",
+    [SOFTGPU_FAULT_MOMENT] = "stopped as asked",
     [SOFTGPU_FAULT_REGISTERS] = "work-group with more registers than a compute unit has",
     [SOFTGPU_FAULT_STORE_UNWRITTEN] = "wave ended with no s_dcache_wb after a scalar store",
 };

@@ -158,13 +158,13 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool run_memtime(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  isa_write_s64(wave, inst->dst.index, softgpu_clock_cycles());
+  isa_write_s64(wave, inst->dst.index, softgpu_wave_cycles());
   return true;
 }
 
 static bool run_memrealtime(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  isa_write_s64(wave, inst->dst.index, softgpu_clock_ticks());
+  isa_write_s64(wave, inst->dst.index, softgpu_wave_ticks());
   return true;
 }
 
