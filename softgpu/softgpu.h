@@ -154,8 +154,8 @@ extern "C" {
  * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x950, 0x1030, 0x1100 can be listed; gfx90a,
  * gfx942 and gfx950 execute kernels; Debian's runtime 5.2.3 knows none of gfx942, gfx950, gfx1100,
  * 6.1 knows the first and the last. A gfx950 has 160 KiB of LDS under whatever name it is listed.
- * chip, chips, listed, sramecc, gpus, vram_mib and order are fixed while a runtime holds the device open,
- * userfaultfd from the first queue on. */
+ * chip, chips, listed, sramecc, gpus, vram_mib and order are fixed while a runtime holds the device
+ * open, userfaultfd from the first queue on. */
 
 /* SOFTGPU_DEBUG=1 in the environment lets a debugger with ROCdbgapi look at waves, as `rawhal gdb`
  * starts one: dispatches then run on one thread each, without a time limit. 8 to 12: the version of

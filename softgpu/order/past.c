@@ -146,7 +146,6 @@ static bool is_moment(past_t *past, const isa_wave_t *wave)
 
 /* ---- Turns ---- */
 
-/* That take the place of nothing else: an instruction after the other, of which each is looked at. */
 static const isa_inst_t *inst_at(isa_program_t *program, const isa_wave_t *wave,
                                  const isa_chunk_t **chunk)
 {

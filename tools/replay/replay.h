@@ -27,6 +27,8 @@ int replay_core(const replay_request_t *request, const char *wanted);
 /* Launches what was found in a file, reports, and releases; `reader` is NULL of a core file. */
 int replay_source(const replay_request_t *request, const replay_source_t *source,
                   record_reader_t *reader);
+/* past.c: the same, to a moment or a write. */
+int replay_go_back(const replay_request_t *request, const replay_source_t *source);
 /* Before there is anything to report on. */
 int replay_cannot(const replay_request_t *request, bool list, const rawhal_error_t *error);
 

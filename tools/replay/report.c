@@ -3,13 +3,15 @@
 #include <stdio.h>
 
 #include "debug/report.h"
-#include "tools/replay/replay.h"
+#include "tools/replay/past.h"
 #include "tools/shared/demangle.h"
 #include "tools/shared/json.h"
 #include "tools/shared/tool.h"
 
 static const char *result_of(const replay_t *replay, bool done)
 {
+  if (done && replay->past && (replay->past->has_stop || replay->past->has_bytes))
+    return past_result(replay->past);
   return !done ? "cannot" : replay->different || replay->other ? "different" : "same";
 }
 
@@ -115,6 +117,7 @@ static void print_json(const replay_t *replay, bool done)
   else
     json_put_null(out, "difference");
   put_faults(out, replay, done);
+  past_put(out, done ? replay : NULL);
   json_begin_array(out, "notes");
   for (size_t i = 0; i < shown_notes(replay); ++i)
     json_put_text(out, NULL, replay->notes[i]);
@@ -237,6 +240,9 @@ static void print_text(const replay_t *replay, bool done)
   if (replay->note_count > REPLAY_NOTES)
     printf("note      %zu more\n", replay->note_count - REPLAY_NOTES);
   if (!done)
+    return;
+  past_print(replay);
+  if (replay->past && (replay->past->has_stop || replay->past->has_bytes))
     return;
   if (replay->source->expected)
     print_faults(replay);

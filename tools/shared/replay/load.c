@@ -65,11 +65,18 @@ static void add_checks(const replay_expected_t *expected, char *options, size_t 
                  expected->has_foreign ? ",gpus=2" : "");
 }
 
+static void add_order(uint64_t order, char *options, size_t size)
+{
+  const size_t used = strlen(options);
+  if (order)
+    (void)snprintf(options + used, size - used, ",order=%" PRIu64, order);
+}
+
 static bool open_device(replay_t *replay)
 {
   const rawhal_backend_t backend = replay->request->backend;
   const replay_expected_t *expected = replay->source->expected;
-  char softgpu[160];
+  char softgpu[200];
   snprintf(softgpu, sizeof(softgpu), "timeout_ms=%" PRIu64,
            (uint64_t)replay->request->timeout_seconds * 1000);
   const char *chip = expected ? expected->chip : chip_of(replay->hsaco);
@@ -79,7 +86,9 @@ static bool open_device(replay_t *replay)
     add_memory(expected, softgpu, sizeof(softgpu));
     add_checks(expected, softgpu, sizeof(softgpu));
   }
+  add_order(replay->request->back.order, softgpu, sizeof(softgpu));
   const rawhal_instance_options_t options = {.size = sizeof(options),
+                                             .log = replay->log,
                                              .backend = backend,
                                              .softgpu_options =
                                                  device_softgpu_options(backend, softgpu)};

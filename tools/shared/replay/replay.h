@@ -7,8 +7,17 @@
 
 #include "record/reader.h"
 
+/* Going back: tools/replay/past.h. */
+typedef struct replay_back {
+  uint64_t order; /* softgpu's option; 0: none */
+  const char *stop_at, *last_write, *core;
+} replay_back_t;
+
+typedef struct replay_past replay_past_t;
+
 typedef struct replay_request {
   const char *path;
+  replay_back_t back;
   rawhal_backend_t backend;
   uint32_t timeout_seconds;
   bool json, demangle;
@@ -86,6 +95,8 @@ enum {
 typedef struct replay {
   const replay_request_t *request;
   const replay_source_t *source;
+  rawhal_log_fn *log;   /* of its instance, or NULL */
+  replay_past_t *past;  /* NULL: it is in no order */
   unsigned char *image; /* the kernarg segment, relocated */
   size_t image_size;
   replay_buffer_t *buffers; /* by recorded address */

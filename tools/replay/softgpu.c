@@ -1,0 +1,80 @@
+/* rawhal replay: what softgpu is asked of the dispatch, and tells. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/replay/past.h"
+#include "tools/shared/tool.h"
+
+typedef struct functions {
+  softgpu_back_ask_fn *ask;
+  softgpu_back_told_fn *told;
+} functions_t;
+
+/* The libraries that softgpu is, of which the runtime has one. */
+static bool functions_of(const char *library, functions_t *found)
+{
+  void *thunk = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
+  if (!thunk)
+    return false;
+  /* POSIX promises that an object pointer from dlsym() holds a function's address. */
+  *(void **)&found->ask = dlsym(thunk, "softgpu_back");
+  *(void **)&found->told = dlsym(thunk, "softgpu_back_told");
+  (void)dlclose(thunk); /* which the runtime has open */
+  return found->ask && found->told;
+}
+
+static const char *const libraries[] = {"libhsakmt.so.1", "libdtif.so"};
+enum { LIBRARIES = sizeof(libraries) / sizeof(*libraries) };
+
+bool past_ask(replay_t *replay, const softgpu_back_t *asked)
+{
+  functions_t found;
+  bool done = false;
+  for (size_t i = 0; i < LIBRARIES && !done; ++i) /* of one that has no order it is refused */
+    done = functions_of(libraries[i], &found) && found.ask(asked, sizeof(*asked));
+  return done || tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
+                             "softgpu cannot be asked: it is older than the command, has no order "
+                             "(SOFTGPU_DEBUG), or has no memory for that");
+}
+
+typedef struct taking {
+  replay_past_t *past;
+  bool failed;
+} taking_t;
+
+static void take_writer(void *context, const softgpu_back_writer_t *writer)
+{
+  taking_t *taking = context;
+  replay_past_t *past = taking->past;
+  softgpu_back_writer_t *writers =
+      realloc(past->writers, (past->writer_count + 1) * sizeof(*writers));
+  taking->failed |= !writers;
+  if (!writers)
+    return;
+  past->writers = writers;
+  writers[past->writer_count++] = *writer;
+}
+
+bool past_told(replay_t *replay, replay_past_t *past)
+{
+  functions_t found;
+  taking_t taking = {past, false};
+  bool done = false;
+  past->writer_count = 0;
+  for (size_t i = 0; i < LIBRARIES && !done; ++i)
+    done = functions_of(libraries[i], &found) &&
+           found.told(&past->told, sizeof(past->told), take_writer, &taking);
+  if (!done)
+    return tool_refuse(&replay->error, RAWHAL_RUNTIME, "softgpu does not say what came of it");
+  return !taking.failed || tool_refuse(&replay->error, RAWHAL_OUT_OF_MEMORY, "out of memory");
+}
+
+bool past_follow(replay_t *replay)
+{
+  if (!replay->past)
+    return true;
+  const softgpu_back_t asked = {.kernel_object =
+                                    rawhal_device_kernel_info(replay->kernel)->kernel_object};
+  return past_ask(replay, &asked);
+}
