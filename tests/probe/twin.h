@@ -82,7 +82,7 @@ private:
   std::map<std::string, size_t> seen_; // dispatches of each kernel
   // What was compared.
   struct Figures {
-    size_t kernels, dispatches, faults, endless, changing;
+    size_t kernels, dispatches, faults, elsewhere, endless, changing;
     uint64_t waves, instructions, events, unseen, clones;
   } figures_ = {};
   std::set<std::string> depending_;        // kernels whose waves depend on each other
