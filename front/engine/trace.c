@@ -67,7 +67,10 @@ rawhal_status_t engine_trace_open(const char *told, uint64_t limit, uint64_t bou
   char link[64], name[PATH_MAX + 16];
   const trace_head_t head = {"rawhalMP", 0x01020304, 1, (uint64_t)getpid(), 0};
   (void)snprintf(name, sizeof(name), "%s/trace", engine_folder());
-  (void)snprintf(callback, sizeof(callback), "%s", told ? told : "");
+  *callback = '\0';
+  if (told && !realpath(told, callback)) /* the program may go elsewhere */
+    return rawhal_fail(error, file_failure(errno), "the callback '%.200s': %s", told,
+                       strerror(errno));
   file = output_make(name, 0666);
   (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
   const ssize_t length = file < 0 ? -1 : readlink(link, path, sizeof(path) - 1);

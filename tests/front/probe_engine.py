@@ -135,6 +135,12 @@ def check_run(folder):
         for dispatch in made:
             check_counts(dispatch)
     assert lines(started) == sorted(["vector_add", "reduce", "matmul", "use_variables", "empty"]), lines(started)
+    # By variables, with names in the folder that the program begins in.
+    environment = {**os.environ, "RAWHAL_PROBE_ENGINE": "counting,wait,limit=100s", "RAWHAL_PROBE_FOLDER": "work",
+                   "RAWHAL_PROBE_CALLBACK": "callback"}
+    done = subprocess.run(command(FIXTURES, "run", "1", options=("--faults", "text")), capture_output=True, text=True, timeout=250,
+                          env=environment, cwd=folder)
+    assert done.returncode == 0 and len(open(told).read().split()) == 3 and "callback" not in done.stderr, done
     log = open(os.path.join(work, "callback.log")).read().split()
     assert log[:2] == ["0", "3"], log  # no variables of probes; descriptors but ls's own
     # Without waiting the original runs until there is a copy; what is limited, checked, traced and replaced is the program's.
