@@ -7,6 +7,7 @@ follows is some of what it says, in this order; "..." stands for anything in a l
 """
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ PROBED = os.path.join(BUILD, "tests/front/front_probed")  # kernels on several t
 SECONDS = 120  # of a session, which a watchdog ends then, and says where
 FIRST = ["set confirm off", "set pagination off", "set breakpoint pending on", "set auto-load safe-path /"]
 CLANG = "clang-19 -target amdgcn-amd-amdhsa -mcode-object-version=5 -nogpulib -x cl -cl-std=CL2.0 -g".split()
+NEWER = ["clang-22", f"--ld-path={shutil.which('ld.lld-19')}", *CLANG[1:]]  # which knows gfx950
 
 
 def environment(folder, more=()):
@@ -114,6 +116,8 @@ SESSIONS = {
               ["...AMDGPU Wave...", "...AMDGPU Wave...", "...AMDGPU Wave...", "...AMDGPU Wave...", "...0xffffffffffffffff"]),
     "fault": ("gfx942", ["run", "x/i $pc", "info threads", "signal SIGSEGV"],
               ["...received signal SIGSEGV...", "=>...global_store_dword..."]),
+    "gfx950": ("gfx950", ["set amdgpu precise-memory on", "break reverse.cl:8", "run", "info threads", "delete", "stepi", "p/x $exec", "continue"],
+               ["...hit Breakpoint...reverse.cl:8", "...AMDGPU Wave...", "$1 = 0xffffffffffffffff", "...received signal SIGSEGV..."]),
     "kill": ("gfx90a", ["break reverse", "run", "kill", "info threads"], ["...hit Breakpoint...", "...killed]", "No threads."]),
     "again": ("gfx90a", ["break reverse", "run", "kill", "run", "bt"], ["...hit Breakpoint...", "...hit Breakpoint...", "#0...reverse..."]),
     "host": ("gfx90a", ["break hsa_init", "run", "break reverse", "continue", "info threads"],
@@ -127,11 +131,15 @@ def session_faults(folder):
     words = ["--kernel", "reverse", "--grid", "4", "--block", "64", "out:out:1K", "ptr:in", "u32:256"]
     with open(os.path.join(folder, "in"), "wb") as file:
         file.write(bytes(range(256)) * 4)
-    for chip in ("gfx90a", "gfx942"):
-        subprocess.run([*CLANG, f"-mcpu={chip}", "-O1", os.path.join(CHECKOUT, "examples/debugging/reverse.cl"), "-o", f"{chip}.co"],
+    compilers = {"gfx90a": CLANG, "gfx942": CLANG, **({"gfx950": NEWER} if shutil.which(NEWER[0]) else {})}
+    for chip, compiler in compilers.items():
+        subprocess.run([*compiler, f"-mcpu={chip}", "-O1", os.path.join(CHECKOUT, "examples/debugging/reverse.cl"), "-o", f"{chip}.co"],
                        cwd=folder, check=True)
     for name, (chips, commands, wanted) in SESSIONS.items():
         chip = chips.split(",", maxsplit=1)[0]
+        if chip not in compilers:
+            print(f"skipped: {name}: {NEWER[0]} is not installed")
+            continue
         line = [TOOL, "gdb", "--batch", *commands_of(commands)]
         more = {"SOFTGPU_CHIPS": chips, "SOFTGPU_LISTED": "gfx90a"}
         status, said = run([*line, "--", TOOL, "run", f"{chip}.co", *words], folder, more)

@@ -288,6 +288,7 @@ static softgpu_queue_t *table_find(uint64_t id)
 bool softgpu_queue_destroy(uint64_t id)
 {
   SOFTGPU_WITHOUT_CANCELLATION();
+  live_queue_leave(id);
   pthread_mutex_lock(&table_lock);
   softgpu_queue_t *queue = table_find(id);
   /* The second of two callers finds it stopping already and leaves it to the first. */

@@ -11,7 +11,7 @@
 #include "softgpu/device/clock.h"
 #include "softgpu/device/memory.h"
 
-enum { A_MOMENT_NS = 5000000 };
+enum { A_MOMENT_NS = 5000000, LEAVE_NS = 100000000, LEAVE_ROUNDS = 300 };
 
 live_t live;
 int live_bell = -1;
@@ -81,10 +81,25 @@ bool live_queue_add(const live_setup_t *setup)
   }
   save_nothing(queue->area);
   atomic_store(&queue->gate, 0);
+  atomic_store(&queue->leaves, false);
   atomic_store(&queue->delivers, false);
   atomic_store(&queue->exceptions, KFD_EXCEPTION(KFD_QUEUE_NEW));
   atomic_store(&queue->id, setup->id);
   return true;
+}
+
+void live_queue_leave(uint64_t id)
+{
+  live_queue_t *queue = live.is_on ? live_queue_find(id) : NULL;
+  if (!queue)
+    return;
+  atomic_store(&queue->leaves, true);
+  for (unsigned i = 0; i < LEAVE_ROUNDS; ++i) {
+    const uint32_t seen = atomic_load(&queue->gate);
+    if (!(seen & LIVE_WANTED) || !atomic_load(&live.attached))
+      return;
+    live_futex_wait(&queue->gate, seen, LEAVE_NS);
+  }
 }
 
 void live_queue_remove(uint64_t id)
@@ -143,22 +158,27 @@ static bool give_up_on(live_queue_t *queue, uint32_t seen)
   return true;
 }
 
-void live_suspend(live_queue_t *queue, uint64_t deadline_ns)
+bool live_suspend(live_queue_t *queue, uint64_t deadline_ns)
 {
+  const bool was_wanted = atomic_load(&queue->gate) & LIVE_WANTED;
   live_gate_set(queue, LIVE_WANTED);
+  if (!was_wanted && atomic_load(&queue->leaves)) { /* one of the two sees the other */
+    live_resume(queue);
+    return false;
+  }
   for (;;) {
     const uint32_t seen = atomic_load(&queue->gate);
     const uint64_t now = softgpu_clock_ns();
     if (seen & (LIVE_PARKED | LIVE_ABSENT))
-      return;
+      return true;
     if (!(seen & LIVE_RUNNING)) {
       save_nothing(queue->area);
-      return;
+      return true;
     }
     if (now < deadline_ns)
       live_futex_wait(&queue->gate, seen, deadline_ns - now);
     else if (give_up_on(queue, seen))
-      return;
+      return true;
     else if (seen & LIVE_SAVING) /* which takes no lock */
       live_gate_wait(queue, seen);
   }

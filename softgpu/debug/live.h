@@ -35,6 +35,7 @@ enum {
 typedef struct live_queue {
   _Atomic uint64_t id; /* 0: there is none; what follows is its until it is 0 again */
   _Atomic bool taken;  /* by who makes a queue, or by the queue */
+  _Atomic bool leaves; /* it is about to be destroyed, and is not suspended any more */
   uint32_t node, ring_bytes;
   uint64_t ring, write_pointer, read_pointer;
   uint8_t *area; /* save.h */
@@ -68,6 +69,9 @@ typedef struct live_setup {
 } live_setup_t;
 bool live_queue_add(const live_setup_t *setup);
 void live_queue_remove(uint64_t id);
+/* It is about to be: what a debugger has suspended it looks at, and at what the program frees next.
+ * Waits until the debugger lets it go on or has gone, half a minute at most. */
+void live_queue_leave(uint64_t id);
 /* By its number, or by where the runtime has it (amd_queue_t). NULL: not known. */
 live_queue_t *live_queue_find(uint64_t id);
 live_queue_t *live_queue_at(uint64_t amd_queue);
@@ -79,8 +83,8 @@ void live_gate_wait(live_queue_t *queue, uint32_t seen);
 void live_gate_set(live_queue_t *queue, uint32_t bits);
 void live_gate_clear(live_queue_t *queue, uint32_t bits);
 
-/* Of the service. What stands still by then has its waves saved, or is ABSENT. */
-void live_suspend(live_queue_t *queue, uint64_t deadline_ns);
+/* Of the service. What stands still by then has its waves saved, or is ABSENT. False: it leaves. */
+bool live_suspend(live_queue_t *queue, uint64_t deadline_ns);
 void live_resume(live_queue_t *queue);
 
 /* In a child of the program: there is nothing yet. */

@@ -125,12 +125,10 @@ static uint32_t change_queues(const call_t *call, bool suspends)
   uint32_t done = 0;
   for (size_t i = 0; i < call->count; ++i) {
     live_queue_t *queue = live_queue_find(call->ids[i]);
-    if (!queue) {
+    if (!queue || (suspends && !live_suspend(queue, deadline))) {
       call->ids[i] |= (uint32_t)KFD_QUEUE_INVALID;
       continue;
     }
-    if (suspends)
-      live_suspend(queue, deadline);
     atomic_fetch_and(&queue->exceptions, ~cleared);
     if (!suspends)
       live_resume(queue);

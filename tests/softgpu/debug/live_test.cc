@@ -409,6 +409,7 @@ TEST(Debug, DestroyingAQueueThatIsSuspendedReturns)
   EXPECT_EQ(s.gdb.ask(KFD_SEND_RUNTIME_EVENT,
                       [](auto &d) { d.send.exceptions = KFD_EXCEPTION(KFD_RUNTIME); }),
             0);
+  EXPECT_EQ(s.gdb.resume({1}), std::vector<uint32_t>{1});
   int status = -1;
   EXPECT_EQ(waitpid(s.target.pid, &status, 0), s.target.pid);
   EXPECT_EQ(status, 0);

@@ -78,13 +78,31 @@ TEST(Rough, AQueueMayGoWhileAWaveIsStopped)
   EXPECT_EQ(s.gdb.queues()[0].id, 2u);
 }
 
-TEST(Rough, AQueueMayGoWhileItIsSuspended)
+// A debugger reads what belongs to a queue that it has suspended, such as the runtime's amd_queue_t. So
+// the queue goes when it is let go on; and is not suspended once more.
+TEST(Rough, AQueueThatIsSuspendedGoesAfterwards)
 {
-  Session s("gfx950");
-  ASSERT_EQ(s.gdb.attach(), 0);
-  EXPECT_EQ(s.begin_halted("4 0 1 64", 1).size(), 1u);
-  EXPECT_EQ(s.target.say("destroy 0"), "destroyed");
-  EXPECT_EQ(s.gdb.resume({1}), std::vector<uint32_t>{1 | 1u << 31});
+  for (bool is_resumed : {true, false}) {
+    Session s("gfx950");
+    ASSERT_EQ(s.gdb.attach(), 0);
+    const uint64_t own = s.queue().read_pointer;
+    EXPECT_EQ(s.begin_halted("4 0 1 64", 1).size(), 1u);
+    s.target.tell("destroy 0");
+    for (int i = 0; i < 100; ++i) { // in which it would have got far
+      EXPECT_EQ(s.gdb.suspend({1}), std::vector<uint32_t>{1});
+      EXPECT_EQ(s.gdb.waves(s.queue()).size(), 1u);
+      EXPECT_EQ(s.gdb.read<uint64_t>(own), 0u);
+    }
+    if (is_resumed) {
+      EXPECT_EQ(s.gdb.resume({1}), std::vector<uint32_t>{1});
+    } else {
+      EXPECT_EQ(s.gdb.ask(KFD_DISABLE), 0);
+    }
+    EXPECT_EQ(s.target.answer(), "destroyed");
+    if (is_resumed) {
+      EXPECT_EQ(s.gdb.suspend({1}), std::vector<uint32_t>{1 | 1u << 31});
+    }
+  }
 }
 
 // As daemons do: the socket is one of them. The device runs on, nobody waits for who asks no more, and
