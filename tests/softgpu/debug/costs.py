@@ -15,7 +15,7 @@ from counted import NAME, calls_of  # noqa: E402
 
 DISPATCHES = 8
 # What asks, once for a device or a queue, whether there is debugging.
-ASK = {"service_start", "service_runtime", "live_queue_add", "live_queue_remove", "softgpu_debug_devices"}
+ASK = {"service_start", "service_runtime", "live_queue_add", "live_queue_leave", "live_queue_remove", "softgpu_debug_devices"}
 SUPERVISED = {"isa_group_run_supervised", "work_supervised"}
 
 
