@@ -70,42 +70,44 @@ uint32_t code_set_room(const code_set_t *set, uint32_t from, uint32_t end, uint3
 
 /* Operands of 64 bits, of those formats whose others have 32; what is not known is taken for such,
  * too. Those of an instruction that has any are all taken for that. */
-static const struct wide_range {
-  uint8_t format, step;
-  uint16_t first, last;
-} wide_ranges[] = {
-    {CODE_SOP1, 2, 0x01, 0x1b},   {CODE_SOP1, 1, 0x1c, 0x27},
-    {CODE_SOP1, 2, 0x29, 0x2d},   {CODE_SOP1, 1, 0x2e, 0x2f},
-    {CODE_SOP1, 1, 0x33, 0xff},   {CODE_SOP2, 2, 0x0b, 0x23},
-    {CODE_SOP2, 1, 0x27, 0x29},   {CODE_SOP2, 1, 0x2b, 0x2b},
-    {CODE_SOP2, 1, 0x35, 0x7f},   {CODE_SOPC, 1, 0x12, 0x7f},
-    {CODE_SOPK, 1, 0x10, 0x10},   {CODE_SOPK, 1, 0x15, 0x1f},
-    {CODE_SOPC, 1, 0x0e, 0x0f},   {CODE_VOP1, 1, 0x03, 0x04},
-    {CODE_VOP1, 1, 0x0f, 0x10},   {CODE_VOP1, 1, 0x15, 0x1a},
-    {CODE_VOP1, 1, 0x25, 0x26},   {CODE_VOP1, 1, 0x28, 0x28},
-    {CODE_VOP1, 1, 0x30, 0x32},   {CODE_VOP1, 1, 0x38, 0x38},
-    {CODE_VOP1, 1, 0x56, 0x57},   {CODE_VOP1, 1, 0x5c, 0xff},
-    {CODE_VOP2, 1, 0x04, 0x04},   {CODE_VOP2, 1, 0x3e, 0x3f},
-    {CODE_VOPC, 1, 0x00, 0x0f},   {CODE_VOPC, 1, 0x12, 0x13},
-    {CODE_VOPC, 1, 0x16, 0x1f},   {CODE_VOPC, 1, 0x60, 0x9f},
-    {CODE_VOPC, 1, 0xe0, 0xff},   {CODE_VOP3, 1, 0x100, 0x100}, /* a mask */
-    {CODE_VOP3, 1, 0x11c, 0x11e}, {CODE_VOP3, 1, 0x13e, 0x13f},
-    {CODE_VOP3, 1, 0x19c, 0x1bf}, {CODE_VOP3, 1, 0x1cc, 0x1cc},
-    {CODE_VOP3, 1, 0x1df, 0x1df}, {CODE_VOP3, 1, 0x1e1, 0x1e1},
-    {CODE_VOP3, 1, 0x1e3, 0x1e3}, {CODE_VOP3, 1, 0x1e5, 0x1e9},
-    {CODE_VOP3, 1, 0x208, 0x232}, {CODE_VOP3, 1, 0x239, 0x23a},
-    {CODE_VOP3, 1, 0x23e, 0x23f}, {CODE_VOP3, 1, 0x252, 0x264},
-    {CODE_VOP3, 1, 0x26b, 0x284}, {CODE_VOP3, 1, 0x28e, 0x292},
-    {CODE_VOP3, 1, 0x2aa, 0x3ff}, {CODE_VOP3P, 1, 0x30, 0x33},
+typedef struct wide_range {
+  uint16_t first, last, step;
+} wide_range_t;
+static const wide_range_t wide_sop1[] = {
+    {0x01, 0x1b, 2}, {0x1c, 0x27, 1}, {0x29, 0x2d, 2}, {0x2e, 0x2f, 1}, {0x33, 0xff, 1}};
+static const wide_range_t wide_sop2[] = {
+    {0x0b, 0x23, 2}, {0x27, 0x29, 1}, {0x2b, 0x2b, 1}, {0x35, 0x7f, 1}};
+static const wide_range_t wide_sopc[] = {{0x12, 0x7f, 1}, {0x0e, 0x0f, 1}};
+static const wide_range_t wide_sopk[] = {{0x10, 0x10, 1}, {0x15, 0x1f, 1}};
+static const wide_range_t wide_vop1[] = {{0x03, 0x04, 1}, {0x0f, 0x10, 1}, {0x15, 0x1a, 1},
+                                         {0x25, 0x26, 1}, {0x28, 0x28, 1}, {0x30, 0x32, 1},
+                                         {0x38, 0x38, 1}, {0x56, 0x57, 1}, {0x5c, 0xff, 1}};
+static const wide_range_t wide_vop2[] = {{0x04, 0x04, 1}, {0x3e, 0x3f, 1}};
+static const wide_range_t wide_vopc[] = {
+    {0x00, 0x0f, 1}, {0x12, 0x13, 1}, {0x16, 0x1f, 1}, {0x60, 0x9f, 1}, {0xe0, 0xff, 1}};
+static const wide_range_t wide_vop3[] = {
+    {0x100, 0x100, 1}, {0x11c, 0x11e, 1}, {0x13e, 0x13f, 1}, {0x19c, 0x1bf, 1},
+    {0x1cc, 0x1cc, 1}, {0x1df, 0x1df, 1}, {0x1e1, 0x1e1, 1}, {0x1e3, 0x1e3, 1},
+    {0x1e5, 0x1e9, 1}, {0x208, 0x232, 1}, {0x239, 0x23a, 1}, {0x23e, 0x23f, 1},
+    {0x252, 0x264, 1}, {0x26b, 0x284, 1}, {0x28e, 0x292, 1}, {0x2aa, 0x3ff, 1}};
+static const wide_range_t wide_vop3p[] = {{0x30, 0x33, 1}};
+static const struct {
+  const wide_range_t *ranges;
+  size_t count;
+} wides_of[CODE_FORMATS] = {
+#define WIDE(format, ranges) [format] = {ranges, sizeof(ranges) / sizeof((ranges)[0])}
+    WIDE(CODE_SOP1, wide_sop1), WIDE(CODE_SOP2, wide_sop2), WIDE(CODE_SOPC, wide_sopc),
+    WIDE(CODE_SOPK, wide_sopk), WIDE(CODE_VOP1, wide_vop1), WIDE(CODE_VOP2, wide_vop2),
+    WIDE(CODE_VOPC, wide_vopc), WIDE(CODE_VOP3, wide_vop3), WIDE(CODE_VOP3P, wide_vop3p),
+#undef WIDE
 };
 
 /* Dwords of an operand. */
 static uint32_t width_of(uint32_t format, uint32_t op)
 {
-  for (size_t i = 0; i < sizeof(wide_ranges) / sizeof(wide_ranges[0]); ++i) {
-    const struct wide_range *range = &wide_ranges[i];
-    if (range->format == format && op >= range->first && op <= range->last &&
-        (op - range->first) % range->step == 0)
+  for (size_t i = 0; i < wides_of[format].count; ++i) {
+    const wide_range_t *range = &wides_of[format].ranges[i];
+    if (op >= range->first && op <= range->last && (op - range->first) % range->step == 0)
       return 2;
   }
   if (format != CODE_VOP3)

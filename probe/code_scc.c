@@ -28,15 +28,45 @@ static const struct scc {
     {CODE_SOPP, 0x04, 0x05, CODE_READS_SCC},                   /* s_cbranch_scc */
 };
 
+/* Whether any field of an operand's may be SCC's number: most instructions are told by that. */
+static bool may_name_scc(const code_t *code)
+{
+  const uint32_t d = code->dword[0], d1 = code->dword[1];
+  switch (code->format) {
+  case CODE_SOP1:
+  case CODE_SOP2:
+  case CODE_SOPC:
+    return code_field(d, 0, 8) == CODE_SCC || code_field(d, 8, 8) == CODE_SCC;
+  case CODE_VOP1:
+  case CODE_VOP2:
+  case CODE_VOPC:
+    return code->dwords > 1 || code_field(d, 0, 9) == CODE_SCC;
+  case CODE_VOP3:
+  case CODE_VOP3P:
+    return code->dwords > 2 || code_field(d1, 0, 9) == CODE_SCC ||
+           code_field(d1, 9, 9) == CODE_SCC || code_field(d1, 18, 9) == CODE_SCC;
+  case CODE_DS:
+  case CODE_SMEM:
+  case CODE_FLAT:
+  case CODE_SOPP:
+    return false;
+  default:
+    return true;
+  }
+}
+
 uint8_t code_scc(const code_t *code)
 {
   enum { SOPK_GETREG = 0x11, STATUS = 2 };
   code_registers_t named = {0};
-  code_add_registers(code, &named);
+  if (may_name_scc(code))
+    code_add_registers(code, &named);
   uint8_t scc = named.has_scc ? CODE_READS_SCC : 0;
   if (code->format == CODE_SOPK && code->op == SOPK_GETREG &&
       code_field(code->dword[0], 0, 6) == STATUS)
     scc |= CODE_READS_SCC;
+  if (code->format > CODE_SOPP) /* scalar ones alone are listed */
+    return scc;
   for (size_t i = 0; i < sizeof(sccs) / sizeof(sccs[0]); ++i)
     if (sccs[i].format == code->format && code->op >= sccs[i].first && code->op <= sccs[i].last)
       scc |= sccs[i].scc;

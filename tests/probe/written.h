@@ -56,6 +56,8 @@ public:
     uint32_t scratch = 0;   // bytes for each work-item
     bool has_scratch = false;
     bool documented = true;
+    uint32_t entry = 0;             // bytes before the first instruction
+    std::vector<int64_t> relocated; // places that the loader changes, bytes from that
   };
   static constexpr uint32_t gfx942 = 0x54c, gfx950 = 0x54f;
 
@@ -68,6 +70,11 @@ public:
     if (!shape.documented)
       object_.notes = {build::pack_metadata({})};
     object_.build();
+    for (int64_t place : shape.relocated) // R_AMDGPU_RELATIVE64
+      object_.relocations.push_back(
+          {object_.text + shape.entry + static_cast<uint64_t>(place), 13, 0});
+    object_.build();
+    object_.set<uint64_t>(object_.rodata + 16, object_.text + shape.entry - object_.rodata);
     memcpy(&object_.bytes[object_.text], code.data(), code.size() * 4);
     const uint32_t user = 2 + shape.preloaded;
     object_.set<uint32_t>(object_.rodata + 44, shape.accum / 4 - 1);
