@@ -12,6 +12,11 @@ static unsigned least(unsigned a, unsigned b)
   return a < b ? a : b;
 }
 
+static size_t least_size(size_t size)
+{
+  return size < MAX_COMPARED ? size : MAX_COMPARED;
+}
+
 /* In whatever case. */
 static bool same(char a, char b)
 {
@@ -19,24 +24,41 @@ static bool same(char a, char b)
   return a == b || (a >= 'a' && a <= 'z' && a - low == b) || (b >= 'a' && b <= 'z' && b - low == a);
 }
 
-/* How many characters must be put in, left out, replaced, or swapped with their neighbour. */
-static unsigned distance(const char *a, size_t a_size, const char *b)
+/* Only what is at most `most` beside the diagonal is computed: farther away nothing is less. */
+unsigned nearest_distance(const char *a, size_t a_size, const char *b, size_t b_size, unsigned most)
 {
-  unsigned rows[3][MAX_COMPARED + 1]; /* of the last three characters of `a` */
-  size_t b_size = strnlen(b, MAX_COMPARED);
-  a_size = a_size < MAX_COMPARED ? a_size : MAX_COMPARED;
+  unsigned rows[3][NEAREST_LONGEST + 1]; /* of the last three characters of `a` */
+  a_size = a_size < NEAREST_LONGEST ? a_size : NEAREST_LONGEST;
+  b_size = b_size < NEAREST_LONGEST ? b_size : NEAREST_LONGEST;
   for (size_t j = 0; j <= b_size; ++j)
     rows[0][j] = (unsigned)j;
+  unsigned least_before = 0;
   for (size_t i = 1; i <= a_size; ++i) {
     unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
-    now[0] = (unsigned)i;
-    for (size_t j = 1; j <= b_size; ++j) {
+    const size_t first = i > most ? i - most : 1, last = b_size < i + most ? b_size : i + most;
+    now[first - 1] = first == 1 ? (unsigned)i : most + 1;
+    if (last == i + most)
+      before[last] = most + 1; /* it was beyond */
+    unsigned least_now = now[first - 1];
+    for (size_t j = first; j <= last; ++j) {
       now[j] = least(least(now[j - 1], before[j]) + 1, before[j - 1] + !same(a[i - 1], b[j - 1]));
       if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
         now[j] = least(now[j], two_before[j - 2] + 1);
+      least_now = least(least_now, now[j]);
     }
+    if (least_now > most && least_before > most) /* swaps look two rows back */
+      return most + 1;
+    least_before = least_now;
   }
-  return rows[a_size % 3][b_size];
+  const unsigned far =
+      a_size + most < b_size || b_size + most < a_size ? most + 1 : rows[a_size % 3][b_size];
+  return least(far, most + 1);
+}
+
+/* Of as much as is compared. */
+static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+  return nearest_distance(a, least_size(a_size), b, least_size(b_size), MAX_COMPARED);
 }
 
 /* ---- Words ---- */
@@ -69,12 +91,9 @@ static bool next_word(words_t *words, const char **word, size_t *size)
 static bool is_like(const char *a, size_t a_size, const char *b, size_t b_size)
 {
   const size_t slips = a_size < 5 ? 0 : a_size < 8 ? 1 : 2;
-  char text[MAX_COMPARED + 1];
   if (b_size > MAX_COMPARED || a_size > b_size + slips || b_size > a_size + slips)
     return false;
-  memcpy(text, b, b_size);
-  text[b_size] = '\0';
-  return distance(a, a_size, text) <= slips;
+  return distance(a, a_size, b, b_size) <= slips;
 }
 
 static bool has_word(words_t words, const char *word, size_t size)
@@ -120,7 +139,7 @@ void nearest_compare(nearest_t *nearest, const char *given, size_t size, const c
 {
   const size_t known_size = strlen(known);
   const unsigned apart = words_apart(words_of(given, size), words_of(known, known_size));
-  const unsigned edits = distance(given, size, known);
+  const unsigned edits = distance(given, size, known, known_size);
   const unsigned by_words = apart == UINT_MAX ? edits : apart ? 2 * apart - 1 : 1;
   const unsigned mistakes = least(edits, by_words);
   nearest->least_edits = nearest->name ? least(nearest->least_edits, edits) : edits;

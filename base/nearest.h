@@ -22,4 +22,11 @@ void nearest_compare(nearest_t *nearest, const char *given, size_t size, const c
 /* Has a name any word of another? Those that stand in any name do not count. */
 bool nearest_shares_word(const char *given, size_t given_size, const char *known_name);
 
+/* How many characters must be put in, left out, replaced, or swapped with their neighbour to make
+ * one of the other, in whatever case; `most` + 1 if more than that. Of longer texts the first
+ * NEAREST_LONGEST are compared. The cost is that of the shorter one times `most`. */
+enum { NEAREST_LONGEST = 256 };
+unsigned nearest_distance(const char *a, size_t a_size, const char *b, size_t b_size,
+                          unsigned most);
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/near.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +125,23 @@ static rawhal_status_t kernel_find(rawhal_executable_t *executable, const rawhal
   return RAWHAL_OK;
 }
 
+static rawhal_string_t kernel_name(const void *hsaco, size_t number)
+{
+  return rawhal_hsaco_kernel(hsaco, number)->name;
+}
+
+static rawhal_status_t not_a_kernel(const rawhal_hsaco_t *hsaco, rawhal_string_t name,
+                                    rawhal_error_t *error)
+{
+  near_names_t near = {.wanted = near_stem(name)};
+  char nearest[NEAR_TEXT];
+  if (error)
+    near_look_at_most(&near, kernel_name, hsaco, rawhal_hsaco_info(hsaco)->kernel_count);
+  near_text(&near, nearest);
+  return rawhal_fail(error, RAWHAL_NOT_FOUND, "the code object has no kernel '%.*s'%s",
+                     RAWHAL_STRING_ARGS(name), nearest);
+}
+
 rawhal_status_t rawhal_executable_kernel(rawhal_executable_t *executable, rawhal_string_t name,
                                          uint32_t stated_size,
                                          const rawhal_device_kernel_t **kernel,
@@ -141,8 +159,7 @@ rawhal_status_t rawhal_executable_kernel(rawhal_executable_t *executable, rawhal
     return status;
   const rawhal_kernel_t *facts = rawhal_hsaco_find_kernel(executable->source->hsaco, name);
   if (!facts)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "the code object has no kernel '%.*s'",
-                       RAWHAL_STRING_ARGS(name));
+    return not_a_kernel(executable->source->hsaco, name, error);
   if (!facts->usable)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "kernel '%.*s' cannot be used: %.*s",
                        RAWHAL_STRING_ARGS(name), RAWHAL_STRING_ARGS(facts->unusable_reason));

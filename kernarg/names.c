@@ -3,6 +3,7 @@
 #include "kernarg/layout.h"
 
 #include "base/error.h"
+#include "base/near.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,24 @@ void layout_sort_names(rawhal_kernarg_layout_t *layout)
           layout->arguments);
 }
 
+static rawhal_string_t argument_name(const void *context, size_t number)
+{
+  const rawhal_kernarg_layout_t *layout = context;
+  return layout->arguments[layout->by_name[number]].name;
+}
+
+static rawhal_status_t not_an_argument(const rawhal_kernarg_layout_t *layout, rawhal_string_t name,
+                                       rawhal_error_t *error)
+{
+  near_names_t near = {.wanted = name};
+  char nearest[NEAR_TEXT];
+  if (error)
+    near_look_at_most(&near, argument_name, layout, layout->named_count);
+  near_text(&near, nearest);
+  return rawhal_fail(error, RAWHAL_NOT_FOUND, "the kernel has no argument '%.*s'%s",
+                     RAWHAL_STRING_ARGS(name), nearest);
+}
+
 rawhal_status_t rawhal_kernarg_layout_find(const rawhal_kernarg_layout_t *layout,
                                            rawhal_string_t name, size_t *index,
                                            rawhal_error_t *error)
@@ -51,8 +70,7 @@ rawhal_status_t rawhal_kernarg_layout_find(const rawhal_kernarg_layout_t *layout
   }
   const uint32_t *found = layout->by_name + low;
   if (low == layout->named_count || compare_strings(layout->arguments[*found].name, name) != 0)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "the kernel has no argument '%.*s'",
-                       RAWHAL_STRING_ARGS(name));
+    return not_an_argument(layout, name, error);
   if (low + 1 < layout->named_count && compare_strings(layout->arguments[found[1]].name, name) == 0)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "several arguments are called '%.*s', such as %u and %u: use an index",

@@ -28,6 +28,15 @@ void path_names_free(path_names_t *names)
   names->slot_count = names->count = 0;
 }
 
+bool path_ends_in(const path_name_t *path, rawhal_string_t parts)
+{
+  if (parts.size > path->size)
+    return false;
+  const size_t before = path->size - parts.size;
+  return !parts.size || (memcmp(path->text + before, parts.data, parts.size) == 0 &&
+                         (before == 0 || path->text[before - 1] == '/'));
+}
+
 static path_name_t **slot_of(const path_names_t *names, const char *text, size_t size)
 {
   return &names->slots[content_sum(text, size, 0) & (names->slot_count - 1)];

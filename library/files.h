@@ -26,6 +26,9 @@ void path_names_free(path_names_t *names);
 /* The same pointer for the same text. NULL: no memory. */
 const path_name_t *path_names_get(path_names_t *names, rawhal_string_t text);
 
+/* Whether it ends in those parts, or is the same. */
+bool path_ends_in(const path_name_t *path, rawhal_string_t parts);
+
 /* A file that has all of these as they were is taken to be as it was. */
 typedef struct file_stamp {
   uint64_t size, inode;

@@ -114,23 +114,27 @@ bool image_load(image_t *image, const allocator_t *allocator)
 
 /* ---- Reading ---- */
 
-/* The content of a page, in `space` if it comes from a file. */
-static const unsigned char *page_at(const image_t *image, uint64_t number, unsigned char *space)
+/* The content of a page, in the window if it comes from a file. */
+static const unsigned char *page_at(const image_t *image, uint64_t number, image_window_t *window)
 {
   if (!image->in_file)
     return image->pages + number * IMAGE_PAGE + 8;
-  return read_page(image, number, space) ? space + 8 : NULL;
+  if (!window->has_page || window->page != number)
+    window->has_page = read_page(image, number, window->bytes);
+  window->page = number;
+  return window->has_page ? window->bytes + 8 : NULL;
 }
 
-bool image_read(const image_t *image, uint64_t offset, void *bytes, size_t size)
+bool image_read_by(const image_t *image, image_window_t *window, uint64_t offset, void *bytes,
+                   size_t size)
 {
-  unsigned char space[IMAGE_PAGE], *to = bytes;
+  unsigned char *to = bytes;
   if (!range_within(offset, size, image->size))
     return false;
   while (size) {
     size_t in = (size_t)(offset % IMAGE_CONTENT);
     size_t piece = size < IMAGE_CONTENT - in ? size : IMAGE_CONTENT - in;
-    const unsigned char *page = page_at(image, offset / IMAGE_CONTENT, space);
+    const unsigned char *page = page_at(image, offset / IMAGE_CONTENT, window);
     if (!page)
       return false;
     memcpy(to, page + in, piece);
@@ -141,15 +145,15 @@ bool image_read(const image_t *image, uint64_t offset, void *bytes, size_t size)
   return true;
 }
 
-image_answer_t image_compare(const image_t *image, uint64_t offset, const void *bytes, size_t size)
+image_answer_t image_compare_by(const image_t *image, image_window_t *window, uint64_t offset,
+                                const void *bytes, size_t size)
 {
-  unsigned char space[IMAGE_PAGE];
   if (!range_within(offset, size, image->size))
     return IMAGE_DAMAGED;
   for (const unsigned char *with = bytes; size;) {
     size_t in = (size_t)(offset % IMAGE_CONTENT);
     size_t piece = size < IMAGE_CONTENT - in ? size : IMAGE_CONTENT - in;
-    const unsigned char *page = page_at(image, offset / IMAGE_CONTENT, space);
+    const unsigned char *page = page_at(image, offset / IMAGE_CONTENT, window);
     if (!page)
       return IMAGE_DAMAGED;
     if (memcmp(with, page + in, piece) != 0)
@@ -159,6 +163,20 @@ image_answer_t image_compare(const image_t *image, uint64_t offset, const void *
     size -= piece;
   }
   return IMAGE_EQUAL;
+}
+
+bool image_read(const image_t *image, uint64_t offset, void *bytes, size_t size)
+{
+  image_window_t window;
+  image_window_begin(&window);
+  return image_read_by(image, &window, offset, bytes, size);
+}
+
+image_answer_t image_compare(const image_t *image, uint64_t offset, const void *bytes, size_t size)
+{
+  image_window_t window;
+  image_window_begin(&window);
+  return image_compare_by(image, &window, offset, bytes, size);
 }
 
 void image_free(image_t *image)

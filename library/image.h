@@ -42,9 +42,24 @@ bool image_load(image_t *image, const allocator_t *allocator);
 
 /* False: beyond the end, unreadable, or not what was written there. Thread-safe. */
 RAWHAL_CHECKED bool image_read(const image_t *image, uint64_t offset, void *bytes, size_t size);
+/* The page that a reader had last, for one who asks for what stands beside it. One thread's, of one
+ * image; image_window_begin() makes it that of another. */
+typedef struct image_window {
+  uint64_t page;
+  bool has_page;
+  unsigned char bytes[IMAGE_PAGE];
+} image_window_t;
+static inline void image_window_begin(image_window_t *window)
+{
+  window->has_page = false;
+}
+RAWHAL_CHECKED bool image_read_by(const image_t *image, image_window_t *window, uint64_t offset,
+                                  void *bytes, size_t size);
 /* Whether those bytes are there; reads no more than it has to. */
 typedef enum image_answer { IMAGE_DIFFERENT, IMAGE_EQUAL, IMAGE_DAMAGED } image_answer_t;
 image_answer_t image_compare(const image_t *image, uint64_t offset, const void *bytes, size_t size);
+image_answer_t image_compare_by(const image_t *image, image_window_t *window, uint64_t offset,
+                                const void *bytes, size_t size);
 
 /* All zero is fine: no image. */
 void image_free(image_t *image);

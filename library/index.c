@@ -140,6 +140,59 @@ bool index_find(const library_index_t *index, rawhal_string_t name, index_found_
   return true;
 }
 
+bool index_kernel_at(const library_index_t *index, image_window_t *window, uint32_t number,
+                     index_kernel_t *kernel)
+{
+  return number < index->header.kernel_count &&
+         image_read_by(&index->image, window, index->header.kernels_at + number * sizeof(*kernel),
+                       kernel, sizeof(*kernel)) &&
+         kernel->object < index->header.object_count;
+}
+
+bool index_length_at(const library_index_t *index, image_window_t *window, uint32_t number,
+                     index_length_t *length)
+{
+  return number < index->header.kernel_count &&
+         image_read_by(&index->image, window, index->header.lengths_at + number * sizeof(*length),
+                       length, sizeof(*length));
+}
+
+bool index_first_length(const library_index_t *index, image_window_t *window, size_t size,
+                        uint32_t *number)
+{
+  uint32_t low = 0, high = (uint32_t)index->header.kernel_count;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    index_length_t length;
+    if (!index_length_at(index, window, middle, &length))
+      return false;
+    if (length.size < size)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  *number = low;
+  return true;
+}
+
+image_answer_t index_has_argument(const library_index_t *index, image_window_t *window,
+                                  const index_kernel_t *kernel, rawhal_string_t name)
+{
+  uint32_t size;
+  for (uint64_t at = 0; at < kernel->arguments_size; at += size) {
+    if (!image_read_by(&index->image, window, kernel->arguments + at, &size, sizeof(size)))
+      return IMAGE_DAMAGED;
+    at += sizeof(size);
+    if (size != name.size)
+      continue;
+    image_answer_t answer =
+        image_compare_by(&index->image, window, kernel->arguments + at, name.data, name.size);
+    if (answer != IMAGE_DIFFERENT)
+      return answer;
+  }
+  return IMAGE_DIFFERENT;
+}
+
 bool index_object_at(const library_index_t *index, uint32_t number, index_object_t *object)
 {
   if (number >= index->header.object_count ||

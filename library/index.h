@@ -1,9 +1,10 @@
 /* The index of a source: which kernels are in which objects of which files, of all that the device
  * can run. Internal.
  *
- * It is an image (image.h), the same in memory and on disk: a header, the kernels' names, the
- * objects, and an entry a name, sorted by the names' hashes. Looking a name up reads a page for
- * each step of a binary search, and those of what is found. */
+ * It is an image (image.h), the same in memory and on disk: a header, the names of the kernels and
+ * of their arguments, the objects, the kernels in the order they were met in, their numbers by
+ * the lengths of their names, and an entry a name, sorted by the names' hashes. Looking a name up
+ * reads a page for each step of a binary search, and those of what is found. */
 #ifndef RAWHAL_LIBRARY_INDEX_H
 #define RAWHAL_LIBRARY_INDEX_H
 
@@ -15,7 +16,7 @@
 #define INDEX_SEED       UINT64_C(0x6c61687761720a49)
 
 enum {
-  INDEX_FORMAT = 2,        /* to be raised whenever anything here, or what is indexed, changes */
+  INDEX_FORMAT = 3,        /* to be raised whenever anything here, or what is indexed, changes */
   INDEX_OTHER_TARGETS = 6, /* are told apart */
 };
 
@@ -26,6 +27,7 @@ typedef struct index_object {
   rawhal_target_t target;
   uint32_t rating; /* see target_rating() */
   uint32_t unpacked;
+  uint32_t first_kernel, kernels; /* index_kernel_t, of which those stand together */
 } index_object_t;
 
 typedef enum index_flag {
@@ -42,6 +44,21 @@ typedef struct index_entry {
   uint32_t flags, zero;
 } index_entry_t;
 
+/* A kernel that can be asked for: that has a name, or a symbol. */
+typedef struct index_kernel {
+  uint64_t name, symbol;              /* offsets in the image; the symbol's without ".kd" */
+  uint64_t arguments, arguments_size; /* their names, each behind its size, a uint32_t */
+  uint64_t signature;                 /* 0 as in rawhal_library_match_t */
+  uint32_t name_size, symbol_size;    /* if it has no name, its symbol stands for that */
+  uint32_t object;
+  uint32_t flags; /* INDEX_USABLE */
+} index_kernel_t;
+
+/* A kernel's number, by the length of its name. */
+typedef struct index_length {
+  uint32_t size, kernel;
+} index_length_t;
+
 /* Objects that the device cannot run. */
 typedef struct index_other {
   char target[56];
@@ -55,8 +72,10 @@ typedef struct index_header {
   uint64_t pages;
   uint64_t objects_at, object_count;
   uint64_t entries_at, entry_count;
-  uint64_t kernels;
-  uint64_t bytes; /* of the files, and what was unpacked from them */
+  uint64_t kernels_at, kernel_count;
+  uint64_t lengths_at; /* as many */
+  uint64_t kernels;    /* with those that have neither name nor symbol */
+  uint64_t bytes;      /* of the files, and what was unpacked from them */
   index_other_t others[INDEX_OTHER_TARGETS];
   uint64_t more_others;        /* objects for yet other targets */
   uint64_t unreadable;         /* objects, and files that look like carriers */
@@ -101,5 +120,17 @@ RAWHAL_CHECKED bool index_find(const library_index_t *index, rawhal_string_t nam
                                index_found_fn *found, void *context);
 RAWHAL_CHECKED bool index_object_at(const library_index_t *index, uint32_t number,
                                     index_object_t *object);
+
+/* Both through windows (image.h) of the caller's, as those who look at many ask for neighbours. */
+RAWHAL_CHECKED bool index_kernel_at(const library_index_t *index, image_window_t *window,
+                                    uint32_t number, index_kernel_t *kernel);
+RAWHAL_CHECKED bool index_length_at(const library_index_t *index, image_window_t *window,
+                                    uint32_t number, index_length_t *length);
+/* The first number whose name is not shorter. */
+RAWHAL_CHECKED bool index_first_length(const library_index_t *index, image_window_t *window,
+                                       size_t size, uint32_t *number);
+/* Whether a kernel has an argument of that name. */
+image_answer_t index_has_argument(const library_index_t *index, image_window_t *window,
+                                  const index_kernel_t *kernel, rawhal_string_t name);
 
 #endif

@@ -5,6 +5,7 @@
 #include "hsaco/content.h"
 #include "hsaco/scan.h"
 #include "hsaco/target_rating.h"
+#include "kernarg/kernarg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,11 @@
 typedef struct builder {
   const index_source_t *source;
   library_index_t *index;
-  list_t objects, entries;
+  list_t objects, entries, kernels;
   uint32_t file; /* the one that is being read */
+  char *names;   /* of the arguments of a kernel, as they stand in the image */
+  size_t names_size, names_capacity;
+  index_kernel_t last; /* whose names they were, which many kernels share with their neighbour */
 } builder_t;
 
 static rawhal_status_t no_memory(rawhal_error_t *error)
@@ -52,7 +56,8 @@ static void count_other(builder_t *builder, const rawhal_target_t *target)
 
 /* ---- Objects ---- */
 
-static bool add_entry(builder_t *builder, rawhal_string_t name, uint32_t flags)
+/* With its text, whose place it says. */
+static bool add_entry(builder_t *builder, rawhal_string_t name, uint32_t flags, uint64_t *text)
 {
   image_t *image = &builder->index->image;
   const index_entry_t entry = {
@@ -62,8 +67,66 @@ static bool add_entry(builder_t *builder, rawhal_string_t name, uint32_t flags)
       .object = (uint32_t)builder->objects.count,
       .flags = flags,
   };
+  *text = entry.text;
   return image_append(image, name.data, name.size) &&
          list_add(&builder->entries, &entry, sizeof(entry));
+}
+
+static bool collect_name(builder_t *builder, rawhal_string_t name)
+{
+  const uint32_t size = (uint32_t)name.size;
+  const size_t before = builder->names_size, after = before + sizeof(size) + size;
+  if (!array_reserve(builder->source->allocator, &builder->names, &builder->names_capacity, after,
+                     1))
+    return false;
+  memcpy(builder->names + before, &size, sizeof(size));
+  memcpy(builder->names + before + sizeof(size), name.data, size);
+  builder->names_size = after;
+  return true;
+}
+
+/* The names of the arguments that callers pass. */
+static bool add_arguments(builder_t *builder, const rawhal_kernel_t *kernel, index_kernel_t *added)
+{
+  image_t *image = &builder->index->image;
+  builder->names_size = 0;
+  for (uint32_t i = 0; i < kernel->argument_count; ++i) {
+    const rawhal_argument_t *argument = &kernel->arguments[i];
+    if (argument->name.size && !rawhal_argument_is_hidden(argument) &&
+        !collect_name(builder, argument->name))
+      return false;
+  }
+  added->arguments_size = builder->names_size;
+  added->arguments = builder->last.arguments;
+  const bool same =
+      builder->names_size == builder->last.arguments_size &&
+      image_compare(image, added->arguments, builder->names, builder->names_size) == IMAGE_EQUAL;
+  if (!same)
+    added->arguments = image->size;
+  return same || image_append(image, builder->names, builder->names_size);
+}
+
+static rawhal_status_t sign(const rawhal_kernel_t *kernel, uint64_t *signature)
+{
+  rawhal_kernarg_layout_t *layout;
+  const rawhal_status_t status = rawhal_kernarg_layout_create(kernel, 0, &layout, NULL);
+  *signature = status == RAWHAL_OK ? rawhal_kernarg_layout_info(layout)->signature : 0;
+  rawhal_kernarg_layout_destroy(layout);
+  return status == RAWHAL_OUT_OF_MEMORY ? status : RAWHAL_OK;
+}
+
+static bool add_listed(builder_t *builder, const rawhal_kernel_t *kernel, index_kernel_t *added)
+{
+  if (!added->name_size) {
+    added->name = added->symbol;
+    added->name_size = added->symbol_size;
+  }
+  if (!added->name_size)
+    return true;
+  if (sign(kernel, &added->signature) != RAWHAL_OK || !add_arguments(builder, kernel, added))
+    return false;
+  builder->last = *added;
+  return list_add(&builder->kernels, added, sizeof(*added));
 }
 
 static bool add_kernel(builder_t *builder, const rawhal_kernel_t *kernel, bool loadable)
@@ -74,10 +137,20 @@ static bool add_kernel(builder_t *builder, const rawhal_kernel_t *kernel, bool l
     symbol.size -= 3;
   bool same = name.size == symbol.size && memcmp(name.data, symbol.data, name.size) == 0;
   ++builder->index->header.kernels;
-  if (same)
-    return add_entry(builder, name, usable | INDEX_BY_NAME | INDEX_BY_SYMBOL);
-  return (!name.size || add_entry(builder, name, usable | INDEX_BY_NAME)) &&
-         (!symbol.size || add_entry(builder, symbol, usable | INDEX_BY_SYMBOL));
+  index_kernel_t added = {
+      .name_size = (uint32_t)name.size,
+      .symbol_size = (uint32_t)symbol.size,
+      .object = (uint32_t)builder->objects.count,
+      .flags = usable,
+  };
+  bool room;
+  if (same) {
+    room = add_entry(builder, name, usable | INDEX_BY_NAME | INDEX_BY_SYMBOL, &added.name);
+    added.symbol = added.name;
+  } else
+    room = (!name.size || add_entry(builder, name, usable | INDEX_BY_NAME, &added.name)) &&
+           (!symbol.size || add_entry(builder, symbol, usable | INDEX_BY_SYMBOL, &added.symbol));
+  return room && add_listed(builder, kernel, &added);
 }
 
 static rawhal_status_t add_object(builder_t *builder, const char *file, uint32_t ordinal,
@@ -98,6 +171,7 @@ static rawhal_status_t add_object(builder_t *builder, const char *file, uint32_t
     return RAWHAL_OK;
   }
   bool loadable = rawhal_hsaco_info(hsaco)->loadable, room = true;
+  const size_t first = builder->kernels.count;
   const rawhal_kernel_t *kernel;
   for (size_t i = 0; room && (kernel = rawhal_hsaco_kernel(hsaco, i)); ++i)
     room = add_kernel(builder, kernel, loadable);
@@ -110,10 +184,12 @@ static rawhal_status_t add_object(builder_t *builder, const char *file, uint32_t
       .target = object->target,
       .rating = target_rating(&object->target, builder->source->device),
       .unpacked = object->unpacked,
+      .first_kernel = (uint32_t)first,
+      .kernels = (uint32_t)(builder->kernels.count - first),
   };
-  if (builder->objects.count == UINT32_MAX)
-    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "a library of more than %u code objects",
-                       UINT32_MAX);
+  if (builder->objects.count == UINT32_MAX || builder->kernels.count > UINT32_MAX)
+    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED, "a library of more than %u %s", UINT32_MAX,
+                       builder->objects.count == UINT32_MAX ? "code objects" : "kernels");
   return room && list_add(&builder->objects, &added, sizeof(added)) ? RAWHAL_OK : no_memory(error);
 }
 
@@ -203,11 +279,45 @@ static int by_hash(const void *left, const void *right)
   return a->text < b->text ? -1 : a->text > b->text;
 }
 
+static int by_size(const void *left, const void *right)
+{
+  const index_length_t *a = left, *b = right;
+  if (a->size != b->size)
+    return a->size < b->size ? -1 : 1;
+  return a->kernel < b->kernel ? -1 : 1;
+}
+
+/* The kernels, and their numbers by the lengths of their names. */
+static bool add_kernels(builder_t *builder)
+{
+  image_t *image = &builder->index->image;
+  index_header_t *header = &builder->index->header;
+  list_t lengths = {.allocator = builder->source->allocator};
+  const index_kernel_t *kernels = builder->kernels.items;
+  const size_t count = builder->kernels.count;
+  bool room = true;
+  for (size_t i = 0; room && i < count; ++i) {
+    const index_length_t length = {kernels[i].name_size, (uint32_t)i};
+    room = list_add(&lengths, &length, sizeof(length));
+  }
+  if (room && count)
+    qsort(lengths.items, count, sizeof(index_length_t), by_size);
+  header->kernel_count = count;
+  header->kernels_at = image->size;
+  header->lengths_at = image->size + count * sizeof(index_kernel_t);
+  room = room && image_append(image, kernels, count * sizeof(index_kernel_t)) &&
+         image_append(image, lengths.items, count * sizeof(index_length_t));
+  list_free(&lengths);
+  return room;
+}
+
 static rawhal_status_t finish(builder_t *builder, rawhal_error_t *error)
 {
   library_index_t *index = builder->index;
   index_header_t *header = &index->header;
   image_t *image = &index->image;
+  if (!add_kernels(builder))
+    return no_memory(error);
   if (builder->entries.count)
     qsort(builder->entries.items, builder->entries.count, sizeof(index_entry_t), by_hash);
   header->objects_at = image->size;
@@ -231,7 +341,8 @@ rawhal_status_t index_build(const index_source_t *source, library_index_t *index
   builder_t builder = {.source = source,
                        .index = index,
                        .objects.allocator = source->allocator,
-                       .entries.allocator = source->allocator};
+                       .entries.allocator = source->allocator,
+                       .kernels.allocator = source->allocator};
   *index = (library_index_t){
       .header = {.magic = INDEX_MAGIC, .format = INDEX_FORMAT, .byte_order = INDEX_BYTE_ORDER}};
   image_begin(&index->image, INDEX_SEED, source->allocator);
@@ -247,6 +358,8 @@ rawhal_status_t index_build(const index_source_t *source, library_index_t *index
     status = finish(&builder, error);
   list_free(&builder.objects);
   list_free(&builder.entries);
+  list_free(&builder.kernels);
+  allocate_free(source->allocator, builder.names);
   if (status != RAWHAL_OK)
     index_free(index);
   return status;

@@ -3,6 +3,8 @@
  *     library.c   what callers see
  *     source.c    a path or bytes: its files and its index
  *     resolve.c   from a query to the object that is meant
+ *     list.c      what there is, page by page
+ *     nearest.c   the names that are like one that there is not
  *     object.c    opening one object of a source
  *     loaded.c    what is on the device, and for how long
  */
@@ -64,6 +66,7 @@ struct rawhal_library {
   pthread_rwlock_t lock;
   path_names_t names;
   library_source_t *sources, **last;
+  uint64_t forgotten; /* indexes that were used, ever: then numbers of kernels mean nothing more */
   uint32_t open_files;
 
   pthread_mutex_t loaded_lock; /* of what follows; nothing is loaded under it */
@@ -86,6 +89,29 @@ RAWHAL_CHECKED rawhal_status_t source_refresh(rawhal_library_t *library, library
 /* It is wrong. */
 void source_forget_index(rawhal_library_t *library, library_source_t *source);
 void source_free(rawhal_library_t *library, library_source_t *source);
+
+/* The file of an object of its index, or the name of the bytes. NULL: the index is damaged. */
+static inline const path_name_t *source_file(const library_source_t *source,
+                                             const index_object_t *object)
+{
+  if (source->container)
+    return source->name;
+  return object->file < source->files.count ? files_at(&source->files, object->file)->path : NULL;
+}
+
+/* ---- library.c ---- */
+
+/* Does it with all indexed until no source turns out to be out of date. `ask` is called under the
+ * lock, for reading; what it has found of a stale source is void. `what` is looked up, for the
+ * message when that does not end. */
+typedef rawhal_status_t ask_fn(rawhal_library_t *library, void *context, library_source_t **stale,
+                               rawhal_error_t *error);
+RAWHAL_CHECKED rawhal_status_t library_look_up(rawhal_library_t *library, ask_fn *ask,
+                                               void *context, rawhal_string_t what,
+                                               rawhal_error_t *error);
+/* NULL, or whose runtime has gone. */
+RAWHAL_CHECKED rawhal_status_t library_check(const rawhal_library_t *library,
+                                             rawhal_error_t *error);
 
 /* ---- object.c: the caller holds the library's lock ---- */
 

@@ -105,7 +105,7 @@ void rawhal_library_destroy(rawhal_library_t *library)
   runtime_release();
 }
 
-static rawhal_status_t check(const rawhal_library_t *library, rawhal_error_t *error)
+rawhal_status_t library_check(const rawhal_library_t *library, rawhal_error_t *error)
 {
   if (!library)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "library is NULL");
@@ -156,7 +156,7 @@ rawhal_status_t rawhal_library_add(rawhal_library_t *library, const char *path,
 {
   WITHOUT_CANCELLATION();
   char absolute[PATH_MAX];
-  rawhal_status_t status = check(library, error);
+  rawhal_status_t status = library_check(library, error);
   if (status != RAWHAL_OK)
     return status;
   if (!path)
@@ -175,7 +175,7 @@ rawhal_status_t rawhal_library_add_bytes(rawhal_library_t *library, const void *
 {
   WITHOUT_CANCELLATION();
   rawhal_container_t *container;
-  rawhal_status_t status = check(library, error);
+  rawhal_status_t status = library_check(library, error);
   if (status != RAWHAL_OK)
     return status;
   if (!name.data && name.size)
@@ -194,7 +194,7 @@ rawhal_status_t rawhal_library_add_bytes(rawhal_library_t *library, const void *
 rawhal_status_t rawhal_library_refresh(rawhal_library_t *library, rawhal_error_t *error)
 {
   WITHOUT_CANCELLATION();
-  rawhal_status_t status = check(library, error);
+  rawhal_status_t status = library_check(library, error);
   if (status != RAWHAL_OK)
     return status;
   pthread_rwlock_wrlock(&library->lock);
@@ -252,13 +252,8 @@ static rawhal_status_t make_current(rawhal_library_t *library, library_source_t 
   return status;
 }
 
-/* Does it until no source turns out to be out of date. `ask` is called under the lock, for reading;
- * what it has found of a stale source is void. */
-typedef rawhal_status_t ask_fn(rawhal_library_t *library, const rawhal_library_query_t *query,
-                               void *context, library_source_t **stale, rawhal_error_t *error);
-
-static rawhal_status_t look_up(rawhal_library_t *library, const rawhal_library_query_t *query,
-                               ask_fn *ask, void *context, rawhal_error_t *error)
+rawhal_status_t library_look_up(rawhal_library_t *library, ask_fn *ask, void *context,
+                                rawhal_string_t what, rawhal_error_t *error)
 {
   enum { ATTEMPTS = 5 };
   for (int i = 0; i < ATTEMPTS; ++i) {
@@ -266,7 +261,7 @@ static rawhal_status_t look_up(rawhal_library_t *library, const rawhal_library_q
     rawhal_status_t status = lock_indexed(library, error);
     if (status != RAWHAL_OK)
       return status;
-    status = ask(library, query, context, &stale, error);
+    status = ask(library, context, &stale, error);
     pthread_rwlock_unlock(&library->lock);
     if (status != RAWHAL_OK || !stale)
       return status;
@@ -276,14 +271,14 @@ static rawhal_status_t look_up(rawhal_library_t *library, const rawhal_library_q
   }
   return rawhal_fail(error, RAWHAL_NOT_FOUND,
                      "the files with kernel '%.*s' change while they are read",
-                     RAWHAL_STRING_ARGS(query->name));
+                     RAWHAL_STRING_ARGS(what));
 }
 
 static rawhal_status_t take_query(const rawhal_library_t *library,
                                   const rawhal_library_query_t *query,
                                   rawhal_library_query_t *taken, rawhal_error_t *error)
 {
-  rawhal_status_t status = check(library, error);
+  rawhal_status_t status = library_check(library, error);
   if (status == RAWHAL_OK)
     status = SIZED_TAKE(taken, query, kernarg_size, error);
   if (status != RAWHAL_OK)
@@ -298,6 +293,7 @@ static rawhal_status_t take_query(const rawhal_library_t *library,
 /* ---- Matches ---- */
 
 typedef struct match_room {
+  const rawhal_library_query_t *query;
   char *matches;
   size_t capacity, match_size, count;
 } match_room_t;
@@ -318,13 +314,13 @@ static void give_match(const candidate_t *candidate, void *to, size_t size)
   sized_element(to, size, &match, sizeof(match));
 }
 
-static rawhal_status_t ask_for_matches(rawhal_library_t *library,
-                                       const rawhal_library_query_t *query, void *context,
+static rawhal_status_t ask_for_matches(rawhal_library_t *library, void *context,
                                        library_source_t **stale, rawhal_error_t *error)
 {
   match_room_t *room = context;
   list_t candidates = {.allocator = &library->allocator};
-  rawhal_status_t status = resolve_all(library, query, room->capacity, &candidates, stale, error);
+  rawhal_status_t status =
+      resolve_all(library, room->query, room->capacity, &candidates, stale, error);
   room->count = status == RAWHAL_OK && !*stale ? candidates.count : 0;
   for (size_t i = 0; i < room->count && i < room->capacity; ++i)
     give_match((const candidate_t *)candidates.items + i, room->matches + i * room->match_size,
@@ -345,10 +341,10 @@ rawhal_status_t rawhal_library_find(rawhal_library_t *library, const rawhal_libr
   if (capacity && (!matches || !match_size))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
                        matches ? "match_size is 0" : "matches is NULL");
-  match_room_t room = {(char *)matches, capacity, match_size, 0};
+  match_room_t room = {&taken, (char *)matches, capacity, match_size, 0};
   rawhal_status_t status = take_query(library, query, &taken, error);
   if (status == RAWHAL_OK)
-    status = look_up(library, &taken, ask_for_matches, &room, error);
+    status = library_look_up(library, ask_for_matches, &room, taken.name, error);
   if (status == RAWHAL_OK)
     *count = room.count;
   return status;
@@ -358,17 +354,18 @@ rawhal_status_t rawhal_library_find(rawhal_library_t *library, const rawhal_libr
 
 /* The object, on the device already or opened for loading. */
 typedef struct chosen_object {
+  const rawhal_library_query_t *query;
   object_key_t key;
   loaded_object_t *loaded;
   opened_object_t opened;
   rawhal_executable_options_t options;
 } chosen_object_t;
 
-static rawhal_status_t ask_for_object(rawhal_library_t *library,
-                                      const rawhal_library_query_t *query, void *context,
+static rawhal_status_t ask_for_object(rawhal_library_t *library, void *context,
                                       library_source_t **stale, rawhal_error_t *error)
 {
   chosen_object_t *chosen = context;
+  const rawhal_library_query_t *query = chosen->query;
   candidate_t candidate;
   rawhal_status_t status = resolve_one(library, query, &candidate, stale, error);
   if (status != RAWHAL_OK || *stale)
@@ -398,8 +395,8 @@ static rawhal_status_t ask_for_object(rawhal_library_t *library,
 static rawhal_status_t get_object(rawhal_library_t *library, const rawhal_library_query_t *query,
                                   loaded_object_t **loaded, rawhal_error_t *error)
 {
-  chosen_object_t chosen = {.loaded = NULL};
-  rawhal_status_t status = look_up(library, query, ask_for_object, &chosen, error);
+  chosen_object_t chosen = {.query = query};
+  rawhal_status_t status = library_look_up(library, ask_for_object, &chosen, query->name, error);
   *loaded = chosen.loaded;
   if (status != RAWHAL_OK || *loaded)
     return status;

@@ -104,6 +104,7 @@ typedef struct rawhal_library_match {
   rawhal_content_hash_t content;
   uint64_t signature; /* 0: unusable, or its facts do not state the size of its arguments */
   bool unpacked, usable;
+  rawhal_string_t name; /* by rawhal_library_list() only: otherwise it is the query's */
 } rawhal_library_match_t;
 
 /* Finds all kernels that fit the query in objects that the device can run, the best first, those
@@ -116,10 +117,71 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_find(rawhal_library_t *
                                                               size_t capacity, size_t match_size,
                                                               size_t *count, rawhal_error_t *error);
 
+/* Zero-initialise, then say which kernels are wanted: what is not set may be anything. Text is read
+ * during the call only. */
+typedef struct rawhal_library_filter {
+  size_t size;              /* sizeof(rawhal_library_filter_t), or 0: see types.h */
+  rawhal_string_t pattern;  /* of the name, or of the symbol with or without ".kd": as in the shell,
+                               * is any text, ? any byte, [...] one of those, \ escapes;
+                               empty: any name */
+  rawhal_string_t file;     /* as in a query */
+  rawhal_string_t argument; /* the name of one of the arguments that callers pass */
+  uint64_t signature;       /* as in a query, of kernels whose facts state the size of their
+                               arguments */
+} rawhal_library_filter_t;
+
+/* Where a page is written to, and where the next begins. The memory is the caller's. */
+typedef struct rawhal_library_page {
+  size_t size; /* sizeof(rawhal_library_page_t), or 0: see types.h */
+  rawhal_library_match_t *matches;
+  size_t capacity;   /* of them, at least 1 */
+  size_t match_size; /* sizeof(rawhal_library_match_t) */
+  char *text;        /* for the names, not NUL-terminated, that the matches point to */
+  size_t text_size;  /* a name that does not fit is the next page's first */
+  uint64_t cursor;   /* 0: from the first kernel on. The call sets it: where the next page begins, 0
+                        at the end */
+  size_t count;      /* set by the call: of the matches */
+  size_t text_used; /* set by the call; if it fails with OUT_OF_RANGE, what it needs for one name */
+} rawhal_library_page_t;
+
+/* Kernels a call looks at, or objects that it passes over, before it gives what it has. */
+#define RAWHAL_LIBRARY_PAGE_LOOKS 4096
+
+/* Lists kernels of objects that the device can run, in pages: all that fit the filter (NULL: all),
+ * in the order in which they were added, those of an object as the file has them. Equal names are
+ * listed each. A page is full, or a part of it where the text is full, or where the call has looked
+ * at RAWHAL_LIBRARY_PAGE_LOOKS kernels; it may be empty: the end is where the cursor becomes 0.
+ *
+ *     rawhal_library_page_t page = {.size = sizeof(page), .matches = matches, .capacity = 64, ...};
+ *     do {
+ *       status = rawhal_library_list(library, &filter, &page, &error);
+ *       for (size_t i = 0; status == RAWHAL_OK && i < page.count; ++i) ...
+ *     } while (status == RAWHAL_OK && page.cursor);
+ *
+ * All is from the index: no object is opened, `content` is zeros, nothing is allocated or read
+ * again from the page before; files of kernels that fit are compared with what was indexed. (The
+ * first call that meets what was added reads its index or makes it, as a search does.)
+ *
+ * A cursor is a place in the library that returned it, for any filter. From page to page a kernel
+ * that is there all the time comes exactly once, whatever other threads add meanwhile: that comes
+ * at the end. It is NOT_FOUND, never another place, once the library has indexed anything anew
+ * because a file has changed, by whatever call: begin again at 0. (So it is after 2^28 times, when
+ * it could be taken for a new one.) What has not changed does not end it, refreshing included.
+ *
+ * On failure the cursor stays, and `count` is 0. INVALID_ARGUMENT: also a cursor beyond the end;
+ * NOT_FOUND: above; OUT_OF_RANGE: the text has no room for the next name alone; otherwise as
+ * rawhal_library_find(). */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_library_list(rawhal_library_t *library,
+                                                              const rawhal_library_filter_t *filter,
+                                                              rawhal_library_page_t *page,
+                                                              rawhal_error_t *error);
+
 /* ---- Kernels ---- */
 
 /* Loads the kernel that the query means; each call needs a rawhal_library_release(). NOT_FOUND: the
- * message says what there is instead, including objects for other targets; AMBIGUOUS: it names the
+ * message says what there is instead: names that are near (of more than 1,024, those nearest in
+ * length are compared), objects for other targets. Where misses are usual, pass no error: then
+ * nothing is compared; AMBIGUOUS: it names the
  * candidates; otherwise as rawhal_executable_load() and rawhal_executable_kernel(). An object that
  * could not be loaded is tried again the next time. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t

@@ -1,5 +1,6 @@
 /* From a query to the object that is meant. */
 #include "library/internal.h"
+#include "library/nearest.h"
 
 #include "base/error.h"
 #include "base/print.h"
@@ -92,13 +93,11 @@ static bool fill_in(list_t *candidates, library_source_t **stale)
   for (size_t i = 0; i < candidates->count; ++i) {
     candidate_t *one = candidate_at(candidates, i);
     const library_source_t *source = one->source;
-    bool good = index_object_at(&source->index, one->number, &one->object) &&
-                (source->container || one->object.file < source->files.count);
-    if (!good) {
+    if (!index_object_at(&source->index, one->number, &one->object) ||
+        !(one->file = source_file(source, &one->object))) {
       *stale = one->source;
       return false;
     }
-    one->file = source->container ? source->name : files_at(&source->files, one->object.file)->path;
   }
   return true;
 }
@@ -138,15 +137,7 @@ static rawhal_status_t find_named(const rawhal_library_t *library, rawhal_string
 /* Does the path end in those parts? */
 static bool fits_file(const candidate_t *one, const void *context)
 {
-  rawhal_string_t wanted = ((const rawhal_library_query_t *)context)->file;
-  const path_name_t *path = one->file;
-  if (!wanted.size)
-    return true;
-  if (wanted.size > path->size)
-    return false;
-  size_t before = path->size - wanted.size;
-  return memcmp(path->text + before, wanted.data, wanted.size) == 0 &&
-         (before == 0 || path->text[before - 1] == '/');
+  return path_ends_in(one->file, ((const rawhal_library_query_t *)context)->file);
 }
 
 static bool names_content(const rawhal_library_query_t *query)
@@ -216,7 +207,7 @@ static rawhal_status_t fail_to_find(const rawhal_library_t *library,
                                     const rawhal_library_query_t *query, size_t named,
                                     rawhal_error_t *error)
 {
-  char text[800];
+  char text[800], nearest[NEAR_TEXT];
   print_t said = print_into(text, sizeof(text));
   uint64_t kernels = 0, objects = 0, more = 0;
   if (named)
@@ -238,9 +229,12 @@ static rawhal_status_t fail_to_find(const rawhal_library_t *library,
   }
   if (more)
     print(&said, "; %" PRIu64 " objects are for other targets", more);
+  *nearest = '\0';
+  if (error)
+    nearest_names(library, query->name, nearest);
   return rawhal_fail(error, RAWHAL_NOT_FOUND,
-                     "no kernel '%.*s' among %" PRIu64 " of %" PRIu64 " code objects%s",
-                     RAWHAL_STRING_ARGS(query->name), kernels, objects, text);
+                     "no kernel '%.*s' among %" PRIu64 " of %" PRIu64 " code objects%s%s",
+                     RAWHAL_STRING_ARGS(query->name), kernels, objects, nearest, text);
 }
 
 static rawhal_status_t fail_ambiguous(const rawhal_library_query_t *query, const list_t *candidates,

@@ -105,8 +105,10 @@ rawhal_status_t source_index(rawhal_library_t *library, library_source_t *source
 
 void source_forget_index(rawhal_library_t *library, library_source_t *source)
 {
-  if (source->indexed)
+  if (source->indexed) {
     close_image(library, &source->index);
+    ++library->forgotten;
+  }
   source->indexed = false;
   ++source->generation;
 }

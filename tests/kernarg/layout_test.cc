@@ -303,8 +303,11 @@ TEST(Names, FoundAmbiguousAbsent)
             rawhal_kernarg_layout_find(layout.get(), {"pad", 3}, &index, &error));
   EXPECT_STREQ("several arguments are called 'pad', such as 1 and 3: use an index", error.message);
   EXPECT_EQ(RAWHAL_NOT_FOUND,
-            rawhal_kernarg_layout_find(layout.get(), {"count", 5}, &index, &error));
-  EXPECT_STREQ("the kernel has no argument 'count'", error.message);
+            rawhal_kernarg_layout_find(layout.get(), {"elements", 8}, &index, &error));
+  EXPECT_STREQ("the kernel has no argument 'elements'", error.message);
+  EXPECT_EQ(RAWHAL_NOT_FOUND,
+            rawhal_kernarg_layout_find(layout.get(), {"outt", 4}, &index, &error));
+  EXPECT_STREQ("the kernel has no argument 'outt'; nearest: 'out'", error.message);
   EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_kernarg_layout_find(layout.get(), {"", 0}, &index, &error));
   EXPECT_EQ(RAWHAL_NOT_FOUND,
             rawhal_kernarg_layout_find(layout.get(), {"hidden", 6}, &index, &error));

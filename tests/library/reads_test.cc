@@ -50,6 +50,10 @@ void on_fault(int, siginfo_t *info, void *)
   signal(SIGSEGV, SIG_DFL); // somebody else's
 }
 
+// Allocations of this thread while it counts.
+thread_local bool counts_allocations;
+thread_local size_t allocations;
+
 ssize_t counted(int file, ssize_t got)
 {
   if (got > 0 && is_watched(file))
@@ -104,6 +108,25 @@ EVERYBODYS ssize_t pread(int file, void *bytes, size_t size, off_t offset)
 EVERYBODYS ssize_t pread64(int file, void *bytes, size_t size, off_t offset)
 {
   return pread(file, bytes, size, offset);
+}
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+EVERYBODYS void *malloc(size_t size)
+{
+  allocations += counts_allocations;
+  return __libc_malloc(size);
+}
+EVERYBODYS void *calloc(size_t count, size_t size)
+{
+  allocations += counts_allocations;
+  return __libc_calloc(count, size);
+}
+EVERYBODYS void *realloc(void *memory, size_t size)
+{
+  allocations += counts_allocations;
+  return __libc_realloc(memory, size);
 }
 
 int __real_clock_gettime(clockid_t clock, timespec *now);
@@ -250,6 +273,64 @@ TEST_F(LibraryReads, OneOfHundredThousandKernelsTakesLittle)
   RecordProperty("more", static_cast<int>(more));
   EXPECT_LT(more, 4 * 200000u); // of the index alone
   EXPECT_EQ(stats(library).index_bytes, now.index_bytes + more);
+}
+
+// Pages of an index on disk: of one that follows another little is read, of all of them everything once, or nearly; and
+// nothing is allocated.
+TEST_F(LibraryReads, PagesTakeWhatTheyHold)
+{
+  constexpr size_t files = 50, each = 200;
+  const std::string prefix = "Cijk_Ailk_Bljk_HHS_BH_MT128x128x32_MI32x32x8x1_SN_";
+  for (size_t i = 0; i < files; ++i)
+    write_file(folder / (std::to_string(i) + ".co"),
+               object_of(prefix + std::to_string(i), each, 0));
+  EXPECT_EQ(count_of(create_with(folder), prefix + "3_17"), 1u);
+  rawhal_library_t *library = create_with(folder);
+  EXPECT_EQ(count_of(library, prefix + "3_17"), 1u);
+  EXPECT_EQ(stats(library).indexes_read, 1u);
+  const uint64_t before = stats(library).index_bytes;
+  (void)taken();
+
+  std::vector<rawhal_library_match_t> matches(100);
+  std::vector<char> text(1 << 16);
+  rawhal_library_filter_t filter = {};
+  filter.pattern = RAWHAL_STRING("C*_[0-9]*");
+  filter.argument = RAWHAL_STRING("n");
+  rawhal_library_page_t page = {};
+  page.matches = matches.data();
+  page.capacity = matches.size();
+  page.match_size = sizeof(matches[0]);
+  page.text = text.data();
+  page.text_size = text.size();
+  size_t listed = 0, pages = 0;
+  uint64_t most = 0;
+  bool good = true;
+  allocations = 0;
+  counts_allocations = true;
+  do {
+    const uint64_t read = stats(library).index_bytes;
+    good = good && rawhal_library_list(library, &filter, &page, &error) == RAWHAL_OK;
+    most = std::max(most, stats(library).index_bytes - read);
+    listed += page.count;
+    ++pages;
+  } while (good && page.cursor);
+  counts_allocations = false;
+  ASSERT_TRUE(good) << error.message;
+  EXPECT_EQ(allocations, 0u);
+  EXPECT_EQ(listed, files * each);
+  EXPECT_EQ(pages, files * each / matches.size());
+  const uint64_t read = stats(library).index_bytes - before;
+  RecordProperty("read", static_cast<int>(read));
+  RecordProperty("most", static_cast<int>(most));
+  EXPECT_EQ(taken(), read); // no file but the index
+  EXPECT_LT(most, 50 * page_size);
+  EXPECT_LT(read, 10u << 20);
+
+  // A miss compares so many names at most: of each a page of numbers, of kernels and of names.
+  const rawhal_device_kernel_t *kernel = nullptr;
+  EXPECT_EQ(get(library, prefix + "3_x7", &kernel), RAWHAL_NOT_FOUND);
+  EXPECT_NE(strstr(error.message, "; nearest: '"), nullptr) << error.message;
+  EXPECT_LT(stats(library).index_bytes - before - read, 1024 * 3 * page_size);
 }
 
 } // namespace

@@ -1,10 +1,10 @@
 /* rawhal find: in which code objects of files and folders a kernel is. */
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/glob.h"
 #include "tools/shared/demangle.h"
 #include "tools/shared/json.h"
 #include "tools/shared/near.h"
@@ -17,7 +17,7 @@
 
 typedef struct find {
   select_options_t select; /* of the file at hand */
-  const char *pattern;     /* shell pattern; NULL: the name itself, select.kernel */
+  rawhal_string_t pattern; /* empty: the name itself, select.kernel */
   json_writer_t *json;     /* NULL: text */
   bool demangle;           /* of text */
   uint64_t files, objects, kernels;
@@ -96,23 +96,6 @@ static void report(find_t *find, const select_t *select, const rawhal_kernel_t *
 
 /* ---- Looking ---- */
 
-/* A name is matched as far as it is text; one with a NUL inside matches none. */
-static bool matches(rawhal_string_t name, const char *pattern)
-{
-  enum { LONGEST = 64 << 10 };
-  if (memchr(name.data, 0, name.size) || name.size >= LONGEST)
-    return false;
-  char text[256], *copy = name.size < sizeof(text) ? text : malloc(name.size + 1);
-  if (!copy)
-    return false;
-  memcpy(copy, name.data, name.size);
-  copy[name.size] = 0;
-  bool does = fnmatch(pattern, copy, 0) == 0;
-  if (copy != text)
-    free(copy);
-  return does;
-}
-
 static bool is_text(rawhal_string_t text, rawhal_string_t other)
 {
   return text.size == other.size && memcmp(text.data, other.data, text.size) == 0;
@@ -122,7 +105,7 @@ static void look_into(find_t *find, const select_t *select)
 {
   const rawhal_kernel_t *kernel;
   ++find->objects;
-  if (!find->pattern) {
+  if (!find->pattern.size) {
     const rawhal_string_t name = rawhal_string(find->select.kernel);
     const rawhal_kernel_t *first = rawhal_hsaco_find_kernel(select->hsaco, name);
     for (size_t i = 0; first && (kernel = rawhal_hsaco_kernel(select->hsaco, i)); ++i)
@@ -135,7 +118,7 @@ static void look_into(find_t *find, const select_t *select)
     return;
   }
   for (size_t i = 0; (kernel = rawhal_hsaco_kernel(select->hsaco, i)); ++i)
-    if (matches(kernel->name, find->pattern) || matches(kernel->symbol, find->pattern))
+    if (glob_fits(find->pattern, kernel->name) || glob_fits(find->pattern, kernel->symbol))
       report(find, select, kernel);
 }
 
@@ -222,8 +205,10 @@ static int run(int argc, char **argv)
     return tool_usage("find", "expected KERNEL and at least one PATH");
   find->json = request.json ? &json : NULL;
   find->demangle = demangle_text(request.demangle);
-  find->select.kernel = find->others.wanted = *argv;
-  find->pattern = strpbrk(*argv, "*?[") ? *argv : NULL;
+  find->select.kernel = *argv;
+  find->others.wanted = rawhal_string(*argv);
+  if (glob_is_pattern(find->others.wanted))
+    find->pattern = find->others.wanted;
   return look(find, argv + 1, argc - 1);
 }
 

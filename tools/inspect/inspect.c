@@ -48,7 +48,7 @@ static bool inspect_objects(const inspect_options_t *options, const inspect_form
 {
   size_t count = 0;
   bool done = true;
-  near_names_t others = {.wanted = options->kernel ? options->kernel : ""};
+  near_names_t others = {.wanted = rawhal_string(options->kernel)};
   char nearest[NEAR_TEXT];
   for (; done && (done = select_next(select, error)) && select->hsaco; ++count) {
     if (!inspect_wants_object(options, select->hsaco)) {

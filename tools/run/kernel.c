@@ -82,7 +82,7 @@ static bool find_kernel(session_t *s)
   if (!select_open(&s->select, &s->options, &s->error) ||
       rawhal_container_select(s->select.container, target, &best, &s->error))
     return false;
-  near_names_t others = {.wanted = s->request->kernel};
+  near_names_t others = {.wanted = name};
   for (; select_next(&s->select, &s->error); ++fitting) {
     if (!s->select.hsaco)
       return refuse_name(s, &others, fitting);

@@ -152,7 +152,7 @@ static bool find_first(select_t *select, const rawhal_kernel_t **kernel, rawhal_
 {
   const char *name = select->options->kernel;
   size_t looked_at = 0;
-  near_names_t others = {.wanted = name};
+  near_names_t others = {.wanted = rawhal_string(name)};
   char nearest[NEAR_TEXT];
   for (; select_next(select, error); ++looked_at) {
     if (!select->hsaco) {

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Iterator, Optional
 
 from ._library import NULL, Owned, call, ffi, lib, owned, sized, string, text, to_path, to_string
+from .errors import OutOfRange
 from .kernels import Facts, Kernel
 
 if TYPE_CHECKING:
@@ -14,9 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Match:
-    """A kernel of a file. `ordinal`: the number of its object there, at byte `offset`; `signature`
-    0: unusable, or not known."""
+    """The kernel `name` of a file. `ordinal`: the number of its object there, at byte `offset`;
+    `signature` 0: unusable, or not known."""
 
+    name: str
     file: str
     ordinal: int
     offset: int
@@ -50,7 +52,8 @@ class Library:
     is asked for.
 
         lib = rawhal.Library(dev, "/opt/kernels")
-        lib["Cijk_..."][grid, block](...)"""
+        lib["Cijk_..."][grid, block](...)
+        [match.name for match in lib.kernels("Cijk_*_SB_*")]"""
 
     def __init__(
         self,
@@ -110,7 +113,47 @@ class Library:
                 break
             room = count[0]
         del held
-        return [_match(matches[index]) for index in range(count[0])]
+        return [_match(matches[index], name) for index in range(count[0])]
+
+    def kernels(
+        self,
+        pattern: Optional[str] = None,
+        *,
+        file: Optional[str] = None,
+        argument: Optional[str] = None,
+        signature: int = 0,
+    ) -> Iterator[Match]:
+        """The kernels that fit the device, in the order of the files, as an iterator that reads a
+        page at a time. `pattern`: of names, with *, ? and [...]; `file`: the last parts of the path;
+        `argument`: kernels with an argument of that name. What is added meanwhile comes at the end;
+        NotFound: a file has changed meanwhile, begin again. Loads nothing."""
+        wanted = sized("rawhal_library_filter_t", signature=signature)
+        wanted.pattern, pattern_held = to_string("pattern", pattern or "")
+        wanted.file, file_held = to_string("file", file or "")
+        wanted.argument, argument_held = to_string("argument", argument or "")
+        return self._pages(wanted, [pattern_held, file_held, argument_held])
+
+    def _pages(self, wanted: Any, held: list[Any]) -> Iterator[Match]:
+        matches = ffi.new("rawhal_library_match_t[]", 64)
+        names = ffi.new("char[]", 1 << 16)
+        page = sized(
+            "rawhal_library_page_t", matches=matches, capacity=64, text=names,
+            match_size=ffi.sizeof("rawhal_library_match_t"), text_size=len(names)
+        )
+        while True:
+            try:
+                call(lib.rawhal_library_list, self._handle.pointer, wanted, page)
+            except OutOfRange:  # a longer name than there is room for
+                names = ffi.new("char[]", page.text_used)
+                page.text, page.text_size = names, len(names)
+                continue
+            yield from [_match(matches[index]) for index in range(page.count)]
+            if page.cursor == 0:
+                break
+        del held
+
+    def __iter__(self) -> Iterator[Match]:
+        return self.kernels()
 
     def kernel(self, name: str, *, file: Optional[str] = None, signature: int = 0) -> Kernel:
         """Loads the kernel. NotFound: the message says what there is instead; Ambiguous: say which,
@@ -129,10 +172,10 @@ class Library:
         return f"<rawhal.Library on {self.device.name}>"
 
 
-def _match(raw: Any) -> Match:
+def _match(raw: Any, name: Optional[str] = None) -> Match:
     target = ffi.new("char[64]")
     lib.rawhal_target_format(ffi.addressof(raw, "target"), target, 64)
     return Match(
-        string(raw.file), raw.ordinal, raw.offset, raw.bytes, text(target), raw.signature,
+        string(raw.name) if name is None else name, string(raw.file), raw.ordinal, raw.offset, raw.bytes, text(target), raw.signature,
         bool(raw.usable)
     )

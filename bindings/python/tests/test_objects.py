@@ -84,6 +84,38 @@ def test_a_library_finds_kernels_by_name(dev, tmp_path):
     assert (out == 4).all()
 
 
+def test_a_library_lists_its_kernels(dev, tmp_path):
+    for number in range(150):  # more than a page
+        with open(fixture("vector_add-gfx90a-v5.co"), "rb") as file:
+            data = file.read().replace(b"vector_add", b"kern_%05d" % number)
+        (tmp_path / f"{number:05}.co").write_bytes(data)
+    lib = rawhal.Library(dev, tmp_path, fixture("write_ids-gfx90a-v5.co"), cache="off")
+    names = [f"kern_{number:05}" for number in range(150)]
+    assert [match.name for match in lib] == names + ["write_ids"]
+    assert [match.name for match in lib.kernels("kern_*[05]")] == names[::5]
+    first, second = lib.kernels("kern_0000[12]")
+    assert (first.name == "kern_00001" and second.file == str(tmp_path / "00002.co")
+            and first.usable and first.target == "gfx90a" and first.bytes == second.bytes)
+    assert lib.find("kern_00001") == [first]
+    assert [one.name for one in lib.kernels(file="00007.co")] == ["kern_00007"]
+    with_n = [one.name for one in lib.kernels(argument="n", signature=first.signature)]
+    assert with_n == names and list(lib.kernels(argument="nothing")) == []
+    with pytest.raises(rawhal.NotFound, match="; nearest: 'write_ids'"):
+        lib["write_id"]
+
+    seen = lib.kernels()
+    assert next(seen).name == names[0]
+    lib.add(fixture("vector_add-gfx90a-v4.co"))
+    assert [match.name for match in seen] == names[1:] + ["write_ids", "vector_add"]
+    seen = lib.kernels()
+    next(seen)
+    (tmp_path / "00003.co").unlink()
+    lib.refresh()
+    with pytest.raises(rawhal.NotFound, match="begin again"):
+        list(seen)
+    assert len(list(lib)) == 151
+
+
 def module(*arguments):
     return subprocess.run([sys.executable, "-m", "rawhal", *arguments], capture_output=True,
                           text=True, timeout=60)

@@ -6,7 +6,8 @@
 #include <vector>
 
 extern "C" {
-#include "tools/shared/near.h"
+#include "base/near.h"
+#include "base/nearest.h"
 }
 
 namespace {
@@ -15,7 +16,7 @@ std::string nearest(const char *wanted, const std::vector<std::string> &names)
 {
   near_names_t near = {};
   char text[NEAR_TEXT];
-  near.wanted = wanted;
+  near.wanted = rawhal_string(wanted);
   for (const std::string &name : names)
     near_look(&near, {name.data(), name.size()});
   near_text(&near, text);
@@ -32,6 +33,7 @@ TEST(Near, MistypedOrAPart)
   EXPECT_EQ("; nearest: 'vector_add', '_Z10vector_addPfPKfS1_j', 'vector_sub'",
             nearest("VECTOR_ADD", names));
   EXPECT_EQ("; nearest: 'matmul'", nearest("matmlu", names));
+  EXPECT_EQ("; nearest: 'ab'", nearest("ba", {"ab"})); // a swap is one edit
   EXPECT_EQ("", nearest("softmax", names));
   EXPECT_EQ("", nearest("x", {"y"})); // everything would be as near
   EXPECT_EQ("", nearest("", names));
@@ -51,17 +53,20 @@ TEST(Near, NamesThatAreNone)
   EXPECT_EQ("", nearest(longer.c_str(), {longest, longer}));
 }
 
-// By the definition, without a table.
+// By the definition, with a whole table.
 unsigned distance(const std::string &a, const std::string &b)
 {
   std::vector<std::vector<unsigned>> table(a.size() + 1, std::vector<unsigned>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i)
-    for (size_t k = 0; k <= b.size(); ++k)
+    for (size_t k = 0; k <= b.size(); ++k) {
       table[i][k] = static_cast<unsigned>(
           i == 0   ? k
           : k == 0 ? i
                    : std::min({table[i - 1][k] + 1, table[i][k - 1] + 1,
                                table[i - 1][k - 1] + (a[i - 1] != b[k - 1])}));
+      if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+        table[i][k] = std::min(table[i][k], table[i - 2][k - 2] + 1);
+    }
   return table[a.size()][b.size()];
 }
 
@@ -89,6 +94,46 @@ TEST(Near, RandomNamesByTheDefinition)
   }
   EXPECT_GT(near, 5000u);
   EXPECT_LT(near, 18000u);
+}
+
+TEST(Near, DistancesUpToAMost)
+{
+  std::mt19937 random(5);
+  size_t less = 0, more = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string a, b;
+    for (std::string *one : {&a, &b})
+      for (unsigned k = random() % 14; k--;)
+        *one += static_cast<char>('a' + random() % 2);
+    const unsigned most = static_cast<unsigned>(random() % 8), far = distance(a, b);
+    ASSERT_EQ(std::min(far, most + 1),
+              nearest_distance(a.data(), a.size(), b.data(), b.size(), most))
+        << a << " " << b << " " << most;
+    ++(far > most ? more : less);
+  }
+  EXPECT_GT(less, 5000u);
+  EXPECT_GT(more, 2000u);
+}
+
+TEST(Near, OfManyThoseOfALengthThatMayBeNear)
+{
+  std::vector<std::string> names(5000, "of_quite_another_length");
+  for (size_t i = 0; i < 2000; ++i)
+    names.push_back("other_" + std::to_string(i));
+  names[4000] = "something"; // before those of its length
+  names.push_back("somethinh");
+  near_names_t near = {};
+  near.wanted = RAWHAL_STRING("somethin");
+  near_look_at_most(
+      &near,
+      [](const void *all, size_t number) {
+        const std::string &name = (*static_cast<const std::vector<std::string> *>(all))[number];
+        return rawhal_string_t{name.data(), name.size()};
+      },
+      &names, names.size());
+  char text[NEAR_TEXT];
+  near_text(&near, text);
+  EXPECT_STREQ("; nearest: 'something'", text); // the last was one too many
 }
 
 } // namespace
