@@ -204,7 +204,7 @@ void merge(const std::string &one, const std::string &other)
   core_merged_t merged;
   rawhal_error_t error;
   std::string bytes;
-  const bool opened = open_file(&host, one) & open_file(&gpus, other);
+  const bool is_open = open_file(&host, one), opened = open_file(&gpus, other) && is_open;
   if (opened && core_merge(&host, &gpus, append, &bytes, &merged, &error) == RAWHAL_OK) {
     check(merged.bytes == bytes.size());
     core_file_t both;
