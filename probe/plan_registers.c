@@ -140,8 +140,9 @@ static void write_u32(unsigned char *descriptor, uint32_t offset, uint32_t value
   memcpy(descriptor + offset, &value, sizeof(value));
 }
 
-/* VGPRs behind those that are named, before the AGPRs; else between those that are named; where
- * there are none either, one of the kernel's, if there are no probes in its middle. */
+/* VGPRs behind those that are named, before the AGPRs; else between those that are named, if waves
+ * have all these; where there are none either, one of the kernel's, if there are no probes in its
+ * middle. */
 static rawhal_status_t place_vgprs(rawhal_probe_plan_t *plan, const plan_named_t *named,
                                    uint32_t flags, vgprs_t *vgprs, rawhal_error_t *error)
 {
@@ -157,7 +158,7 @@ static rawhal_status_t place_vgprs(rawhal_probe_plan_t *plan, const plan_named_t
   const uint32_t one = code_set_room(&taken, 0, old_arch, 1, 1),
                  two = code_set_room(&taken, one + 1, old_arch, 1, 1);
   const bool fits = arch <= MOST_ARCH_VGPRS && total <= MOST_VGPRS,
-             fits_between = (kept > 1 ? two : one) < old_arch;
+             fits_between = first <= old_arch && (kept > 1 ? two : one) < old_arch;
   stubs->in_scratch = ((!fits && !fits_between) || flags & RAWHAL_PROBE_KEEP_IN_SCRATCH) &&
                       !plan->info.point_count && plan_has_scratch(d, &plan->walk.registers, stubs);
   if (flags & RAWHAL_PROBE_KEEP_IN_SCRATCH && !stubs->in_scratch)
@@ -167,7 +168,9 @@ static rawhal_status_t place_vgprs(rawhal_probe_plan_t *plan, const plan_named_t
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "it names v%u%s, and %s, so that there is no VGPR for probes", first - 1,
                        total > MOST_VGPRS ? " and takes all others for matrices" : "",
-                       one < old_arch ? "all but one of those before" : "all of those before");
+                       first > old_arch ? "its waves have fewer"
+                       : one < old_arch ? "all but one of those before"
+                                        : "all of those before");
   const vgprs_t places[] = {{{1, 1}, old_arch, d->vgpr_count},
                             {{first, first + 1}, arch, total},
                             {{one, two}, old_arch, d->vgpr_count}};

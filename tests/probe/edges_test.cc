@@ -226,6 +226,10 @@ TEST(ProbeEdges, VgprsBeyondTheAccumOffset)
   EXPECT_EQ(10u, kernel.info()->first_kept_vgpr);
   Written with_agprs({v9, 0xd3d84000, 0x18000101, s_endpgm}, shape(16, 16, 8));
   expect_refused(&with_agprs, "v9, of 8");
+  // Of an access by one that waves do not have nothing can be recorded, unless they get all that are named.
+  Written access({0x7ffe0280, 0xdc508000, 0x02040008, s_endpgm},
+                 shape(16, 8, 8)); // v255; v2, v8, s[4:5]
+  expect_refused(&access, "its waves have fewer", RAWHAL_PROBE_MEMORY);
 }
 
 TEST(ProbeEdges, ModesOfVectors)
