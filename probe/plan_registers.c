@@ -154,7 +154,8 @@ static rawhal_status_t place_vgprs(rawhal_probe_plan_t *plan, const plan_named_t
                  first = code_set_end(&taken), old_arch = least(d->accum_offset, d->vgpr_count),
                  agprs = d->vgpr_count - old_arch;
   const uint32_t arch = first + kept <= old_arch ? old_arch : round_up(first + kept, ACCUM_GRANULE),
-                 total = round_up(arch + (plan->info.named_agprs ? agprs : 0), VGPR_GRANULE);
+                 left = code_set_end(&plan->walk.registers.agprs) ? agprs : 0,
+                 total = round_up(arch + left, VGPR_GRANULE);
   const uint32_t one = code_set_room(&taken, 0, old_arch, 1, 1),
                  two = code_set_room(&taken, one + 1, old_arch, 1, 1);
   const bool fits = arch <= MOST_ARCH_VGPRS && total <= MOST_VGPRS,

@@ -230,6 +230,11 @@ TEST(ProbeEdges, VgprsBeyondTheAccumOffset)
   Written access({0x7ffe0280, 0xdc508000, 0x02040008, s_endpgm},
                  shape(16, 8, 8)); // v255; v2, v8, s[4:5]
   expect_refused(&access, "its waves have fewer", RAWHAL_PROBE_MEMORY);
+  // An AGPR that waves do not have is one all the same: those that they have stay.
+  const uint32_t shift = 0x24020082, mfma[] = {0xd3e40000, 0x04020300};
+  Written agpr({shift, 0xdc508000, 0xbe841c01, mfma[0], mfma[1], s_endpgm},
+               shape(24, 8, 4)); // a190, v1, s[4:5]
+  expect_probed(&agpr);
 }
 
 TEST(ProbeEdges, ModesOfVectors)
