@@ -50,6 +50,12 @@ static bool has_ended(pid_t program)
   return waitid(P_PID, (id_t)program, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
 }
 
+/* Whether there may be a door soon; one that is being made looks as one of another version. */
+static bool is_worth_waiting(rawhal_status_t status)
+{
+  return status == RAWHAL_OK || status == RAWHAL_NOT_FOUND || status == RAWHAL_UNSUPPORTED;
+}
+
 /* False: it ended without one, or may not be looked at. */
 static bool await_door(pid_t program, unsigned of, doors_t *doors, rawhal_error_t *error)
 {
@@ -57,7 +63,7 @@ static bool await_door(pid_t program, unsigned of, doors_t *doors, rawhal_error_
   for (bool ended = false;;) {
     if (doors_open_below(doors, program, of, error))
       return true;
-    if (ended || (error->status != RAWHAL_NOT_FOUND && error->status != RAWHAL_OK))
+    if (ended || !is_worth_waiting(error->status))
       return false;
     (void)nanosleep(&nap, NULL);
     ended = has_ended(program);
