@@ -341,12 +341,6 @@ void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT])
   content_text(object->hash, text);
 }
 
-void content_text(rawhal_content_hash_t hash, char text[OBJECT_HASH_TEXT])
-{
-  (void)snprintf(text, OBJECT_HASH_TEXT, "%016llx%016llx", (unsigned long long)hash.high,
-                 (unsigned long long)hash.low);
-}
-
 bool objects_range(uint64_t address, uint64_t *base, uint64_t *size, hsa_agent_t *agent)
 {
   pthread_rwlock_rdlock(&lock);

@@ -12,6 +12,7 @@
 #include "front/policy.h"
 
 #include "debug/door/tell.h"
+#include "hsaco/content.h"
 #include "record/variables.h"
 
 #include <rawhal/kernarg.h>
@@ -48,9 +49,8 @@ void objects_release(front_kernel_t *kernel);
 rawhal_content_hash_t object_hash(const front_object_t *object);
 rawhal_bytes_t object_bytes(const front_object_t *object);
 /* How a report names it: the hash as text. */
-enum { OBJECT_HASH_TEXT = 33 };
+enum { OBJECT_HASH_TEXT = CONTENT_TEXT };
 void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT]);
-void content_text(rawhal_content_hash_t hash, char text[OBJECT_HASH_TEXT]);
 /* Where it came from when it was first loaded, by the runtime's word; empty: not known. */
 const char *object_uri(const front_object_t *object);
 

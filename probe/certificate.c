@@ -2,17 +2,12 @@
 
 #include "base/error.h"
 #include "base/jansson.h"
+#include "hsaco/content.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { HASH_DIGITS = 32 };
-
-static bool equal(rawhal_content_hash_t a, rawhal_content_hash_t b)
-{
-  return a.high == b.high && a.low == b.low;
-}
 
 /* ---- Reading ---- */
 
@@ -209,7 +204,7 @@ static bool is_kernel(const certificate_subject_t *one, const certificate_subjec
 
 static bool is_object(const certificate_subject_t *one, const certificate_subject_t *other)
 {
-  return equal(one->object, other->object);
+  return content_equal(one->object, other->object);
 }
 
 static bool are_kinds(const certificate_subject_t *one, const certificate_subject_t *other)
@@ -229,7 +224,7 @@ static bool is_as_soft(const certificate_subject_t *one, const certificate_subje
 
 static bool is_copy(const certificate_subject_t *one, const certificate_subject_t *other)
 {
-  return equal(one->copy, other->copy);
+  return content_equal(one->copy, other->copy);
 }
 
 static const struct {
@@ -266,14 +261,12 @@ rawhal_status_t certificate_copy(const rawhal_probe_plan_t *plan, rawhal_content
 
 void certificate_file(const certificate_subject_t *subject, char name[CERTIFICATE_FILE])
 {
-  const rawhal_content_hash_t kernel =
-      rawhal_content_hash(subject->kernel.data, subject->kernel.size);
-  char about[256];
+  char object[CONTENT_TEXT], kernel[CONTENT_TEXT], hash[CONTENT_TEXT], about[256];
+  content_text(subject->object, object);
+  content_text(rawhal_content_hash(subject->kernel.data, subject->kernel.size), kernel);
   const int size =
-      snprintf(about, sizeof(about),
-               "%016" PRIx64 "%016" PRIx64 " %016" PRIx64 "%016" PRIx64 " %" PRIx32 " %.*s %d",
-               subject->object.high, subject->object.low, kernel.high, kernel.low, subject->kinds,
+      snprintf(about, sizeof(about), "%s %s %" PRIx32 " %.*s %d", object, kernel, subject->kinds,
                CERTIFICATE_TARGET, subject->target, subject->is_software);
-  const rawhal_content_hash_t hash = rawhal_content_hash(about, (size_t)size);
-  (void)snprintf(name, CERTIFICATE_FILE, "%016" PRIx64 "%016" PRIx64 ".json", hash.high, hash.low);
+  content_text(rawhal_content_hash(about, (size_t)size), hash);
+  (void)snprintf(name, CERTIFICATE_FILE, "%s.json", hash);
 }
