@@ -88,7 +88,7 @@ static rawhal_status_t read_memory(void *context, record_probe_part_t part, uint
 {
   const probe_run_t *run = context;
   (void)error;
-  memcpy(to, run->memory->bytes + (part == RECORD_PROBE_EVENTS ? run->events_at : 0) + offset,
+  memcpy(to, run->memory->bytes + (part == RECORD_PROBE_EVENTS ? run->room.events_at : 0) + offset,
          size);
   return RAWHAL_OK;
 }
@@ -105,7 +105,8 @@ static rawhal_status_t write_drained(probe_run_t *run, uint64_t dispatch,
                                   .frequency = MEMREALTIME_HZ,
                                   .allocation_count = run->allocation_count,
                                   .allocations = run->allocations};
-  const record_probe_memory_t memory = {run->wave_capacity, run->event_capacity, read_memory, run};
+  const record_probe_memory_t memory = {run->room.wave_capacity, run->room.event_capacity,
+                                        read_memory, run};
   return record_writer_probed(writer, &probed, &memory, written, error);
 }
 
@@ -139,7 +140,7 @@ static void clear(const probe_run_t *run, uint32_t waves, uint32_t events)
     return;
   }
   memset(run->memory->bytes, 0, (size_t)rawhal_probe_buffer_bytes(run->of->plan, waves));
-  memset(run->memory->bytes + run->events_at, 0, events * event_bytes);
+  memset(run->memory->bytes + run->room.events_at, 0, events * event_bytes);
 }
 
 /* A kernel that writes beyond its maps leaves nothing to the next. */
@@ -163,8 +164,8 @@ static bool write_records(probe_run_t *run)
   rawhal_error_t error;
   record_probe_written_t written = {0};
   const rawhal_probe_header_t *header = (const void *)run->memory->bytes;
-  const uint32_t waves = least(header->waves, run->wave_capacity);
-  const uint32_t events = least(header->events, run->event_capacity);
+  const uint32_t waves = least(header->waves, run->room.wave_capacity);
+  const uint32_t events = least(header->events, run->room.event_capacity);
   bool kept = writer && !atomic_load(&ended);
   if (kept && write_all(run, &written, &error) != RAWHAL_OK) {
     tell(&error);

@@ -14,6 +14,7 @@
 
 #include "base/hash_table.h"
 #include "debug/softgpu.h"
+#include "probe/buffer_room.h"
 
 typedef enum probed_state {
   PROBED_PENDING = 0,
@@ -65,8 +66,7 @@ struct probe_run {
   size_t block_bytes, kernarg_bytes; /* of which are the program's */
   probe_memory_t *memory;
   bool flies;
-  uint64_t events_at; /* bytes from the memory's first */
-  uint32_t wave_capacity, event_capacity;
+  probe_room_t room;                /* in that */
   engine_places_t places;           /* of an engine's maps */
   record_allocation_t *allocations; /* that there were, those of its pointers first */
   uint32_t allocation_count;

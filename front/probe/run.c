@@ -50,31 +50,6 @@ void probe_run_abandon(void)
 
 /* ---- Memory ---- */
 
-/* Of a grid, or the most that can be. */
-static uint64_t waves_of(const hsa_kernel_dispatch_packet_t *packet)
-{
-  uint64_t waves;
-  return engine_rows(ENGINE_WAVE, packet, RAWHAL_PROBE_LANES, &waves) && waves < UINT32_MAX
-             ? waves
-             : UINT32_MAX;
-}
-
-/* Waves first, as events have their numbers; of half of the buffer, if there are events. */
-static void divide(probe_run_t *run)
-{
-  const rawhal_probe_plan_info_t *info = rawhal_probe_plan_info(run->of->plan);
-  const rawhal_probe_plan_t *plan = run->of->plan;
-  const uint64_t buffer = run->of->rule->buffer, fixed = rawhal_probe_buffer_bytes(plan, 0),
-                 room = (buffer - fixed) / (info->event_bytes ? 2 : 1),
-                 waves = info->kinds & RAWHAL_PROBE_WAVES ? waves_of(&run->packet) : 0;
-  const uint64_t most = room / sizeof(rawhal_probe_wave_t);
-  run->wave_capacity = (uint32_t)(waves < most ? waves : most);
-  run->events_at = rawhal_probe_buffer_bytes(plan, run->wave_capacity);
-  const uint64_t events = info->event_bytes ? (buffer - run->events_at) / info->event_bytes : 0,
-                 most_events = info->event_bytes ? UINT32_MAX / info->event_bytes - 16 : 0;
-  run->event_capacity = (uint32_t)(events < most_events ? events : most_events);
-}
-
 /* Dispatches that have ended may have it still: nobody has looked, or it is being written. A rule
  * may wait for that, and for those that run, as long as one after the other ends. */
 static probe_memory_t *memory_of(const probe_rule_t *rule, probe_pool_t *pool, uint64_t bytes)
@@ -114,14 +89,17 @@ static bool take_maps(probe_run_t *run)
 static bool take_memory(probe_run_t *run)
 {
   probe_rule_t *rule = run->of->rule;
-  const uint64_t events = rawhal_probe_plan_info(run->of->plan)->event_bytes;
-  divide(run);
-  run->memory = memory_of(rule, &rule->memory, run->events_at + events * run->event_capacity);
+  const hsa_kernel_dispatch_packet_t *packet = &run->packet;
+  const uint32_t grid[] = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z};
+  const uint16_t workgroup[] = {packet->workgroup_size_x, packet->workgroup_size_y,
+                                packet->workgroup_size_z};
+  run->room = probe_room(run->of->plan, rule->buffer, grid, workgroup);
+  run->memory = memory_of(rule, &rule->memory, run->room.bytes);
   if (!run->memory)
     return false;
   rawhal_probe_header_t *header = (rawhal_probe_header_t *)(void *)run->memory->bytes;
-  header->wave_capacity = run->wave_capacity;
-  header->event_capacity = run->event_capacity;
+  header->wave_capacity = run->room.wave_capacity;
+  header->event_capacity = run->room.event_capacity;
   return true;
 }
 
@@ -214,9 +192,10 @@ static rawhal_probe_argument_t argument_of(const probe_run_t *run)
 {
   const uint64_t memory = (uint64_t)(uintptr_t)run->memory->bytes;
   return (rawhal_probe_argument_t){.buffer = memory,
-                                   .events = run->event_capacity ? memory + run->events_at : 0,
-                                   .wave_capacity = run->wave_capacity,
-                                   .event_capacity = run->event_capacity};
+                                   .events =
+                                       run->room.event_capacity ? memory + run->room.events_at : 0,
+                                   .wave_capacity = run->room.wave_capacity,
+                                   .event_capacity = run->room.event_capacity};
 }
 
 /* The copy runs, with one argument more. */

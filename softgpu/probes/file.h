@@ -2,9 +2,9 @@
 #ifndef SOFTGPU_PROBES_FILE_H
 #define SOFTGPU_PROBES_FILE_H
 
+#include "probe/buffer_room.h"
 #include "record/writer.h"
 #include "softgpu/probes/kernels.h"
-#include "softgpu/probes/room.h"
 
 enum { RUN_NAMED = 64, RUN_ALLOCATIONS = 1024 }; /* of its pointers; with others */
 

@@ -1,8 +1,8 @@
-/* How the memory for a dispatch's records is divided. Internal. */
-#ifndef SOFTGPU_PROBES_ROOM_H
-#define SOFTGPU_PROBES_ROOM_H
+/* How the memory for a dispatch's records is divided, by whoever launches it. Internal. */
+#ifndef RAWHAL_PROBE_BUFFER_ROOM_H
+#define RAWHAL_PROBE_BUFFER_ROOM_H
 
-#include "probe/probe.h"
+#include <rawhal/probe.h>
 
 typedef struct probe_room {
   uint64_t events_at, bytes; /* of events, from the first; of all */

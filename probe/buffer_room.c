@@ -1,6 +1,12 @@
-#include "softgpu/probes/room.h"
+#include "probe/buffer_room.h"
 
 #include "base/checked.h"
+#include "probe/stub.h"
+
+/* As rawhal_probe_argument_t.events says: what there is no room for is still within 4 GiB. */
+enum { EVENTS_LEFT = 16 };
+_Static_assert((int)STUB_TOGETHER <= (int)EVENTS_LEFT,
+               "numbers that are taken together are left, too");
 
 /* Of a grid, or the most that can be. */
 static uint64_t waves_of(const uint32_t grid[3], const uint16_t workgroup[3])
@@ -24,7 +30,7 @@ probe_room_t probe_room(const rawhal_probe_plan_t *plan, uint64_t buffer, const 
   probe_room_t room = {.wave_capacity = (uint32_t)(waves < most ? waves : most)};
   room.events_at = rawhal_probe_buffer_bytes(plan, room.wave_capacity);
   const uint64_t events = info->event_bytes ? (buffer - room.events_at) / info->event_bytes : 0,
-                 most_events = info->event_bytes ? UINT32_MAX / info->event_bytes - 16 : 0;
+                 most_events = info->event_bytes ? UINT32_MAX / info->event_bytes - EVENTS_LEFT : 0;
   room.event_capacity = (uint32_t)(events < most_events ? events : most_events);
   room.bytes = room.events_at + (uint64_t)room.event_capacity * info->event_bytes;
   return room;
