@@ -8,16 +8,6 @@
 
 static const uint32_t bits[KFD_WATCHES] = {1 << 7, 1 << 12, 1 << 13, 1 << 14};
 
-static const isa_inst_t *inst_at_pc(isa_program_t *program, const isa_wave_t *wave)
-{
-  isa_chunk_t *chunk = isa_program_chunk(program, wave->pc);
-  if (!chunk)
-    return NULL;
-  const uint32_t slot = (uint32_t)(wave->pc - chunk->base) / 4;
-  const isa_inst_t *inst = __atomic_load_n(&chunk->at[slot], __ATOMIC_ACQUIRE);
-  return inst ? inst : isa_program_decode(program, chunk, slot);
-}
-
 static bool has_lanes(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool is_buffer = inst->encoding == ISA_MUBUF && inst->row && inst->row->sdst;
@@ -61,7 +51,8 @@ static uint32_t hits_of(const place_t *place, char kind, const live_watch_t *wat
 
 uint32_t watch_hits(isa_program_t *program, isa_wave_t *wave)
 {
-  const isa_inst_t *inst = inst_at_pc(program, wave);
+  const isa_chunk_t *chunk;
+  const isa_inst_t *inst = isa_program_at(program, wave->pc, &chunk);
   uint32_t hits = 0;
   if (!inst || !has_lanes(wave, inst) || !isa_reference_allows(wave, inst))
     return 0;

@@ -146,18 +146,6 @@ static bool is_moment(past_t *past, const isa_wave_t *wave)
 
 /* ---- Turns ---- */
 
-static const isa_inst_t *inst_at(isa_program_t *program, const isa_wave_t *wave,
-                                 const isa_chunk_t **chunk)
-{
-  isa_chunk_t *found = isa_program_chunk(program, wave->pc);
-  if (!found)
-    return NULL;
-  const uint32_t slot = (uint32_t)(wave->pc - found->base) / 4;
-  const isa_inst_t *inst = __atomic_load_n(&found->at[slot], __ATOMIC_ACQUIRE);
-  *chunk = found;
-  return inst ? inst : isa_program_decode(program, found, slot);
-}
-
 /* Its turn ends with the instruction, whatever is left of it. */
 static bool gives_way(const isa_wave_t *wave, const isa_inst_t *inst)
 {
@@ -170,8 +158,8 @@ static bool run_looking(past_t *past, isa_program_t *program, isa_wave_t *wave, 
 {
   uint64_t *count = count_of(past, wave);
   for (uint32_t n = 0; n < turn; ++n) {
-    const isa_chunk_t *chunk = NULL;
-    const isa_inst_t *inst = inst_at(program, wave, &chunk);
+    const isa_chunk_t *chunk;
+    const isa_inst_t *inst = isa_program_at(program, wave->pc, &chunk);
     if (is_moment(past, wave))
       return stop(past, wave);
     if (inst)

@@ -52,11 +52,11 @@ static bool is_of_group(const writers_t *writers, const isa_group_t *group)
          memcmp(group->id, writers->asked.lds_group, sizeof group->id) == 0;
 }
 
-static void note_place(writers_t *writers, const uint8_t *base, unsigned lane, const place_t *place)
+static void note_place(writers_t *writers, unsigned lane, const place_t *place)
 {
   for (unsigned i = 0; i < place->bytes; ++i) {
     const uint64_t at =
-        place->at[i] ? (uint64_t)((uintptr_t)place->at[i] - (uintptr_t)base) : UINT64_MAX;
+        place->at[i] ? (uint64_t)((uintptr_t)place->at[i] - (uintptr_t)writers->at) : UINT64_MAX;
     if (at >= writers->asked.bytes || writers->hits == WRITERS_HITS)
       continue;
     writers->before[writers->hits] = *place->at[i];
@@ -81,7 +81,7 @@ static void find_places(writers_t *writers, isa_wave_t *wave, const isa_inst_t *
   wave->fault = &other;
   ISA_EACH_LANE(lane, is_scalar ? 1 : isa_exec(wave))
     for (unsigned part = 0; isa_reference_writes(wave, inst, lane, part, &place); ++part)
-      note_place(writers, writers->at, is_scalar ? (unsigned)SOFTGPU_BACK_NO_LANE : lane, &place);
+      note_place(writers, is_scalar ? (unsigned)SOFTGPU_BACK_NO_LANE : lane, &place);
   wave->fault = described;
 }
 
@@ -123,14 +123,14 @@ static size_t count_of_lane(const writers_t *writers, size_t first)
 
 /* Of an exchange that only happens where a value is what it is to be. Of lanes that all want the
  * same bytes the first one got them, as the others saw what it had put there. */
-static bool has_happened(const writers_t *writers, size_t first, size_t count, const uint8_t *base)
+static bool has_happened(const writers_t *writers, size_t first, size_t count)
 {
   bool is_changed = false;
   for (size_t i = first; i < first + count; ++i) {
     const written_t *before = &writers->bytes[writers->hit[i].at];
     if (before->time == writers->now.time)
       return false;
-    is_changed |= base[writers->hit[i].at] != writers->before[i];
+    is_changed |= writers->at[writers->hit[i].at] != writers->before[i];
   }
   return is_changed;
 }
@@ -139,7 +139,7 @@ void writers_commit(writers_t *writers)
 {
   for (size_t i = 0, count; i < writers->hits; i += count) {
     count = count_of_lane(writers, i);
-    if (writers->is_conditional && !has_happened(writers, i, count, writers->at))
+    if (writers->is_conditional && !has_happened(writers, i, count))
       continue;
     writers->now.lane = writers->hit[i].lane;
     for (size_t n = i; n < i + count; ++n)

@@ -422,6 +422,17 @@ static bool run_block(const isa_inst_t *inst, isa_wave_t *wave, uint64_t *execut
   return true;
 }
 
+const isa_inst_t *isa_program_at(isa_program_t *program, uint64_t pc, const isa_chunk_t **chunk)
+{
+  isa_chunk_t *found = isa_program_chunk(program, pc);
+  *chunk = found;
+  if (!found)
+    return NULL;
+  const uint32_t slot = (uint32_t)(pc - found->base) / 4;
+  const isa_inst_t *inst = __atomic_load_n(&found->at[slot], __ATOMIC_ACQUIRE);
+  return inst ? inst : isa_program_decode(program, found, slot);
+}
+
 bool isa_wave_run(isa_program_t *program, isa_wave_t *wave, uint32_t turn, uint64_t *executed)
 {
   wave->budget = (int32_t)turn;

@@ -44,6 +44,9 @@ isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc);
  * runs, or the end of memory cuts off, has a `run` that faults. NULL when out of memory. */
 const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot);
 
+/* The instruction at `pc`, decoded if need be, and the chunk that holds it. NULL as for these. */
+const isa_inst_t *isa_program_at(isa_program_t *program, uint64_t pc, const isa_chunk_t **chunk);
+
 /* Asks the executors of its encoding; see base/wave.h. False when none runs it on this chip with
  * these registers. */
 bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits);
