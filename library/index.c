@@ -94,22 +94,27 @@ void index_free(library_index_t *index)
 
 /* ---- Looking up ---- */
 
-static bool entry_at(const library_index_t *index, uint64_t number, index_entry_t *entry)
+static bool entry_at(const library_index_t *index, image_window_t *window, uint64_t number,
+                     index_entry_t *entry)
 {
-  return image_read(&index->image, index->header.entries_at + number * sizeof(*entry), entry,
-                    sizeof(*entry));
+  return image_read_by(&index->image, window, index->header.entries_at + number * sizeof(*entry),
+                       entry, sizeof(*entry));
 }
 
-/* The first entry whose hash is not less. */
-static bool lower_bound(const library_index_t *index, uint64_t hash, uint64_t *first)
+/* Of so many that stand in the order of a key, the first whose key is not less. */
+typedef bool key_fn(const library_index_t *index, image_window_t *window, uint64_t number,
+                    uint64_t *key);
+
+static bool lower_bound(const library_index_t *index, image_window_t *window, key_fn *key_at,
+                        uint64_t count, uint64_t wanted, uint64_t *first)
 {
-  uint64_t low = 0, high = index->header.entry_count;
+  uint64_t low = 0, high = count;
   while (low < high) {
-    uint64_t middle = low + (high - low) / 2;
-    index_entry_t entry;
-    if (!entry_at(index, middle, &entry))
+    const uint64_t middle = low + (high - low) / 2;
+    uint64_t key;
+    if (!key_at(index, window, middle, &key))
       return false;
-    if (entry.hash < hash)
+    if (key < wanted)
       low = middle + 1;
     else
       high = middle;
@@ -118,14 +123,25 @@ static bool lower_bound(const library_index_t *index, uint64_t hash, uint64_t *f
   return true;
 }
 
+static bool hash_at(const library_index_t *index, image_window_t *window, uint64_t number,
+                    uint64_t *hash)
+{
+  index_entry_t entry;
+  const bool done = entry_at(index, window, number, &entry);
+  *hash = done ? entry.hash : 0;
+  return done;
+}
+
 bool index_find(const library_index_t *index, rawhal_string_t name, index_found_fn *found,
                 void *context)
 {
   uint64_t hash = index_hash(name), number;
-  if (!lower_bound(index, hash, &number))
+  image_window_t window;
+  image_window_begin(&window);
+  if (!lower_bound(index, &window, hash_at, index->header.entry_count, hash, &number))
     return false;
   for (index_entry_t entry; number < index->header.entry_count; ++number) {
-    if (!entry_at(index, number, &entry))
+    if (!entry_at(index, &window, number, &entry))
       return false;
     if (entry.hash != hash)
       break;
@@ -157,22 +173,23 @@ bool index_length_at(const library_index_t *index, image_window_t *window, uint3
                        length, sizeof(*length));
 }
 
+static bool length_at(const library_index_t *index, image_window_t *window, uint64_t number,
+                      uint64_t *size)
+{
+  index_length_t length;
+  const bool done = index_length_at(index, window, (uint32_t)number, &length);
+  *size = done ? length.size : 0;
+  return done;
+}
+
 bool index_first_length(const library_index_t *index, image_window_t *window, size_t size,
                         uint32_t *number)
 {
-  uint32_t low = 0, high = (uint32_t)index->header.kernel_count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    index_length_t length;
-    if (!index_length_at(index, window, middle, &length))
-      return false;
-    if (length.size < size)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  *number = low;
-  return true;
+  uint64_t first = 0;
+  const bool done =
+      lower_bound(index, window, length_at, (uint32_t)index->header.kernel_count, size, &first);
+  *number = (uint32_t)first;
+  return done;
 }
 
 image_answer_t index_has_argument(const library_index_t *index, image_window_t *window,

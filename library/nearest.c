@@ -5,8 +5,8 @@
 typedef struct search {
   near_names_t near;
   const library_index_t *index;
-  image_window_t lengths, kernels,
-      texts; /* what is asked for stands together, but in three places */
+  /* What is asked for stands together, but in three places. */
+  image_window_t lengths, kernels, texts;
 } search_t;
 
 /* False: the index is damaged. */
