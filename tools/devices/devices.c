@@ -93,10 +93,7 @@ static void print_text(const rawhal_instance_t *instance)
 /* What the runtime does not tell is null. */
 static void put_known(json_writer_t *out, const char *key, uint64_t value)
 {
-  if (value)
-    json_put_unsigned(out, key, value);
-  else
-    json_put_null(out, key);
+  json_put_known(out, key, value != 0, value);
 }
 
 static void put_place(json_writer_t *out, const rawhal_device_info_t *info)

@@ -2,7 +2,6 @@
 #include "tools/probe/verify.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,21 +27,6 @@ static certificate_subject_t subject_of(const verify_kernel_t *kernel)
 
 /* ---- Its text ---- */
 
-static void put_count(json_writer_t *json, const char *key, bool known, uint64_t count)
-{
-  if (known)
-    json_put_unsigned(json, key, count);
-  else
-    json_put_null(json, key);
-}
-
-static void put_hash(json_writer_t *json, const char *key, rawhal_content_hash_t hash)
-{
-  char text[40];
-  (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
-  json_put_text(json, key, text);
-}
-
 static void put(json_writer_t *json, const verify_kernel_t *kernel,
                 const certificate_subject_t *subject)
 {
@@ -50,8 +34,8 @@ static void put(json_writer_t *json, const verify_kernel_t *kernel,
   json_put_text(json, "schema", CERTIFICATE_SCHEMA);
   json_put_text(json, "rawhal", rawhal_version_text());
   json_put_string(json, "kernel", subject->kernel);
-  put_hash(json, "object", subject->object);
-  put_hash(json, "copy", subject->copy);
+  json_put_hash(json, "object", subject->object);
+  json_put_hash(json, "copy", subject->copy);
   verify_put_kinds(json, subject->kinds);
   json_begin_object(json, "device");
   json_put_text(json, "target", subject->target);
@@ -59,8 +43,8 @@ static void put(json_writer_t *json, const verify_kernel_t *kernel,
   json_end(json);
   json_put_unsigned(json, "dispatches", kernel->compared);
   json_put_unsigned(json, "bytes", kernel->bytes_compared);
-  put_count(json, "waves", kernel->has_waves, kernel->waves);
-  put_count(json, "instructions", kernel->has_instructions, kernel->instructions);
+  json_put_known(json, "waves", kernel->has_waves, kernel->waves);
+  json_put_known(json, "instructions", kernel->has_instructions, kernel->instructions);
   json_end(json);
 }
 

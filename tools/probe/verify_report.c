@@ -32,13 +32,6 @@ void verify_put_kinds(json_writer_t *json, uint32_t kinds)
   json_end(json);
 }
 
-static void put_hash(json_writer_t *json, const char *key, bool known, rawhal_content_hash_t hash)
-{
-  char text[40];
-  (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
-  json_put_text(json, key, known ? text : NULL);
-}
-
 static void put_device(json_writer_t *json, const verify_kernel_t *kernel)
 {
   if (!*kernel->target) {
@@ -52,30 +45,25 @@ static void put_device(json_writer_t *json, const verify_kernel_t *kernel)
   json_end(json);
 }
 
-static void put_count(json_writer_t *json, const char *key, bool known, uint64_t count)
-{
-  if (known)
-    json_put_unsigned(json, key, count);
-  else
-    json_put_null(json, key);
-}
-
 static void put_kernel(json_writer_t *json, const verify_kernel_t *kernel)
 {
   json_begin_object(json, NULL);
   json_put_string(json, "kernel", kernel->name);
   json_put_text(json, "result", results[kernel->result]);
   json_put_text(json, "reason", *kernel->refusal ? kernel->refusal : NULL);
-  put_hash(json, "object", true, kernel->object);
-  put_hash(json, "copy", kernel->plan, kernel->copy);
+  json_put_hash(json, "object", kernel->object);
+  if (kernel->plan)
+    json_put_hash(json, "copy", kernel->copy);
+  else
+    json_put_null(json, "copy");
   put_device(json, kernel);
   json_put_unsigned(json, "dispatches", kernel->dispatches);
   json_put_unsigned(json, "same", kernel->compared);
   json_put_unsigned(json, "different", kernel->different);
   json_put_unsigned(json, "cannot", kernel->impossible);
   json_put_unsigned(json, "bytes", kernel->bytes_compared);
-  put_count(json, "waves", kernel->has_waves, kernel->waves);
-  put_count(json, "instructions", kernel->has_instructions, kernel->instructions);
+  json_put_known(json, "waves", kernel->has_waves, kernel->waves);
+  json_put_known(json, "instructions", kernel->has_instructions, kernel->instructions);
   json_put_unsigned(json, "lost_events", kernel->lost);
   json_begin_array(json, "problems");
   for (size_t i = 0; i < shown_problems(kernel); ++i) {

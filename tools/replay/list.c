@@ -104,14 +104,12 @@ static void put_head(json_writer_t *out, const record_reader_t *reader)
 
 static void put_objects(json_writer_t *out, const record_reader_t *reader)
 {
-  char text[40];
   json_begin_array(out, "objects");
   for (uint64_t i = 1; i <= record_reader_info(reader)->objects; ++i) {
     const record_object_t *object = record_reader_object(reader, i);
-    snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, object->hash.high, object->hash.low);
     json_begin_object(out, NULL);
     json_put_unsigned(out, "object", i);
-    json_put_text(out, "hash", text);
+    json_put_hash(out, "hash", object->hash);
     json_put_unsigned(out, "size", object->content.size);
     json_put_bool(out, "whole", object->content.whole);
     json_end(out);

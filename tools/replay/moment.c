@@ -246,12 +246,22 @@ bool past_find_bytes(replay_t *replay, const past_bytes_t *bytes, softgpu_back_t
 
 /* ---- In words ---- */
 
-void past_place(const replay_t *replay, uint64_t pc, past_place_t *place)
+/* Behind what loads, for older firmware, arguments that are preloaded. */
+static uint64_t first_of_waves(const replay_t *replay)
+{
+  enum { BEFORE_PRELOADED = 256 };
+  const rawhal_descriptor_t *descriptor =
+      rawhal_device_kernel_info(replay->kernel)->kernel->descriptor;
+  return descriptor->entry + (descriptor->preload_length ? BEFORE_PRELOADED : 0);
+}
+
+static void find_place(const replay_t *replay, uint64_t pc_offset, past_place_t *place)
 {
   const rawhal_bytes_t object = rawhal_hsaco_info(replay->hsaco)->bytes;
   const rawhal_string_t kernel = rawhal_device_kernel_info(replay->kernel)->kernel->name;
   const rawhal_symbol_t *symbol;
-  *place = (past_place_t){.own = pc - own_to_now(replay)};
+  *place = (past_place_t){
+      .is_found = true, .pc_offset = pc_offset, .own = first_of_waves(replay) + pc_offset};
   uint64_t nearest = entry_of(replay);
   rawhal_string_t name = kernel;
   bool is_found = false;
@@ -267,4 +277,12 @@ void past_place(const replay_t *replay, uint64_t pc, past_place_t *place)
   place->offset = place->own - nearest;
   if (!lines_find(object, place->own, &place->source))
     *place->source.file = '\0';
+}
+
+const past_place_t *past_place(const replay_t *replay, uint64_t pc_offset)
+{
+  past_place_t *place = &replay->past->places[pc_offset / 4 % PAST_PLACES];
+  if (!place->is_found || place->pc_offset != pc_offset)
+    find_place(replay, pc_offset, place);
+  return place;
 }

@@ -42,11 +42,15 @@ bool past_find_bytes(replay_t *replay, const past_bytes_t *bytes, softgpu_back_t
 
 /* Where an instruction is, in words. */
 typedef struct past_place {
-  uint64_t own; /* the code object's own address */
+  bool is_found;
+  uint64_t pc_offset; /* from where waves begin */
+  uint64_t own;       /* the code object's own address */
   char symbol[PAST_NAME];
   uint64_t offset;
   lines_place_t source; /* file "": not known */
 } past_place_t;
+
+enum { PAST_PLACES = 16 };
 
 struct replay_past {
   uint64_t order;
@@ -57,10 +61,13 @@ struct replay_past {
   uint64_t recorded;              /* address of the first of the bytes */
   softgpu_back_writer_t *writers; /* parts, of which parts that were written alike are one */
   size_t writer_count;
-  char core[256]; /* what was written; "": nothing */
+  char core[256];                   /* what was written; "": nothing */
+  past_place_t places[PAST_PLACES]; /* that were looked for, by where they are */
 };
 
-void past_place(const replay_t *replay, uint64_t pc, past_place_t *place);
+/* Where an instruction is, by what does not depend on where a run's code was. Valid until the next
+ * call. Many parts have few writers, and line tables are long: places are kept. */
+const past_place_t *past_place(const replay_t *replay, uint64_t pc_offset);
 
 /* softgpu.c: asks softgpu, and what it tells. False, with the replay's error. */
 bool past_ask(replay_t *replay, const softgpu_back_t *asked);

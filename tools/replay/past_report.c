@@ -33,23 +33,21 @@ static uint64_t end_of(const softgpu_back_writer_t *writer)
 
 /* ---- Text ---- */
 
-static void print_place(const replay_t *replay, uint64_t pc)
+static void print_place(const replay_t *replay, uint64_t pc_offset)
 {
-  past_place_t place;
-  past_place(replay, pc, &place);
-  (void)tool_print_string(place.symbol);
-  printf("+0x%" PRIx64, place.offset);
+  const past_place_t *place = past_place(replay, pc_offset);
+  (void)tool_print_string(place->symbol);
+  printf("+0x%" PRIx64, place->offset);
 }
 
-static void print_source(const replay_t *replay, uint64_t pc)
+static void print_source(const replay_t *replay, uint64_t pc_offset)
 {
-  past_place_t place;
-  past_place(replay, pc, &place);
-  if (!*place.source.file)
+  const past_place_t *place = past_place(replay, pc_offset);
+  if (!*place->source.file)
     return;
   fputs("          ", stdout);
-  (void)tool_print_string(place.source.file);
-  printf(":%" PRIu32 "\n", place.source.line);
+  (void)tool_print_string(place->source.file);
+  printf(":%" PRIu32 "\n", place->source.line);
 }
 
 static void print_wave(const uint32_t group[3], uint32_t wave)
@@ -74,13 +72,13 @@ static void print_stop(const replay_t *replay)
   fputs("stopped   ", stdout);
   print_wave(told->workgroup, told->wave);
   printf(" after %" PRIu64 " instructions, before ", told->instructions);
-  print_place(replay, told->pc);
+  print_place(replay, told->pc_offset);
   if (*replay->fault.instruction_text) {
     fputs(": ", stdout);
     (void)tool_print_string(replay->fault.instruction_text);
   }
   putchar('\n');
-  print_source(replay, told->pc);
+  print_source(replay, told->pc_offset);
 }
 
 /* "out+0x10, 4 bytes", and where that was. */
@@ -111,7 +109,7 @@ static void print_writer(const replay_t *replay, size_t first, size_t count)
     puts(past->bytes.is_lds ? "not written" : before_it);
     return;
   }
-  print_place(replay, writer->pc);
+  print_place(replay, writer->pc_offset);
   fputs(": ", stdout);
   (void)tool_print_string(writer->instruction_text);
   fputs("\n          ", stdout);
@@ -123,7 +121,7 @@ static void print_writer(const replay_t *replay, size_t first, size_t count)
   else
     printf(" lane %" PRIu32, writer->lane);
   printf(", after %" PRIu64 " instructions of the wave\n", writer->instructions);
-  print_source(replay, writer->pc);
+  print_source(replay, writer->pc_offset);
 }
 
 void past_print(const replay_t *replay)
@@ -153,19 +151,16 @@ void past_print(const replay_t *replay)
 
 /* ---- JSON ---- */
 
-static void put_place(json_writer_t *out, const replay_t *replay, uint64_t pc, const char *text)
+static void put_place(json_writer_t *out, const replay_t *replay, uint64_t pc_offset,
+                      const char *text)
 {
-  past_place_t place;
-  past_place(replay, pc, &place);
-  json_put_string_or_null(out, "symbol", rawhal_string(place.symbol));
-  json_put_unsigned(out, "offset", place.offset);
-  json_put_address(out, "object_address", place.own);
+  const past_place_t *place = past_place(replay, pc_offset);
+  json_put_string_or_null(out, "symbol", rawhal_string(place->symbol));
+  json_put_unsigned(out, "offset", place->offset);
+  json_put_address(out, "object_address", place->own);
   json_put_string_or_null(out, "instruction", rawhal_string(text));
-  json_put_string_or_null(out, "file", rawhal_string(place.source.file));
-  if (*place.source.file)
-    json_put_unsigned(out, "line", place.source.line);
-  else
-    json_put_null(out, "line");
+  json_put_string_or_null(out, "file", rawhal_string(place->source.file));
+  json_put_known(out, "line", *place->source.file, place->source.line);
 }
 
 static void put_wave(json_writer_t *out, const uint32_t group[3], uint32_t wave,
@@ -188,7 +183,7 @@ static void put_stop(json_writer_t *out, const replay_t *replay)
   }
   json_begin_object(out, "stopped");
   put_wave(out, told->workgroup, told->wave, told->instructions);
-  put_place(out, replay, told->pc, replay->fault.instruction_text);
+  put_place(out, replay, told->pc_offset, replay->fault.instruction_text);
   json_end(out);
 }
 
@@ -197,12 +192,9 @@ static void put_writer(json_writer_t *out, const replay_t *replay,
 {
   json_begin_object(out, "writer");
   put_wave(out, writer->workgroup, writer->wave, writer->instructions);
-  if (writer->lane == SOFTGPU_BACK_NO_LANE)
-    json_put_null(out, "lane");
-  else
-    json_put_unsigned(out, "lane", writer->lane);
+  json_put_known(out, "lane", writer->lane != SOFTGPU_BACK_NO_LANE, writer->lane);
   json_put_unsigned(out, "time", writer->time);
-  put_place(out, replay, writer->pc, writer->instruction_text);
+  put_place(out, replay, writer->pc_offset, writer->instruction_text);
   json_end(out);
 }
 

@@ -125,6 +125,21 @@ void json_put_string_or_null(json_writer_t *writer, const char *key, rawhal_stri
     json_put_null(writer, key);
 }
 
+void json_put_known(json_writer_t *writer, const char *key, bool known, uint64_t value)
+{
+  if (known)
+    json_put_unsigned(writer, key, value);
+  else
+    json_put_null(writer, key);
+}
+
+void json_put_hash(json_writer_t *writer, const char *key, rawhal_content_hash_t value)
+{
+  char text[40];
+  (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, value.high, value.low);
+  json_put_text(writer, key, text);
+}
+
 void json_put_address(json_writer_t *writer, const char *key, uint64_t value)
 {
   char text[24];
@@ -134,8 +149,5 @@ void json_put_address(json_writer_t *writer, const char *key, uint64_t value)
 
 void json_put_offset(json_writer_t *writer, const char *key, uint64_t value)
 {
-  if (value == RAWHAL_NO_OFFSET)
-    json_put_null(writer, key);
-  else
-    json_put_unsigned(writer, key, value);
+  json_put_known(writer, key, value != RAWHAL_NO_OFFSET, value);
 }

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include <rawhal/status.h>
+#include <rawhal/hsaco.h>
 
 enum { JSON_MOST_NESTING = 16 };
 
@@ -28,12 +28,17 @@ void json_put_signed(json_writer_t *writer, const char *key, int64_t value);
 void json_put_three(json_writer_t *writer, const char *key, int64_t x, int64_t y, int64_t z);
 void json_put_bool(json_writer_t *writer, const char *key, bool value);
 void json_put_null(json_writer_t *writer, const char *key);
+void json_put_known(json_writer_t *writer, const char *key, bool known,
+                    uint64_t value);                                           /* or null */
 void json_put_text(json_writer_t *writer, const char *key, const char *value); /* NULL: null */
 void json_put_string(json_writer_t *writer, const char *key, rawhal_string_t value);
 void json_put_string_or_null(json_writer_t *writer, const char *key, rawhal_string_t value);
 
 /* As text, "0x7f00": as numbers they do not pass through every reader. */
 void json_put_address(json_writer_t *writer, const char *key, uint64_t value);
+
+/* As text, 32 digits. */
+void json_put_hash(json_writer_t *writer, const char *key, rawhal_content_hash_t value);
 
 /* null for RAWHAL_NO_OFFSET. */
 void json_put_offset(json_writer_t *writer, const char *key, uint64_t value);

@@ -82,14 +82,6 @@ static void put_layout(json_writer_t *out, const rawhal_kernel_t *kernel, bool p
 
 /* ---- For pages ---- */
 
-static void put_known(json_writer_t *out, const char *key, bool known, uint64_t value)
-{
-  if (known)
-    json_put_unsigned(out, key, value);
-  else
-    json_put_null(out, key);
-}
-
 /* In the metadata's words. Without metadata the descriptor tells what memory is needed; its
  * registers are what is allocated, in steps, not what is used. */
 static void put_resources(json_writer_t *out, const rawhal_kernel_t *kernel)
@@ -110,15 +102,15 @@ static void put_resources(json_writer_t *out, const rawhal_kernel_t *kernel)
   };
   json_begin_object(out, "resources");
   for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); ++i)
-    put_known(out, rows[i].key, told, rows[i].value);
-  put_known(out, "group_segment_fixed_size", told || descriptor,
-            told         ? kernel->group_segment_fixed_size
-            : descriptor ? descriptor->group_segment_size
-                         : 0);
-  put_known(out, "private_segment_fixed_size", told || descriptor,
-            told         ? kernel->private_segment_fixed_size
-            : descriptor ? descriptor->private_segment_size
-                         : 0);
+    json_put_known(out, rows[i].key, told, rows[i].value);
+  json_put_known(out, "group_segment_fixed_size", told || descriptor,
+                 told         ? kernel->group_segment_fixed_size
+                 : descriptor ? descriptor->group_segment_size
+                              : 0);
+  json_put_known(out, "private_segment_fixed_size", told || descriptor,
+                 told         ? kernel->private_segment_fixed_size
+                 : descriptor ? descriptor->private_segment_size
+                              : 0);
   json_end(out);
 }
 
