@@ -1,11 +1,12 @@
 /* rawhal probe: what probes can see of kernels, and have seen. */
 #include "tools/probe/probe.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <rawhal/probe.h>
+
+#include "base/glob.h"
 
 static const probe_verb_t *const verbs[] = {&probe_plan, &probe_show, &probe_verify};
 enum { VERBS = sizeof(verbs) / sizeof(*verbs) };
@@ -29,15 +30,7 @@ static const tool_option_t options[] = {PROBE_OPTION_COPY,
 
 bool probe_name_matches(const char *pattern, rawhal_string_t name)
 {
-  char *text = malloc(name.size + 1);
-  if (!text)
-    return false;
-  if (name.size) /* a kernel may have no name */
-    memcpy(text, name.data, name.size);
-  text[name.size] = 0;
-  const bool matches = strlen(text) == name.size && !fnmatch(pattern, text, 0);
-  free(text);
-  return matches;
+  return !(name.size && memchr(name.data, 0, name.size)) && glob_fits(rawhal_string(pattern), name);
 }
 
 bool probe_kinds(const probe_request_t *request, uint32_t *kinds)
