@@ -1,10 +1,7 @@
 // What probes know of instructions, against what llvm-objdump prints of the same bytes: where each ends, and that no
 // register it names is taken for free.
-#include <glob.h>
-
 #include <rawhal/container.h>
 
-#include <filesystem>
 #include <map>
 #include <regex>
 
@@ -16,6 +13,7 @@ extern "C" {
 }
 
 #include "tests/probe/named.h"
+#include "tests/probe/paths.h"
 
 namespace {
 
@@ -212,29 +210,6 @@ void compare(const std::vector<std::string> &paths, const std::string &missing, 
          figures.kernels, figures.reached, figures.larger[0], figures.larger[1], figures.larger[2]);
   for (const auto &[reason, kernels] : figures.refused)
     printf("%zu kernels not planned: %s\n", kernels, reason.c_str());
-}
-
-std::vector<std::string> matching(const std::string &pattern)
-{
-  std::vector<std::string> paths;
-  glob_t found = {};
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
-    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  return paths;
-}
-
-// Files of a folder and those in it, by their ending.
-std::vector<std::string> below(const char *folder, const std::string &ending)
-{
-  std::vector<std::string> paths;
-  std::error_code none;
-  if (folder && std::filesystem::is_directory(folder, none))
-    for (const auto &each : std::filesystem::recursive_directory_iterator(folder))
-      if (each.path().extension() == ending)
-        paths.push_back(each.path().string());
-  std::sort(paths.begin(), paths.end());
-  return paths;
 }
 
 } // namespace

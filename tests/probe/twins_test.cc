@@ -4,11 +4,9 @@
 // libraries give them are compared by the tests of these libraries, where RAWHAL_TEST_TWINS says so.
 #include <rawhal/container.h>
 
-#include <filesystem>
-#include <glob.h>
-
 #include "tests/extended.h"
 #include "tests/hal/device_test.h"
+#include "tests/probe/paths.h"
 #include "tests/probe/twin.h"
 
 namespace {
@@ -140,28 +138,6 @@ protected:
   size_t number = 0, step = 1; // kernels
 };
 
-std::vector<std::string> matching(const std::string &pattern)
-{
-  std::vector<std::string> paths;
-  glob_t found = {};
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0)
-    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  return paths;
-}
-
-std::vector<std::string> below(const char *folder)
-{
-  std::vector<std::string> paths;
-  std::error_code none;
-  if (folder && std::filesystem::is_directory(folder, none))
-    for (const auto &each : std::filesystem::recursive_directory_iterator(folder))
-      if (each.path().extension() == ".co")
-        paths.push_back(each.path().string());
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
 class Gfx90a : public TwinsOf {};
 class Gfx9 : public TwinsOf {};
 
@@ -182,7 +158,7 @@ TEST_P(Gfx90a, RocsparseAreTheSame)
 
 TEST_P(Gfx9, AiterAreTheSame)
 {
-  compare(below(getenv("RAWHAL_AITER_DIR")),
+  compare(below(getenv("RAWHAL_AITER_DIR"), ".co"),
           "RAWHAL_AITER_DIR is not a folder with aiter's objects", by_length(200, 100, 20));
 }
 

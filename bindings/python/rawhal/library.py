@@ -124,9 +124,9 @@ class Library:
         signature: int = 0,
     ) -> Iterator[Match]:
         """The kernels that fit the device, in the order of the files, as an iterator that reads a
-        page at a time. `pattern`: of names, with *, ? and [...]; `file`: the last parts of the path;
-        `argument`: kernels with an argument of that name. What is added meanwhile comes at the end;
-        NotFound: a file has changed meanwhile, begin again. Loads nothing."""
+        page at a time. `pattern`: of names, with *, ? and [...]; `file`: the last parts of the
+        path; `argument`: kernels with an argument of that name. What is added meanwhile comes at
+        the end; NotFound: a file has changed meanwhile, begin again. Loads nothing."""
         wanted = sized("rawhal_library_filter_t", signature=signature)
         wanted.pattern, pattern_held = to_string("pattern", pattern or "")
         wanted.file, file_held = to_string("file", file or "")
@@ -176,6 +176,12 @@ def _match(raw: Any, name: Optional[str] = None) -> Match:
     target = ffi.new("char[64]")
     lib.rawhal_target_format(ffi.addressof(raw, "target"), target, 64)
     return Match(
-        string(raw.name) if name is None else name, string(raw.file), raw.ordinal, raw.offset, raw.bytes, text(target), raw.signature,
-        bool(raw.usable)
+        string(raw.name) if name is None else name,
+        string(raw.file),
+        raw.ordinal,
+        raw.offset,
+        raw.bytes,
+        text(target),
+        raw.signature,
+        bool(raw.usable),
     )
