@@ -146,10 +146,10 @@ static bool run(journey_t *journey, replay_t *replay, const softgpu_back_writer_
 /* The writer that came last. NULL: nobody wrote. */
 static const softgpu_back_writer_t *last_of(const replay_past_t *past)
 {
-  const softgpu_back_writer_t *last = NULL;
-  for (size_t i = 0; i < past->writer_count; ++i)
-    if (past->writers[i].pc && (!last || past->writers[i].time > last->time))
-      last = &past->writers[i];
+  const softgpu_back_writer_t *writers = past->writers.items, *last = NULL;
+  for (size_t i = 0; i < past->writers.count; ++i)
+    if (writers[i].pc && (!last || writers[i].time > last->time))
+      last = &writers[i];
   return last;
 }
 
@@ -186,7 +186,7 @@ int replay_go_back(const replay_request_t *request, const replay_source_t *sourc
   replay_report(&replay, done);
   const int status = status_of(&past, done);
   replay_release(&replay);
-  free(past.writers);
+  list_free(&past.writers);
   of_log = NULL;
   return status;
 }

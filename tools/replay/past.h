@@ -3,6 +3,7 @@
 #ifndef TOOLS_REPLAY_PAST_H
 #define TOOLS_REPLAY_PAST_H
 
+#include "base/list.h"
 #include "softgpu/back.h"
 #include "tools/replay/replay.h"
 #include "tools/shared/json.h"
@@ -58,10 +59,9 @@ struct replay_past {
   bool has_stop, has_bytes, has_core; /* were asked for */
   bool stops_at_write;                /* and not at the moment, which was later */
   past_bytes_t bytes;
-  uint64_t recorded;              /* address of the first of the bytes */
-  softgpu_back_writer_t *writers; /* parts, of which parts that were written alike are one */
-  size_t writer_count;
-  char core[256];                   /* what was written; "": nothing */
+  uint64_t recorded; /* address of the first of the bytes */
+  list_t writers; /* softgpu_back_writer_t: parts, of which those that were written alike are one */
+  char core[256]; /* what was written; "": nothing */
   past_place_t places[PAST_PLACES]; /* that were looked for, by where they are */
 };
 

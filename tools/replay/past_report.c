@@ -18,10 +18,10 @@ const char *past_result(const replay_past_t *past)
 /* Lanes of one instruction that wrote one after the other: how many parts are one line. */
 static size_t count_alike(const replay_past_t *past, size_t first)
 {
-  const softgpu_back_writer_t *writer = &past->writers[first];
+  const softgpu_back_writer_t *writers = past->writers.items, *writer = &writers[first];
   size_t end = first + 1;
-  while (end < past->writer_count && past->writers[end].time == writer->time &&
-         past->writers[end].lane == past->writers[end - 1].lane + 1)
+  while (end < past->writers.count && writers[end].time == writer->time &&
+         writers[end].lane == writers[end - 1].lane + 1)
     ++end;
   return writer->pc ? end - first : 1;
 }
@@ -102,7 +102,8 @@ static void print_bytes(const replay_past_t *past, uint64_t offset, uint64_t byt
 static void print_writer(const replay_t *replay, size_t first, size_t count)
 {
   const replay_past_t *past = replay->past;
-  const softgpu_back_writer_t *writer = &past->writers[first], *last = writer + count - 1;
+  const softgpu_back_writer_t *writers = past->writers.items, *writer = &writers[first],
+                              *last = writer + count - 1;
   fputs("write     ", stdout);
   print_bytes(past, writer->offset, end_of(last) - writer->offset);
   if (!writer->pc) {
@@ -133,7 +134,7 @@ void past_print(const replay_t *replay)
   if (!past->has_stop && !past->has_bytes)
     return;
   print_stop(replay);
-  for (size_t i = 0, count; i < past->writer_count; i += count) {
+  for (size_t i = 0, count; i < past->writers.count; i += count) {
     count = count_alike(past, i);
     print_writer(replay, i, count);
   }
@@ -201,9 +202,10 @@ static void put_writer(json_writer_t *out, const replay_t *replay,
 static void put_writers(json_writer_t *out, const replay_t *replay)
 {
   const replay_past_t *past = replay->past;
+  const softgpu_back_writer_t *writers = past->writers.items;
   json_begin_array(out, "writes");
-  for (size_t i = 0; i < past->writer_count; ++i) {
-    const softgpu_back_writer_t *writer = &past->writers[i];
+  for (size_t i = 0; i < past->writers.count; ++i) {
+    const softgpu_back_writer_t *writer = &writers[i];
     json_begin_object(out, NULL);
     json_put_address(out, "address", past->recorded + writer->offset);
     json_put_unsigned(out, "bytes", writer->bytes);

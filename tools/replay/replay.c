@@ -27,7 +27,7 @@ int replay_source(const replay_request_t *request, const replay_source_t *source
   replay_report(&replay, done);
   const int status = !done ? TOOL_FAILED : replay.different || replay.other ? TOOL_NO : TOOL_OK;
   replay_release(&replay);
-  free(past.writers);
+  list_free(&past.writers);
   return status;
 }
 

@@ -1,7 +1,6 @@
 /* rawhal replay: what softgpu is asked of the dispatch, and tells. */
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "tools/replay/past.h"
 #include "tools/shared/tool.h"
@@ -46,14 +45,7 @@ typedef struct taking {
 static void take_writer(void *context, const softgpu_back_writer_t *writer)
 {
   taking_t *taking = context;
-  replay_past_t *past = taking->past;
-  softgpu_back_writer_t *writers =
-      realloc(past->writers, (past->writer_count + 1) * sizeof(*writers));
-  taking->failed |= !writers;
-  if (!writers)
-    return;
-  past->writers = writers;
-  writers[past->writer_count++] = *writer;
+  taking->failed |= !list_add(&taking->past->writers, writer, sizeof(*writer));
 }
 
 bool past_told(replay_t *replay, replay_past_t *past)
@@ -61,7 +53,7 @@ bool past_told(replay_t *replay, replay_past_t *past)
   functions_t found;
   taking_t taking = {past, false};
   bool done = false;
-  past->writer_count = 0;
+  list_free(&past->writers);
   for (size_t i = 0; i < LIBRARIES && !done; ++i)
     done = functions_of(libraries[i], &found) &&
            found.told(&past->told, sizeof(past->told), take_writer, &taking);
