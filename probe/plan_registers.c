@@ -151,8 +151,11 @@ static rawhal_status_t place_vgprs(rawhal_probe_plan_t *plan, const plan_named_t
   code_set_t taken = named->vgprs;
   code_set_add(&taken, 0, 1); /* v0: the ids */
   const uint32_t kept = (stubs->in_lanes ? 1u : 0) + (stubs->has_lanes ? 1u : 0),
-                 first = code_set_end(&taken), old_arch = least(d->accum_offset, d->vgpr_count),
-                 agprs = d->vgpr_count - old_arch;
+                 first = code_set_end(&taken), told = least(d->accum_offset, d->vgpr_count),
+                 agprs = d->vgpr_count - told;
+  /* Where that is wrong, no AGPR is named: those that are there are VGPRs. */
+  const uint32_t old_arch =
+      first > told && first <= d->vgpr_count ? round_up(first, ACCUM_GRANULE) : told;
   const uint32_t arch = first + kept <= old_arch ? old_arch : round_up(first + kept, ACCUM_GRANULE),
                  left = code_set_end(&plan->walk.registers.agprs) ? agprs : 0,
                  total = round_up(arch + left, VGPR_GRANULE);

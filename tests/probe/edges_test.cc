@@ -230,6 +230,15 @@ TEST(ProbeEdges, VgprsBeyondTheAccumOffset)
   Written access({0x7ffe0280, 0xdc508000, 0x02040008, s_endpgm},
                  shape(16, 8, 8)); // v255; v2, v8, s[4:5]
   expect_refused(&access, "its waves have fewer", RAWHAL_PROBE_MEMORY);
+  // Those that waves do have are no AGPRs, and between them there is room as anywhere.
+  std::vector<uint32_t> most;
+  for (uint32_t i = 1; i < 256; ++i)
+    if (i != 61 && i != 62)
+      most.push_back(0x7e000280 | i << 17);
+  Written between(most + std::vector<uint32_t>{0xdc508000, 0x020400c8, s_endpgm},
+                  shape(16, 256, 128)); // v2, v200, s[4:5]
+  expect_probed(&between);
+  EXPECT_EQ(61u, between.info()->first_kept_vgpr);
   // An AGPR that waves do not have is one all the same: those that they have stay.
   const uint32_t shift = 0x24020082, mfma[] = {0xd3e40000, 0x04020300};
   Written agpr({shift, 0xdc508000, 0xbe841c01, mfma[0], mfma[1], s_endpgm},
