@@ -3,6 +3,7 @@
 #include "debug/cause_rules.h"
 
 #include "base/checked.h"
+#include "debug/label.h"
 
 #include <string.h>
 
@@ -32,9 +33,9 @@ static bool is_beyond(const cause_evidence_t *evidence, const cause_word_t *word
 
 static bool is_called(const debug_allocation_t *allocation, rawhal_string_t name)
 {
-  const size_t length = strnlen(allocation->label, sizeof(allocation->label));
-  return name.size && name.data && length == name.size &&
-         !memcmp(allocation->label, name.data, length);
+  const rawhal_string_t label = label_text(allocation->label);
+  return name.size && name.data && label.size == name.size &&
+         !memcmp(label.data, name.data, label.size);
 }
 
 /* A buffer that bears the other's name. */

@@ -2,6 +2,7 @@
 
 #include "base/escape.h"
 #include "base/print.h"
+#include "debug/label.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,17 +82,10 @@ cause_phrase_t cause_duration(uint64_t ns)
   return phrase;
 }
 
-/* A name in a field of fixed size, which may be full. */
-static rawhal_string_t label_of(const debug_allocation_t *allocation)
-{
-  return (rawhal_string_t){allocation->label,
-                           strnlen(allocation->label, sizeof(allocation->label))};
-}
-
 cause_phrase_t cause_where(const cause_evidence_t *evidence, const debug_allocation_t *allocation)
 {
   cause_phrase_t phrase;
-  const cause_phrase_t label = cause_quoted(label_of(allocation));
+  const cause_phrase_t label = cause_quoted(label_text(allocation->label));
   print_t out = print_into(phrase.text, sizeof(phrase.text));
   if (*label.text)
     print(&out, "buffer %.70s, ", label.text);
@@ -135,6 +129,19 @@ cause_phrase_t cause_beside(const cause_evidence_t *evidence, const debug_alloca
   return phrase;
 }
 
+cause_phrase_t cause_labels(const rawhal_fault_t *fault)
+{
+  const cause_phrase_t own = cause_quoted(label_text(fault->label)),
+                       queue = cause_quoted(label_text(fault->queue_label));
+  cause_phrase_t phrase;
+  print_t out = print_into(phrase.text, sizeof(phrase.text));
+  if (*own.text)
+    print(&out, " (dispatch %.70s%s", own.text, *queue.text ? "" : ")");
+  if (*queue.text)
+    print(&out, "%squeue %.70s)", *own.text ? ", " : " (", queue.text);
+  return phrase;
+}
+
 cause_phrase_t cause_whose(const debug_dispatch_t *dispatch)
 {
   cause_phrase_t phrase;
@@ -145,6 +152,8 @@ cause_phrase_t cause_whose(const debug_dispatch_t *dispatch)
     print(&out, " of ticket %llu", (unsigned long long)dispatch->ticket);
   else
     print(&out, " of packet %llu", (unsigned long long)dispatch->packet);
+  const cause_phrase_t label = cause_quoted(dispatch->label);
+  print(&out, "%s%.70s", *label.text ? " " : "", label.text);
   return phrase;
 }
 
@@ -178,7 +187,7 @@ static void tell_allocation(rawhal_cause_t *cause, const cause_evidence_t *evide
     cause->offset = (int64_t)(evidence->address - allocation->base);
   if (allocation->freed_at)
     cause->freed_ns = now > allocation->freed_at ? now - allocation->freed_at : 1;
-  copy_name(cause->label, sizeof(cause->label), label_of(allocation));
+  copy_name(cause->label, sizeof(cause->label), label_text(allocation->label));
 }
 
 static void tell_dispatch(rawhal_cause_t *cause, const debug_dispatch_t *dispatch)

@@ -5,7 +5,7 @@
 
 #include "debug/cause_evidence.h"
 
-enum { CAUSE_PHRASE = 160 }; /* bytes that any phrase fits in */
+enum { CAUSE_PHRASE = 176 }; /* bytes that any phrase fits in */
 typedef struct cause_phrase {
   char text[CAUSE_PHRASE];
 } cause_phrase_t;
@@ -22,7 +22,9 @@ cause_phrase_t cause_duration(uint64_t ns);
 cause_phrase_t cause_where(const cause_evidence_t *evidence, const debug_allocation_t *allocation);
 /* Where the access lies beside it: "one element past the end of"; "" when it lies within. */
 cause_phrase_t cause_beside(const cause_evidence_t *evidence, const debug_allocation_t *allocation);
-/* "kernel 'copy' of ticket 41" */
+/* " (dispatch 'layer 3', queue 'decode')"; "" without labels */
+cause_phrase_t cause_labels(const rawhal_fault_t *fault);
+/* "kernel 'copy' of ticket 41", and its label */
 cause_phrase_t cause_whose(const debug_dispatch_t *dispatch);
 
 /* Fills in kind and text, and what the word (NULL: none) and the allocation (NULL: none) tell. */

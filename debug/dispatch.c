@@ -1,6 +1,7 @@
 #include "debug/dispatch.h"
 
 #include "base/error.h"
+#include "debug/label.h"
 
 #include <stdio.h>
 
@@ -34,7 +35,7 @@ void dispatch_failed(const debug_dispatch_t *dispatch, const rawhal_descriptor_t
 {
   if (dispatch->kernel.data)
     snprintf(fault->kernel, sizeof(fault->kernel), "%.*s", RAWHAL_STRING_ARGS(dispatch->kernel));
-  snprintf(fault->label, sizeof(fault->label), "%.*s", RAWHAL_STRING_ARGS(dispatch->label));
+  label_copy(fault->label, dispatch->label);
   fault->kernel_object = dispatch->kernel_object;
   if (descriptor)
     fault->entry = dispatch_entry(dispatch, descriptor);

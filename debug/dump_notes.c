@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/print.h"
 #include "base/version.h"
+#include "debug/label.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -148,7 +149,7 @@ static void add_allocations(dump_store_t *store)
         .read_only = from.read_only,
         .made = from.made_at,
         .freed = from.freed_at,
-        .label = {from.label, strnlen(from.label, sizeof(from.label))},
+        .label = label_text(from.label),
     };
     (void)core_notes_put(&notes, CORE_RECORD_ALLOCATION, &allocation);
   }

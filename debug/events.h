@@ -23,13 +23,14 @@ typedef enum rawhal_event_type {
    * one that runs in its place: kernel_object; kind: rawhal_event_instead_t; address: the
    * kernel_object of the one that the program launches; id, text: that one's */
   RAWHAL_EVENT_KERNEL = 3,
-  /* queue_id, agent; packets: room for so many; address: of its hsa_queue_t in this process */
+  /* queue_id, agent; packets: room for so many; address: of its hsa_queue_t in this process;
+   * text: of what exists, its label */
   RAWHAL_EVENT_QUEUE_CREATE = 4,
   RAWHAL_EVENT_QUEUE_DESTROY = 5, /* queue_id */
-  RAWHAL_EVENT_ALLOCATE = 6,      /* id, address, bytes, agent */
+  RAWHAL_EVENT_ALLOCATE = 6,      /* id, address, bytes, agent; text: of what exists, its label */
   RAWHAL_EVENT_FREE = 7,          /* id, address, bytes */
   /* queue_id, ticket; packet, packets: from this one on, so many; kernel_object: of the first
-   * dispatch, or 0 */
+   * dispatch, or 0; text: its label */
   RAWHAL_EVENT_SUBMIT = 8,
   RAWHAL_EVENT_COMPLETE = 9,  /* A thread saw that it has finished. queue_id, ticket */
   RAWHAL_EVENT_THROTTLE = 10, /* A limit held a thread back. queue_id; nanoseconds: for so long */
@@ -37,8 +38,11 @@ typedef enum rawhal_event_type {
   RAWHAL_EVENT_FAULT = 11,
   /* A core file. queue_id; text: its name and what is in it, or why it could not be written */
   RAWHAL_EVENT_DUMP = 12,
+  /* A queue or an allocation got a label, or lost it. queue_id; or id, address; text: the label, as
+   * the program gave it; empty: none */
+  RAWHAL_EVENT_LABEL = 13,
 } rawhal_event_type_t;
-enum { RAWHAL_EVENT_TYPES = 13 };
+enum { RAWHAL_EVENT_TYPES = 14 };
 /* What runs in the place of a kernel. */
 typedef enum rawhal_event_instead {
   RAWHAL_EVENT_INSTEAD_NONE = 0,
@@ -50,7 +54,7 @@ RAWHAL_API const char *rawhal_event_type_name(rawhal_event_type_t type);
 
 /* Bits of a set of types. */
 #define RAWHAL_EVENT_BIT(type) (UINT64_C(1) << (type))
-#define RAWHAL_EVENTS_ALL      UINT64_C(0x1ffe)
+#define RAWHAL_EVENTS_ALL      UINT64_C(0x3ffe)
 
 typedef struct rawhal_event {
   size_t size; /* of the structure: a later version may have more members */

@@ -1,6 +1,7 @@
 #include "debug/hang.h"
 
 #include "debug/cause_text.h"
+#include "debug/label.h"
 
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa_ext_amd.h>
@@ -263,14 +264,14 @@ void hang_say(const rawhal_fault_t *fault, uint64_t ns, const char *unit, uint64
               const char *waits, char *text, size_t size)
 {
   const bool barrier = waits && *waits;
-  const rawhal_string_t queue_label = {fault->queue_label,
-                                       strnlen(fault->queue_label, sizeof(fault->queue_label))};
-  const cause_phrase_t label = cause_quoted(queue_label);
+  const cause_phrase_t label = cause_quoted(label_text(fault->queue_label)),
+                       own = cause_quoted(label_text(fault->label));
   char since[48] = "";
   if (ns)
     snprintf(since, sizeof(since), " has not got on for %.3g s", (double)ns / 1e9);
-  snprintf(text, size, "queue %" PRIu64 "%s%s%s: %s %" PRIu64 ", %s%s%s%s", fault->queue_id,
-           *label.text ? " " : "", label.text, since, unit, number,
+  snprintf(text, size, "queue %" PRIu64 "%s%s%s: %s %" PRIu64 "%s%s, %s%s%s%s", fault->queue_id,
+           *label.text ? " " : "", label.text, since, unit, number, *own.text ? ", dispatch " : "",
+           own.text,
            barrier          ? waits
            : *fault->kernel ? "kernel "
                             : "a packet that is no kernel's",

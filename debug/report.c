@@ -1,5 +1,6 @@
 #include "debug/report.h"
 
+#include "debug/label.h"
 #include "debug/report_internal.h"
 
 #include <stdarg.h>
@@ -100,6 +101,16 @@ static void put_wave(const report_to_t *to, const rawhal_fault_t *fault)
              fault->group[2]);
 }
 
+/* Nothing of none. */
+static void put_label(const report_to_t *to, const char *before, rawhal_string_t label)
+{
+  if (!label.size)
+    return;
+  report_say(to, "%s", before);
+  report_name(to, label);
+  report_say(to, "'");
+}
+
 /* ---- One line ---- */
 
 static void put_line(const report_to_t *to, const rawhal_fault_t *fault)
@@ -108,6 +119,8 @@ static void put_line(const report_to_t *to, const rawhal_fault_t *fault)
   put_kernel(to, fault);
   if (knows(fault, RAWHAL_FAULT_KNOWS_DISPATCH) && fault->ticket)
     report_say(to, " of ticket %llu", (unsigned long long)fault->ticket);
+  put_label(to, ", dispatch '", label_text(fault->label));
+  put_label(to, ", queue '", label_text(fault->queue_label));
   const char *between = ": ";
   if (has_access(fault)) {
     report_say(to, "%s", between);
@@ -169,16 +182,12 @@ static void put_dispatch(const report_to_t *to, const rawhal_fault_t *fault)
 
 static void put_labels(const report_to_t *to, const rawhal_fault_t *fault)
 {
-  const rawhal_string_t own = report_field(fault->label, sizeof(fault->label)),
-                        queue = report_field(fault->queue_label, sizeof(fault->queue_label));
+  const rawhal_string_t own = label_text(fault->label), queue = label_text(fault->queue_label);
   if (!own.size && !queue.size)
     return;
-  report_say(to, "\n  labels       %s", own.size ? "dispatch '" : "");
-  report_name(to, own);
-  report_say(to, "%s%s", own.size ? "'" : "", own.size && queue.size ? ", " : "");
-  report_say(to, "%s", queue.size ? "queue '" : "");
-  report_name(to, queue);
-  report_say(to, "%s", queue.size ? "'" : "");
+  report_say(to, "\n  labels       ");
+  put_label(to, "dispatch '", own);
+  put_label(to, own.size ? ", queue '" : "queue '", queue);
 }
 
 static void put_text(const report_to_t *to, const rawhal_fault_t *fault)

@@ -13,8 +13,8 @@
 #include "base/checked.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "debug/label.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,8 +256,10 @@ void rawhal_buffer_label(rawhal_buffer_t *buffer, const char *label)
   rawhal_buffer_t *found = NULL;
   pthread_mutex_lock(&registry_lock);
   HASH_FIND_PTR(registry, &buffer, found);
-  if (found)
-    snprintf(found->label, sizeof(found->label), "%s", label ? label : "");
+  if (found) {
+    label_copy(found->label, rawhal_string(label));
+    tell_named(found->told, event_of(RAWHAL_EVENT_ALLOCATE, found), label_text(found->label));
+  }
   pthread_mutex_unlock(&registry_lock);
 }
 

@@ -248,7 +248,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *b
  * it uses the new owner's. Freeing a freed buffer again does nothing. */
 RAWHAL_API void rawhal_buffer_free(rawhal_buffer_t *buffer);
 
-/* Names a buffer in reports of faults, or takes its name away (NULL); longer text is truncated. */
+/* Names a buffer in causes of faults, core files and events, or takes its name away (NULL); longer
+ * text than RAWHAL_LABEL_BYTES is cut, never within a character of UTF-8. */
 RAWHAL_API void rawhal_buffer_label(rawhal_buffer_t *buffer, const char *label);
 
 /* Device address: what goes into kernel arguments. 0 for NULL or a freed buffer. */

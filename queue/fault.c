@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/sized.h"
+#include "debug/cause_text.h"
 #include "debug/runtime.h"
 
 #include <sched.h>
@@ -35,13 +36,15 @@ static void message_write(rawhal_queue_t *queue, const death_t *death)
   const rawhal_fault_t *fault = &queue->fault;
   const char *who = *fault->kernel ? "kernel " : "the queue", *text = fault->device_text;
   char named[256] = "", cause[sizeof(fault->causes[0].text) + 32] = "";
+  const cause_phrase_t labels = cause_labels(fault);
   if (*text)
     snprintf(named, sizeof(named), " (%.*s)", (int)strcspn(death->what, ":"), death->what);
   /* What only says the kind in other words the device has said. */
   if (fault->cause_count && fault->causes[0].argument != RAWHAL_NO_ARGUMENT)
     snprintf(cause, sizeof(cause), "; likely cause: %s", fault->causes[0].text);
-  queue->cause.status = rawhal_fail(&queue->cause, death->status, "%s%s failed: %s%s%s", who,
-                                    fault->kernel, *text ? text : death->what, named, cause);
+  queue->cause.status =
+      rawhal_fail(&queue->cause, death->status, "%s%s%s failed: %s%s%s", who, fault->kernel,
+                  labels.text, *text ? text : death->what, named, cause);
   queue->cause.hsa_status = death->hsa_status;
 }
 

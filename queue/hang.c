@@ -7,7 +7,9 @@
 #include "queue/submit.h"
 #include "queue/wait.h"
 
+#include "debug/cause_text.h"
 #include "debug/hang.h"
+#include "debug/label.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,6 +90,19 @@ static bool add_other(rawhal_queue_t *queue, void *data)
 
 /* ---- What a barrier waits for ---- */
 
+/* The one that is asked about is locked; others are not waited for. */
+static void say_label(const search_t *search, const rawhal_queue_t *queue, print_t *to)
+{
+  pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&queue->drain_lock;
+  const bool asked = queue == search->asked;
+  if (!asked && pthread_mutex_trylock(lock) != 0)
+    return;
+  const cause_phrase_t label = cause_quoted(label_text(queue->label));
+  if (!asked)
+    pthread_mutex_unlock(lock);
+  print(to, "%s%s", *label.text ? " " : "", label.text);
+}
+
 static void say_ticket(void *context, size_t stand, uint64_t packet, print_t *to)
 {
   const search_t *search = context;
@@ -97,6 +112,7 @@ static void say_ticket(void *context, size_t stand, uint64_t packet, print_t *to
     if (packet - atomic_load(&slot->packet) < atomic_load(&slot->packets)) {
       print(to, "ticket %" PRIu64 " of queue %" PRIu64, atomic_load(&slot->ticket),
             search->stands[stand].id);
+      say_label(search, queue, to);
       return;
     }
   }

@@ -2,6 +2,7 @@
 #ifndef RAWHAL_QUEUE_LABEL_H
 #define RAWHAL_QUEUE_LABEL_H
 
+#include "debug/label.h"
 #include "queue/submit.h"
 
 enum { LABEL_WORDS = RAWHAL_LABEL_BYTES / sizeof(uint64_t) };
@@ -17,6 +18,9 @@ static inline bool label_is_given(const batch_t *batch, const rawhal_dispatch_t 
 {
   return batch->stride >= sizeof(rawhal_dispatch_t) && dispatch->label;
 }
+
+/* The event by which it came. */
+rawhal_event_t queue_came(const rawhal_queue_t *queue);
 
 /* Before the packet is published. Longer text is truncated. */
 void label_keep(rawhal_queue_t *queue, uint64_t packet, const char *text);

@@ -258,11 +258,7 @@ rawhal_status_t queue_create(const queue_device_t *device, const rawhal_queue_op
     return status;
   }
   queue_list_add(queue);
-  queue->told = tell_came((rawhal_event_t){.type = RAWHAL_EVENT_QUEUE_CREATE,
-                                           .queue_id = queue->id,
-                                           .agent = device->agent.handle,
-                                           .packets = sizes.packets,
-                                           .address = (uint64_t)(uintptr_t)queue->hsa_queue});
+  queue->told = tell_came(queue_came(queue));
   *result = queue;
   return RAWHAL_OK;
 }

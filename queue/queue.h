@@ -119,9 +119,10 @@ typedef struct rawhal_dispatch {
   size_t argument_count;
   uint32_t flags;            /* RAWHAL_DISPATCH_* */
   uint64_t global_offset[3]; /* what hidden_global_offset_* arguments get, work-items */
-  const char *label; /* names it in reports of faults; NULL: nothing does. Copied during the call;
-                        longer text than RAWHAL_LABEL_BYTES is truncated. A recording has those of
-                        its dispatches */
+  const char *label; /* names it in faults, core files and events; NULL: nothing does. Any bytes:
+                        they are escaped where they are shown. Copied during the call; what is
+                        longer than RAWHAL_LABEL_BYTES is cut, never within a character of UTF-8. A
+                        recording has those of its dispatches */
 } rawhal_dispatch_t;
 
 typedef uint64_t rawhal_ticket_t; /* 0 is never a ticket */
@@ -398,7 +399,8 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_report(rawhal_queue_t *qu
                                                               int32_t hsa_status,
                                                               rawhal_error_t *error);
 
-/* Names a queue in reports of faults, or takes its name away (NULL); longer text is truncated. A
+/* Names a queue in faults, core files, events, and what `rawhal attach`, `rawhal events` and
+ * `rawhal top --queues` show, or takes its name away (NULL). Longer text is cut, as a dispatch's. A
  * dead queue's fault keeps the one that it had. Thread-safety: any thread, any time. */
 RAWHAL_API void rawhal_queue_label(rawhal_queue_t *queue, const char *label);
 

@@ -79,7 +79,7 @@ static rawhal_status_t record(rawhal_recording_t *recording, const batch_t *batc
     if (status != RAWHAL_OK)
       return status;
     if (label_is_given(batch, dispatch)) {
-      snprintf(recorded->label, sizeof(recorded->label), "%s", dispatch->label);
+      label_copy(recorded->label, rawhal_string(dispatch->label));
       recording->labelled = true;
     }
     packet_write_dispatch(&recorded->packet, dispatch, recorded->packet.kernarg_address,
@@ -217,14 +217,14 @@ static inline void replay(rawhal_queue_t *queue, const rawhal_recording_t *recor
   uint32_t count = recording->count;
   for (uint32_t i = 0; count + closing_packets(queue) > 1 && i < count; ++i)
     packet_name(queue, reserved->packet + i, recording->dispatches[i].kernel);
+  for (uint32_t i = 0; __builtin_expect(recording->labelled, 0) && i < count; ++i)
+    label_keep(queue, reserved->packet + i, recording->dispatches[i].label);
   hsa_signal_t signal = batch_begin(queue, reserved, count, recording->blocks, recording->signaller,
                                     recording->dispatches->kernel);
   unsigned char *images = kernarg_slot(queue, align_block(reserved->block, recording->alignment));
   copy_images(images, recording->images, recording->image_bytes);
   if (blob)
     memcpy(images, blob, recording->blob_bytes);
-  for (uint32_t i = 0; __builtin_expect(recording->labelled, 0) && i < count; ++i)
-    label_keep(queue, reserved->packet + i, recording->dispatches[i].label);
   for (uint32_t i = count; i-- > 0;) {
     hsa_signal_t completion = submit_signal(queue, reserved, signal, i, recording->signaller);
     replay_packet(packet_slot(queue, reserved->packet + i), &recording->dispatches[i].packet,

@@ -28,6 +28,20 @@ __attribute__((noinline, cold)) static void tell_submission(const rawhal_queue_t
                                                             const ring_reservation_t *reserved,
                                                             const submission_t *submission)
 {
+  char label[RAWHAL_LABEL_BYTES];
+  label_find(queue, reserved->packet, label);
+  if (*label) {
+    tell_event((rawhal_event_t){
+        .type = RAWHAL_EVENT_SUBMIT,
+        .queue_id = queue->id,
+        .ticket = reserved->ticket,
+        .packet = reserved->packet,
+        .packets = submission->packets,
+        .kernel_object = submission->kernel ? submission->kernel->info.kernel_object : 0,
+        .text = rawhal_string(label),
+    });
+    return;
+  }
   tell_ticket(RAWHAL_EVENT_SUBMIT, queue->id, reserved->ticket, reserved->packet,
               submission->packets, submission->kernel ? submission->kernel->info.kernel_object : 0);
 }
@@ -116,6 +130,8 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, 
   uint32_t count = (uint32_t)batch->count, signaller = (uint32_t)submit_first_signaller(batch);
   for (uint32_t i = 0; count + closing_packets(queue) > 1 && i < count; ++i)
     packet_name(queue, reserved->packet + i, batch_at(batch, i)->kernel);
+  if (__builtin_expect(label_is_given(batch, batch->first), 0))
+    label_keep(queue, reserved->packet, batch->first->label); /* is told with the submission */
   hsa_signal_t signal =
       batch_begin(queue, reserved, count, blocks, signaller, batch->first->kernel);
   rawhal_status_t status = RAWHAL_OK;
@@ -123,7 +139,7 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, 
   for (uint32_t i = count; i-- > 0;) {
     hsa_signal_t completion = submit_signal(queue, reserved, signal, i, signaller);
     const rawhal_dispatch_t *dispatch = batch_at(batch, i);
-    if (__builtin_expect(label_is_given(batch, dispatch), 0))
+    if (i && __builtin_expect(label_is_given(batch, dispatch), 0))
       label_keep(queue, reserved->packet + i, dispatch->label);
     rawhal_status_t written =
         dispatch_write(queue, dispatch, reserved->packet + i, &block, completion, error);

@@ -57,7 +57,7 @@ typedef struct submission {
 } submission_t;
 
 /* Claims the ticket's slot. From here on others see the submission, so packets of several have been
- * named before. */
+ * named before, and the first has its label: the submission is told with it. */
 hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved,
                           const submission_t *submission);
 

@@ -146,7 +146,7 @@ static const field_t kernel_fields[] = {
 static const field_t queue_create_fields[] = {
     FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, queue_id),
     FIELD(U64, rawhal_event_t, agent),   FIELD(U32, rawhal_event_t, packets),
-    FIELD(U64, rawhal_event_t, address),
+    FIELD(U64, rawhal_event_t, address), FIELD(STRING, rawhal_event_t, text),
 };
 static const field_t queue_destroy_fields[] = {
     FIELD(U64, rawhal_event_t, time),
@@ -155,7 +155,7 @@ static const field_t queue_destroy_fields[] = {
 static const field_t allocate_fields[] = {
     FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, id),
     FIELD(U64, rawhal_event_t, address), FIELD(U64, rawhal_event_t, bytes),
-    FIELD(U64, rawhal_event_t, agent),
+    FIELD(U64, rawhal_event_t, agent),   FIELD(STRING, rawhal_event_t, text),
 };
 static const field_t free_fields[] = {
     FIELD(U64, rawhal_event_t, time),
@@ -167,6 +167,7 @@ static const field_t submit_fields[] = {
     FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, queue_id),
     FIELD(U64, rawhal_event_t, ticket),  FIELD(U64, rawhal_event_t, packet),
     FIELD(U32, rawhal_event_t, packets), FIELD(U64, rawhal_event_t, kernel_object),
+    FIELD(STRING, rawhal_event_t, text),
 };
 static const field_t complete_fields[] = {
     FIELD(U64, rawhal_event_t, time),
@@ -187,6 +188,11 @@ static const field_t fault_event_fields[] = {
 static const field_t dump_fields[] = {
     FIELD(U64, rawhal_event_t, time),
     FIELD(U64, rawhal_event_t, queue_id),
+    FIELD(STRING, rawhal_event_t, text),
+};
+static const field_t label_fields[] = {
+    FIELD(U64, rawhal_event_t, time),    FIELD(U64, rawhal_event_t, queue_id),
+    FIELD(U64, rawhal_event_t, id),      FIELD(U64, rawhal_event_t, address),
     FIELD(STRING, rawhal_event_t, text),
 };
 
@@ -222,6 +228,7 @@ static const form_t forms[CORE_RECORD_TYPES] = {
     EVENT(THROTTLE, throttle_fields),
     EVENT(FAULT, fault_event_fields),
     EVENT(DUMP, dump_fields),
+    EVENT(LABEL, label_fields),
 };
 
 /* Of a structure in memory. */

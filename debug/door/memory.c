@@ -62,6 +62,19 @@ tell_entry_t entries_add(door_memory_t *memory, const uint64_t *words, uint32_t 
   return TELL_UNLISTED;
 }
 
+/* The time is the memory's word, which others may have written: nothing here depends on it. */
+void entries_change(door_memory_t *memory, tell_entry_t entry, const uint64_t *words,
+                    uint32_t bytes)
+{
+  uint64_t changed[DOOR_ENTRY_WORDS];
+  const uint32_t count = bytes / 8 < DOOR_ENTRY_WORDS ? bytes / 8 : DOOR_ENTRY_WORDS;
+  memcpy(changed, words, count * sizeof(*words));
+  pthread_mutex_lock(&entries.lock);
+  changed[1] = __atomic_load_n(&memory->entries[entry - 1].words[1], __ATOMIC_RELAXED);
+  entry_write(memory, entry, changed, count);
+  pthread_mutex_unlock(&entries.lock);
+}
+
 void entries_remove(door_memory_t *memory, tell_entry_t entry)
 {
   pthread_mutex_lock(&entries.lock);

@@ -33,6 +33,9 @@ bool slots_wanted(door_memory_t *memory, rawhal_event_type_t type, uint64_t now)
 /* The first so many bytes of a record, at most DOOR_ENTRY_WORDS words. TELL_UNLISTED: there is no
  * room. */
 tell_entry_t entries_add(door_memory_t *memory, const uint64_t *words, uint32_t bytes);
+/* Another record stands there; it came when the former did. */
+void entries_change(door_memory_t *memory, tell_entry_t entry, const uint64_t *words,
+                    uint32_t bytes);
 void entries_remove(door_memory_t *memory, tell_entry_t entry);
 
 #endif

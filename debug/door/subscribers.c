@@ -105,6 +105,7 @@ const char *rawhal_event_type_name(rawhal_event_type_t type)
       [RAWHAL_EVENT_THROTTLE] = "throttle",
       [RAWHAL_EVENT_FAULT] = "fault",
       [RAWHAL_EVENT_DUMP] = "dump",
+      [RAWHAL_EVENT_LABEL] = "label",
   };
   const char *name = (unsigned)type < RAWHAL_EVENT_TYPES ? names[type] : NULL;
   return name ? name : "unknown";

@@ -73,6 +73,26 @@ tell_entry_t tell_came(rawhal_event_t event)
   return entry;
 }
 
+/* Only the names that labels have of it: types say which. */
+void tell_named(tell_entry_t entry, rawhal_event_t came, rawhal_string_t label)
+{
+  door_memory_t *memory = door_memory();
+  came.text = label;
+  if (memory && entry && entry != TELL_UNLISTED) {
+    encoded_t encoded;
+    encode(&came, DOOR_ENTRY_WORDS * 8, &encoded);
+    entries_change(memory, entry, encoded.words, encoded.bytes);
+  }
+  if (entry)
+    tell_event((rawhal_event_t){
+        .type = RAWHAL_EVENT_LABEL,
+        .queue_id = came.queue_id,
+        .id = came.id,
+        .address = came.type == RAWHAL_EVENT_ALLOCATE ? came.address : 0,
+        .text = label,
+    });
+}
+
 void tell_unlist(tell_entry_t entry)
 {
   door_memory_t *memory = door_memory();

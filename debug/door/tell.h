@@ -29,6 +29,9 @@ static inline bool tell_wants(rawhal_event_type_t type)
 void tell_event(rawhal_event_t event);
 /* Something has come to exist, or has ended, which is told, and listed as long as it exists. */
 tell_entry_t tell_came(rawhal_event_t event);
+/* What came has another label: what is listed has it, too, and that is told. `came` is the event by
+ * which it came; not at the same time as tell_went() of it. */
+void tell_named(tell_entry_t entry, rawhal_event_t came, rawhal_string_t label);
 /* Of what came; else nothing is done. */
 void tell_went(tell_entry_t entry, rawhal_event_t event);
 /* The second half of it: what it was part of has ended, and that is told. */

@@ -244,6 +244,10 @@ TEST(HangLine, ALabelIsMadeFitToBeShown)
   strcpy(fault.queue_label, "copies");
   hang_say(&fault, 1'500'000'000, "ticket", 7, "it waits", line, sizeof(line));
   EXPECT_STREQ(line, "queue 3 'copies' has not got on for 1.5 s: ticket 7, it waits");
+  strcpy(fault.label, "layer 3");
+  hang_say(&fault, 0, "ticket", 7, nullptr, line, sizeof(line));
+  EXPECT_STREQ(line, "queue 3 'copies': ticket 7, dispatch 'layer 3', kernel k");
+  fault.label[0] = '\0';
   memset(fault.queue_label, 'x', sizeof(fault.queue_label));
   memcpy(fault.queue_label, "\x1b[2J\n\xff", 6);
   hang_say(&fault, 0, "ticket", 7, nullptr, line, sizeof(line));

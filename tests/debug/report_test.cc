@@ -84,7 +84,8 @@ rawhal_fault_t Whole()
 
 TEST(Report, ALineSaysWhatWhereAndWhy)
 {
-  EXPECT_EQ("memory access fault in kernel 'vector_add' of ticket 41: write of 4 bytes at "
+  EXPECT_EQ("memory access fault in kernel 'vector_add' of ticket 41, dispatch 'layer 3', queue "
+            "'decode': write of 4 bytes at "
             "0x7f0000001000 by lane 0 of wave 3 of work-group 7,0,0; likely cause (93 %): one "
             "element past the end of argument 2 'b' (buffer 'weights', 4096 bytes, offset 4096)",
             Report(Whole(), REPORT_LINE));

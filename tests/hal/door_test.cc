@@ -134,6 +134,58 @@ TEST_F(HalDoor, EachThingThatHappensIsTold)
   EXPECT_EQ(lost, 0u);
 }
 
+TEST_F(HalDoor, LabelsAreToldAndListed)
+{
+  Blob blob;
+  rawhal_dispatch_t dispatch = fill(blob, 1024);
+  dispatch.label = "layer 3";
+  rawhal_queue_t *on = queue();
+  const auto label_in = [&](rawhal_event_type_t type) {
+    const Listed exists = listed();
+    const auto found = exists.find(type);
+    return found == exists.end() ? "there is none" : found->second.text;
+  };
+  const Listed made = listed();
+  EXPECT_EQ(label_in(RAWHAL_EVENT_QUEUE_CREATE), "");
+  rawhal_queue_label(on, "decode");
+  rawhal_buffer_label(buffers[0], "weights \x1b");
+  EXPECT_EQ(label_in(RAWHAL_EVENT_QUEUE_CREATE), "decode");
+  EXPECT_EQ(label_in(RAWHAL_EVENT_ALLOCATE), "weights \x1b");
+  const Listed named = listed();
+  for (const rawhal_event_type_t type : {RAWHAL_EVENT_QUEUE_CREATE, RAWHAL_EVENT_ALLOCATE}) {
+    const rawhal_event_t &before_it = made.find(type)->second.of,
+                         &after = named.find(type)->second.of;
+    EXPECT_NEAR(static_cast<double>(before_it.time), static_cast<double>(after.time),
+                1e3); // of its making
+    EXPECT_EQ(before_it.address, after.address);
+    EXPECT_EQ(before_it.bytes, after.bytes);
+    EXPECT_EQ(before_it.packets, after.packets);
+  }
+  ASSERT_OK(run(on, dispatch));
+  const std::vector<rawhal_dispatch_t> several(2, dispatch);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_submit(on, several.data(), 2, RAWHAL_FOREVER, &ticket, &error));
+  dispatch.label = nullptr;
+  ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+  rawhal_queue_label(on, nullptr);
+  EXPECT_EQ(label_in(RAWHAL_EVENT_QUEUE_CREATE), "");
+  std::vector<std::string> labels, submissions;
+  for (const Event &event : read()) {
+    if (event.of.type == RAWHAL_EVENT_LABEL)
+      labels.push_back((event.of.queue_id  ? "queue "
+                        : event.of.address ? "allocation "
+                                           : "?") +
+                       event.text);
+    if (event.of.type == RAWHAL_EVENT_SUBMIT)
+      submissions.push_back(std::to_string(event.of.packets) + " " + event.text);
+  }
+  EXPECT_EQ(labels,
+            (std::vector<std::string>{"queue decode", "allocation weights \x1b", "queue "}));
+  EXPECT_EQ(submissions, (std::vector<std::string>{"1 layer 3", "2 layer 3", "1 "}));
+  EXPECT_EQ(lost, 0u);
+}
+
 TEST_F(HalDoor, AFaultIsToldWithItsStructure)
 {
   rawhal_fault_t fault = {};

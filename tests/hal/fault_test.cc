@@ -186,6 +186,14 @@ TEST_F(Faults, HaveTheLabelsOfQueueAndDispatch)
     ASSERT_OK(rawhal_queue_fault(on, &fault, &error));
     EXPECT_STREQ(fault.label, label);
     EXPECT_STREQ(fault.queue_label, queue_label);
+    const std::string message = error.message; // of the wait: rawhal_queue_fault() has succeeded
+    const auto has = [&message](const std::string &part) {
+      return message.find(part) != std::string::npos;
+    };
+    EXPECT_EQ(has("(dispatch '"), *label != '\0') << message;
+    EXPECT_TRUE(!*label || has(std::string("(dispatch '") + label + "'")) << message;
+    EXPECT_EQ(has("queue '"), *queue_label != '\0') << message;
+    EXPECT_TRUE(!*queue_label || has(std::string("queue '") + queue_label + "')")) << message;
   };
   Blob blob, good;
   rawhal_dispatch_t all[3] = {good_store(1, good), wild_store(blob), good_store(1, good)};

@@ -1,7 +1,10 @@
 /* rawhal attach: what a process shows of itself. */
 #include "tools/attach/attach.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/escape.h"
 
 /* ---- What is listed ---- */
 
@@ -31,10 +34,13 @@ static void see_module(attach_status_t *status, const rawhal_event_t *event)
 
 static void see_queue(attach_status_t *status, const rawhal_event_t *event)
 {
-  const attach_queue_t queue = {.agent = event->agent,
-                                .address = event->address,
-                                .now = {.id = event->queue_id, .size = event->packets}};
+  attach_queue_t queue = {.agent = event->agent,
+                          .address = event->address,
+                          .now = {.id = event->queue_id, .size = event->packets}};
   attach_agent_t *agent = agent_of(status, event->agent);
+  queue.label_size = escape_cut(event->text, sizeof(queue.label));
+  if (queue.label_size)
+    memcpy(queue.label, event->text.data, queue.label_size);
   status->starved |= !list_add(&status->queues, &queue, sizeof(queue));
   if (agent)
     ++agent->queues;
@@ -125,11 +131,20 @@ static void look_at(const attach_status_t *status, attach_queue_t *queue)
   see_ended(status, queue);
 }
 
+static int by_id(const void *a, const void *b)
+{
+  const uint64_t one = ((const attach_queue_t *)a)->now.id,
+                 other = ((const attach_queue_t *)b)->now.id;
+  return (one > other) - (one < other);
+}
+
 bool attach_status_read(attach_status_t *status, observer_t *observer)
 {
   *status = (attach_status_t){.observer = observer};
   observer_list(observer, see, status, &status->unlisted);
   attach_queue_t *queues = status->queues.items;
+  if (queues)
+    qsort(queues, status->queues.count, sizeof(*queues), by_id);
   for (size_t i = 0; i < status->queues.count; ++i)
     look_at(status, &queues[i]);
   return !status->starved;

@@ -94,15 +94,16 @@ static void show_modules(const attach_status_t *status)
 
 static void show_queues(const attach_status_t *status)
 {
-  static const unsigned char widths[] = {6, 18, 8, 10, 10, 0};
+  static const unsigned char widths[] = {6, 18, 8, 10, 10, 14, 0};
   const attach_queue_t *queues = status->queues.items;
   if (!status->queues.count)
     return;
   terminal_heading("queues");
-  row((const char *const[]){"QUEUE", "AGENT", "ROOM", "TAKEN", "WRITTEN", "STATE", NULL}, widths);
+  row((const char *const[]){"QUEUE", "AGENT", "ROOM", "TAKEN", "WRITTEN", "STATE", "LABEL", NULL},
+      widths);
   for (size_t i = 0; i < status->queues.count; ++i) {
     const attach_queue_t *queue = &queues[i];
-    char id[WORD], agent[WORD], room[WORD], taken[WORD] = "-", written[WORD] = "-";
+    char id[WORD], agent[WORD], room[WORD], taken[WORD] = "-", written[WORD] = "-", label[NAME];
     if (queue->readable) {
       (void)number(queue->now.read, taken);
       (void)number(queue->now.write, written);
@@ -112,6 +113,8 @@ static void show_queues(const attach_status_t *status)
                               !queue->readable ? "cannot be read"
                               : queue->flying || queue->now.read != queue->now.write ? "in flight"
                                                                                      : "idle",
+                              terminal_cell((rawhal_string_t){queue->label, queue->label_size},
+                                            label, NAME),
                               NULL},
         widths);
   }

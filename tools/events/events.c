@@ -100,6 +100,7 @@ static int run(int argc, char **argv)
     return tool_usage("events", "expected a PID or -- PROGRAM, not both");
   const int status = act(&output, argc, argv, program);
   kernels_free(&output.kernels);
+  list_free(&output.labels);
   return status;
 }
 
@@ -129,7 +130,7 @@ const tool_command_t events_command = {
             "  --save FILE      save all events in FILE, too, which must not exist\n"
             "  --types LIST     show only these, of module-load, module-unload, kernel,\n"
             "                   queue-create, queue-destroy, allocate, free, submit,\n"
-            "                   complete, throttle, fault and dump\n"
+            "                   complete, throttle, fault, dump and label\n"
             "  --help           show this text\n\n"
             "environment:\n"
             "  RAWHAL_DOOR  of the process: off, and it shows nothing\n\n"

@@ -6,6 +6,7 @@
 
 #include "tools/shared/doors.h"
 #include "tools/shared/kernels.h"
+#include "tools/shared/labels.h"
 #include "tools/shared/tool.h"
 
 /* The command line. */
@@ -51,6 +52,7 @@ bool events_file_close(events_file_t *file, rawhal_error_t *error);
 typedef struct events_output {
   const events_request_t *request;
   kernels_t kernels;
+  labels_t labels;
   uint64_t begun; /* what times of lines count from */
   unsigned doors; /* bits of those that have told something */
   int exists;     /* of the line before; -1: there is none */

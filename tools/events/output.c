@@ -14,6 +14,7 @@
 typedef enum member_kind {
   MEMBER_NUMBER,
   MEMBER_NARROW, /* of 32 bits */
+  MEMBER_QUEUE,  /* its id, and its label */
   MEMBER_HEX,
   MEMBER_KERNEL,   /* the address of its descriptor, and its name */
   MEMBER_DURATION, /* ns */
@@ -35,15 +36,16 @@ static const struct member {
   uint64_t types;
 } members[] = {
     {MEMBER(id), MEMBER_NUMBER, "module", OF(MODULE_LOAD) | OF(MODULE_UNLOAD) | OF(KERNEL)},
-    {MEMBER(id), MEMBER_NUMBER, "allocation", OF(ALLOCATE) | OF(FREE)},
-    {MEMBER(queue_id), MEMBER_NUMBER, "queue",
-     OF(QUEUE_CREATE) | OF(QUEUE_DESTROY) | OF(SUBMIT) | OF(COMPLETE) | OF(THROTTLE) | OF(FAULT) |
-         OF(DUMP)},
+    {MEMBER(id), MEMBER_NUMBER, "allocation", OF(ALLOCATE) | OF(FREE) | OF(LABEL)},
+    {MEMBER(queue_id), MEMBER_NUMBER, "queue", OF(QUEUE_CREATE) | OF(LABEL)},
+    {MEMBER(queue_id), MEMBER_QUEUE, "queue",
+     OF(QUEUE_DESTROY) | OF(SUBMIT) | OF(COMPLETE) | OF(THROTTLE) | OF(FAULT) | OF(DUMP)},
     {MEMBER(ticket), MEMBER_NUMBER, "ticket", OF(SUBMIT) | OF(COMPLETE) | OF(FAULT)},
     {MEMBER(packet), MEMBER_NUMBER, "packet", OF(SUBMIT) | OF(FAULT)},
     {MEMBER(packets), MEMBER_NARROW, "packets", OF(QUEUE_CREATE) | OF(SUBMIT)},
     {MEMBER(kind), MEMBER_FAULT, "", OF(FAULT)},
-    {MEMBER(address), MEMBER_HEX, "at", OF(ALLOCATE) | OF(FREE) | OF(FAULT) | OF(QUEUE_CREATE)},
+    {MEMBER(address), MEMBER_HEX, "at",
+     OF(ALLOCATE) | OF(FREE) | OF(FAULT) | OF(QUEUE_CREATE) | OF(LABEL)},
     {MEMBER(bytes), MEMBER_NUMBER, "bytes", OF(MODULE_LOAD) | OF(ALLOCATE) | OF(FREE)},
     {MEMBER(agent), MEMBER_HEX, "agent", OF(MODULE_LOAD) | OF(QUEUE_CREATE) | OF(ALLOCATE)},
     {MEMBER(kernel_object), MEMBER_KERNEL, "", OF(SUBMIT)},
@@ -53,16 +55,8 @@ static const struct member {
     {MEMBER(address), MEMBER_FOR, "for", OF(KERNEL)},
     {MEMBER(nanoseconds), MEMBER_DURATION, "for", OF(THROTTLE)},
     {MEMBER(text), MEMBER_TEXT, "", OF(MODULE_LOAD) | OF(KERNEL) | OF(FAULT) | OF(DUMP)},
+    {MEMBER(text), MEMBER_TEXT, "label", OF(QUEUE_CREATE) | OF(ALLOCATE) | OF(SUBMIT) | OF(LABEL)},
 };
-
-static const struct member *member_next(const rawhal_event_t *event, const struct member *member)
-{
-  const struct member *end = members + sizeof(members) / sizeof(*members);
-  member = member ? member + 1 : members;
-  while (member < end && !(member->types & RAWHAL_EVENT_BIT(event->type)))
-    ++member;
-  return member < end ? member : NULL;
-}
 
 static uint64_t number_of(const rawhal_event_t *event, const struct member *member)
 {
@@ -78,6 +72,23 @@ static uint64_t number_of(const rawhal_event_t *event, const struct member *memb
   return narrow;
 }
 
+/* A label is of a queue or of an allocation: what is 0 is of the other. */
+static bool has(const rawhal_event_t *event, const struct member *member)
+{
+  return member->types & RAWHAL_EVENT_BIT(event->type) &&
+         (event->type != RAWHAL_EVENT_LABEL || member->kind == MEMBER_TEXT ||
+          number_of(event, member));
+}
+
+static const struct member *member_next(const rawhal_event_t *event, const struct member *member)
+{
+  const struct member *end = members + sizeof(members) / sizeof(*members);
+  member = member ? member + 1 : members;
+  while (member < end && !has(event, member))
+    ++member;
+  return member < end ? member : NULL;
+}
+
 /* ---- Text ---- */
 
 /* Not the numbers that are none: "at 0x0". */
@@ -88,8 +99,8 @@ static bool is_said(const rawhal_event_t *event, const struct member *member)
   if (member->kind == MEMBER_TEXT)
     return event->text.size != 0;
   return member->kind == MEMBER_NUMBER || member->kind == MEMBER_NARROW ||
-         member->kind == MEMBER_DURATION || member->kind == MEMBER_FAULT ||
-         number_of(event, member) != 0;
+         member->kind == MEMBER_QUEUE || member->kind == MEMBER_DURATION ||
+         member->kind == MEMBER_FAULT || number_of(event, member) != 0;
 }
 
 static void print_kernel(const events_output_t *output, uint64_t kernel_object,
@@ -101,8 +112,18 @@ static void print_kernel(const events_output_t *output, uint64_t kernel_object,
     printf(" (%s)", instead);
 }
 
-static void print_member(const events_output_t *output, const rawhal_event_t *event,
-                         const struct member *member)
+static void print_queue(rawhal_string_t label, uint64_t queue_id)
+{
+  printf("%" PRIu64, queue_id);
+  if (!label.size)
+    return;
+  fputs(" '", stdout);
+  (void)tool_print_text(label);
+  putchar('\'');
+}
+
+static void print_member(const events_output_t *output, const events_source_t *source,
+                         const rawhal_event_t *event, const struct member *member)
 {
   const uint64_t number = member->kind == MEMBER_TEXT ? 0 : number_of(event, member);
   const bool nice = demangle_text(output->request->demangle);
@@ -117,6 +138,8 @@ static void print_member(const events_output_t *output, const rawhal_event_t *ev
     printf("%.3f ms", (double)number / 1e6);
   else if (member->kind == MEMBER_INSTEAD)
     fputs(kernels_instead_of(event), stdout);
+  else if (member->kind == MEMBER_QUEUE)
+    print_queue(labels_find(&output->labels, source->door, number), number);
   else if (name.size)
     print_kernel(output, number, demangle_if(nice, name));
   else
@@ -145,7 +168,7 @@ static void print_event(events_output_t *output, const events_source_t *source,
   terminal_style(STYLE_NONE);
   for (const struct member *at = member_next(event, NULL); at; at = member_next(event, at))
     if (is_said(event, at))
-      print_member(output, event, at);
+      print_member(output, source, event, at);
   putchar('\n');
 }
 
@@ -166,8 +189,15 @@ static void put_instead(json_writer_t *out, const char *instead)
     json_put_text(out, "instead", instead);
 }
 
-static void put_member(const events_output_t *output, json_writer_t *out,
-                       const rawhal_event_t *event, const struct member *member)
+static void put_queue(json_writer_t *out, rawhal_string_t label, uint64_t queue_id)
+{
+  json_put_unsigned(out, "queue_id", queue_id);
+  if (label.size)
+    json_put_string(out, "queue_label", label);
+}
+
+static void put_member(const events_output_t *output, const events_source_t *source,
+                       json_writer_t *out, const rawhal_event_t *event, const struct member *member)
 {
   switch (member->kind) {
   case MEMBER_TEXT:
@@ -179,6 +209,9 @@ static void put_member(const events_output_t *output, json_writer_t *out,
     break;
   case MEMBER_INSTEAD:
     put_instead(out, kernels_instead_of(event));
+    break;
+  case MEMBER_QUEUE:
+    put_queue(out, labels_find(&output->labels, source->door, event->queue_id), event->queue_id);
     break;
   case MEMBER_FOR:
     if (number_of(event, member))
@@ -204,7 +237,7 @@ static void print_json(const events_output_t *output, const events_source_t *sou
   begin_line(&out, source, rawhal_event_type_name(event->type));
   json_put_unsigned(&out, "time_ns", event->time);
   for (const struct member *at = member_next(event, NULL); at; at = member_next(event, at))
-    put_member(output, &out, event, at);
+    put_member(output, source, &out, event, at);
   json_end(&out);
 }
 
@@ -225,6 +258,7 @@ void events_put(events_output_t *output, const events_source_t *source, const ra
 {
   const uint64_t types = output->request->types;
   kernels_learn(&output->kernels, event);
+  labels_learn(&output->labels, source->door, event);
   events_file_put(&output->file, source, 0, event);
   if (!is_wanted(output, source) || (types && !(types & RAWHAL_EVENT_BIT(event->type))))
     return;

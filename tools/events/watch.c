@@ -132,10 +132,17 @@ static bool put_next(watch_t *watch)
   return true;
 }
 
-/* Kernels whose events were lost still stand in the list. */
+typedef struct learner {
+  events_output_t *output;
+  unsigned door;
+} learner_t;
+
+/* Kernels and labels whose events were lost still stand in the list. */
 static bool learn(void *context, const rawhal_event_t *event)
 {
-  kernels_learn(context, event);
+  const learner_t *learner = context;
+  kernels_learn(&learner->output->kernels, event);
+  labels_learn(&learner->output->labels, learner->door, event);
   return true;
 }
 
@@ -150,8 +157,9 @@ static bool begin_doors(watch_t *watch, size_t from, bool whole)
       observer_want(observer, RAWHAL_EVENTS_ALL);
     if (whole) {
       uint64_t unlisted;
+      learner_t learner = {watch->output, observer_kind(observer)};
       observer_rewind(observer);
-      observer_list(observer, learn, &watch->output->kernels, &unlisted);
+      observer_list(observer, learn, &learner, &unlisted);
     } else if (!list_door(watch, i)) {
       return false;
     }

@@ -1,6 +1,5 @@
 /* rawhal top: who uses the device, of a region that processes share. */
 #include "tools/top/top.h"
-#include "base/list.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -144,14 +143,57 @@ static void print_row(const rawhal_limit_row_t *row)
   print_line(name, texts, row->suspended ? "suspended" : row->waiting ? "waits" : "");
 }
 
-static void print_text(const top_table_t *table)
+/* A process has a row of each device that it uses: its queues are in the first. */
+static bool is_first(const top_table_t *table, size_t at)
 {
+  const rawhal_limit_row_t *row = &table->rows[at];
+  for (size_t i = 0; i < at; ++i)
+    if (table->rows[i].level == RAWHAL_LIMIT_LEVEL_PROCESS && table->rows[i].pid == row->pid &&
+        table->rows[i].pid_namespace == row->pid_namespace)
+      return false;
+  return row->level == RAWHAL_LIMIT_LEVEL_PROCESS;
+}
+
+static void print_queue(const top_queue_t *queue)
+{
+  printf("      queue %" PRIu64, queue->id);
+  if (queue->label_size) {
+    fputs(" '", stdout);
+    (void)tool_print_text((rawhal_string_t){queue->label, queue->label_size});
+    putchar('\'');
+  }
+  if (queue->readable)
+    printf(": %" PRIu64 " in flight\n", queue->in_flight);
+  else
+    puts(": cannot be read");
+}
+
+/* False: out of memory. */
+static bool print_queues(const rawhal_limit_row_t *row)
+{
+  list_t queues = {0};
+  bool shown;
+  const bool read = top_read_queues(row, &queues, &shown);
+  const top_queue_t *all = queues.items;
+  for (size_t i = 0; i < queues.count; ++i)
+    print_queue(&all[i]);
+  list_free(&queues);
+  return read;
+}
+
+static bool print_text(const top_table_t *table, bool queues)
+{
+  bool done = true;
   const char *heads[COLUMNS];
   for (size_t i = 0; i < COLUMNS; ++i)
     heads[i] = columns[i].head;
   print_line("DEVICE / TENANT / PROCESS", heads, "");
-  for (size_t i = 0; i < table->count; ++i)
+  for (size_t i = 0; i < table->count && done; ++i) {
     print_row(&table->rows[i]);
+    if (queues && is_first(table, i))
+      done = print_queues(&table->rows[i]);
+  }
+  return done;
 }
 
 /* ---- JSON ---- */
@@ -225,8 +267,36 @@ static void put_denial(json_writer_t *out, const char *key, const rawhal_limit_d
   json_end(out);
 }
 
+/* null: it does not let this process look. False: out of memory. */
+static bool put_queues(json_writer_t *out, const rawhal_limit_row_t *row)
+{
+  list_t queues = {0};
+  bool shown;
+  const bool read = top_read_queues(row, &queues, &shown);
+  const top_queue_t *all = queues.items;
+  if (shown)
+    json_begin_array(out, "queues");
+  else
+    json_put_null(out, "queues");
+  for (size_t i = 0; i < queues.count; ++i) {
+    json_begin_object(out, NULL);
+    json_put_unsigned(out, "id", all[i].id);
+    json_put_address(out, "agent", all[i].agent);
+    json_put_string_or_null(out, "label", (rawhal_string_t){all[i].label, all[i].label_size});
+    if (all[i].readable)
+      json_put_unsigned(out, "in_flight", all[i].in_flight);
+    else
+      json_put_null(out, "in_flight");
+    json_end(out);
+  }
+  if (shown)
+    json_end(out);
+  list_free(&queues);
+  return read;
+}
+
 /* Schema "rawhal-top-1", described in docs/top.schema.json. */
-static void put_row(json_writer_t *out, const rawhal_limit_row_t *row)
+static bool put_row(json_writer_t *out, const rawhal_limit_row_t *row, bool queues)
 {
   static const char *const levels[] = {"device", "tenant", "process"};
   char priority[16];
@@ -253,60 +323,68 @@ static void put_row(json_writer_t *out, const rawhal_limit_row_t *row)
   json_put_bool(out, "suspended", row->suspended);
   put_held(out, "held", row->held);
   put_denial(out, "denial", &row->denial);
+  const bool done = !queues || put_queues(out, row);
   json_end(out);
+  return done;
 }
 
-static void print_json(const top_table_t *table)
+static bool print_json(const top_table_t *table, bool queues)
 {
+  bool done = true;
   json_writer_t out = {.out = stdout};
   json_begin_object(&out, NULL);
   json_put_text(&out, "schema", "rawhal-top-1");
   json_begin_array(&out, "rows");
   for (size_t i = 0; i < table->count; ++i)
-    put_row(&out, &table->rows[i]);
+    done = put_row(&out, &table->rows[i], queues && is_first(table, i)) && done;
   json_end(&out);
   json_end(&out);
+  return done;
 }
 
 /* ---- */
 
+typedef struct top_request {
+  const char *region, *tenant;
+  bool json, prometheus, log, once, queues;
+} top_request_t;
+
 typedef enum form { FORM_TEXT, FORM_JSON, FORM_PROMETHEUS, FORM_LOG } form_t;
 
 /* False: out of memory. */
-static bool print_table(const top_table_t *table, form_t form)
+static bool print_table(const top_table_t *table, form_t form, bool queues)
 {
-  if (form == FORM_PROMETHEUS)
-    return top_print_prometheus(table);
-  (form == FORM_JSON ? print_json : print_text)(table);
-  return true;
+  return form == FORM_PROMETHEUS ? top_print_prometheus(table)
+                                 : (form == FORM_JSON ? print_json : print_text)(table, queues);
 }
 
 /* The same. It ends early when standard output is gone, which the caller finds, too. */
-static bool show_table(const rawhal_limit_view_t *view, form_t form, bool once, const char *tenant)
+static bool show_table(const rawhal_limit_view_t *view, form_t form, bool once,
+                       const top_request_t *request)
 {
   top_table_t table = {0};
   bool done;
   const char *between = "";
   do {
-    done = read_table(view, tenant, &table);
+    done = read_table(view, request->tenant, &table);
     if (done && !once)
       fputs(terminal_is_dumb() ? between : "\033[H\033[2J", stdout); /* an empty screen */
     between = "\n";
-    done = done && print_table(&table, form);
+    done = done && print_table(&table, form, request->queues);
   } while (done && !fflush(stdout) && !ferror(stdout) && !once &&
            nanosleep(&(struct timespec){.tv_sec = 1}, NULL) == 0);
   free(table.rows);
   return done;
 }
 
-static int show(const char *path, form_t form, bool once, const char *tenant)
+static int show(const char *path, form_t form, bool once, const top_request_t *request)
 {
   rawhal_error_t error = {.offset = RAWHAL_NO_OFFSET};
   rawhal_limit_view_t *view = NULL;
   if (rawhal_limit_view_open(path, &view, &error))
     return tool_fail("top", &error);
-  bool done = form == FORM_LOG ? top_follow_denials(view, once, tenant)
-                               : show_table(view, form, once, tenant);
+  bool done = form == FORM_LOG ? top_follow_denials(view, once, request->tenant)
+                               : show_table(view, form, once, request);
   rawhal_limit_view_close(view);
   if (!done) {
     (void)tool_refuse(&error, RAWHAL_OUT_OF_MEMORY, "no memory for the table");
@@ -332,11 +410,6 @@ static int find_region(rawhal_limit_text_t *region)
   return *region->text ? TOOL_OK : tool_usage("top", "expected REGION: the environment names none");
 }
 
-typedef struct top_request {
-  const char *region, *tenant;
-  bool json, prometheus, log, once;
-} top_request_t;
-
 static const tool_option_t options[] = {
     {TOOL_OPTION("region", TEXT, top_request_t, region)},
     {TOOL_OPTION("tenant", TEXT, top_request_t, tenant)},
@@ -344,6 +417,7 @@ static const tool_option_t options[] = {
     {TOOL_OPTION("prometheus", FLAG, top_request_t, prometheus)},
     {TOOL_OPTION("log", FLAG, top_request_t, log)},
     {TOOL_OPTION("once", FLAG, top_request_t, once)},
+    {TOOL_OPTION("queues", FLAG, top_request_t, queues)},
     {0},
 };
 
@@ -354,6 +428,8 @@ static int run(int argc, char **argv)
     return TOOL_USAGE;
   if (request.json + request.prometheus + request.log > 1)
     return tool_usage("top", "--json, --prometheus and --log cannot be combined");
+  if (request.queues && (request.prometheus || request.log))
+    return tool_usage("top", "--queues is for text and --json");
   if (argc + (request.region != NULL) > 1)
     return tool_usage("top", "expected one REGION, got %d", argc + (request.region != NULL));
   const form_t form = request.json         ? FORM_JSON
@@ -366,7 +442,7 @@ static int run(int argc, char **argv)
   rawhal_limit_text_t region = {.size = sizeof(region)};
   const char *path = named ? named : region.text;
   int result = named ? TOOL_OK : find_region(&region);
-  return result == TOOL_OK ? show(path, form, once, request.tenant) : result;
+  return result == TOOL_OK ? show(path, form, once, &request) : result;
 }
 
 const tool_command_t top_command = {
@@ -385,6 +461,8 @@ const tool_command_t top_command = {
             "  --tenant NAME    only this tenant, with its devices and processes\n"
             "  --once           show the table once; default unless standard output is a\n"
             "                   terminal\n"
+            "  --queues         also show the queues of each process that may be looked at,\n"
+            "                   with their labels and what is in flight\n"
             "  --json           print one JSON document (schema \"rawhal-top-1\") instead, once\n"
             "  --prometheus     print metrics in the text format of Prometheus instead, once\n"
             "  --log            print one line per refusal: those that the region remembers,\n"

@@ -2,12 +2,28 @@
 #ifndef TOOLS_TOP_TOP_H
 #define TOOLS_TOP_TOP_H
 
+#include <rawhal/events.h>
 #include <rawhal/limit.h>
+
+#include "base/list.h"
 
 typedef struct top_table {
   rawhal_limit_row_t *rows;
   size_t count, room;
 } top_table_t;
+
+/* A queue of a process. */
+typedef struct top_queue {
+  uint64_t id, agent; /* hsa_queue_t.id; hsa_agent_t.handle in the process */
+  bool readable;
+  uint64_t in_flight; /* dispatches that have not been taken, or may be running */
+  char label[RAWHAL_LABEL_BYTES];
+  size_t label_size;
+} top_queue_t;
+
+/* Adds those of a row's process, a top_queue_t each. `*shown`: it lets this process look. False: no
+ * memory. */
+bool top_read_queues(const rawhal_limit_row_t *row, list_t *queues, bool *shown);
 
 /* The table in the text exposition format of Prometheus, version 0.0.4. False: out of memory, and
  * nothing is printed. */
