@@ -85,7 +85,7 @@ void near_look_at_most(near_names_t *names, near_name_fn *name, const void *cont
   for (int others = 0; others < 2; ++others)
     for (size_t i = 0; i < count && compared < NEAR_COMPARED; ++i) {
       const rawhal_string_t one = name(context, i);
-      if (differ_by_more(one.size, names->wanted.size, most) != others)
+      if (!one.size || differ_by_more(one.size, names->wanted.size, most) != others)
         continue;
       near_look(names, one);
       ++compared;
@@ -99,4 +99,15 @@ void near_text(const near_names_t *names, char text[NEAR_TEXT])
   for (size_t i = 0; i < names->count; ++i)
     size += snprintf(text + size, NEAR_TEXT - (size_t)size, "%s'%s'",
                      i ? ", " : "; nearest: ", names->best[i].name);
+}
+
+near_phrase_t near_phrase(rawhal_string_t wanted, near_name_fn *name, const void *context,
+                          size_t count, const void *error)
+{
+  near_names_t near = {.wanted = wanted};
+  near_phrase_t phrase;
+  if (error)
+    near_look_at_most(&near, name, context, count);
+  near_text(&near, phrase.text);
+  return phrase;
 }

@@ -46,6 +46,14 @@ void near_look_at_most(near_names_t *names, near_name_fn *name, const void *cont
 enum { NEAR_TEXT = NEAR_NAMES * (NEAR_BYTES + 4) + 16 };
 void near_text(const near_names_t *names, char text[NEAR_TEXT]);
 
+/* The same of `count` names at once; "", and nothing is compared, where the caller wants no error
+ * (NULL). Empty names are none, and do not count towards NEAR_COMPARED. */
+typedef struct near_phrase {
+  char text[NEAR_TEXT];
+} near_phrase_t;
+near_phrase_t near_phrase(rawhal_string_t wanted, near_name_fn *name, const void *context,
+                          size_t count, const void *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -2,6 +2,7 @@
 #include "hal/executable.h"
 
 #include "base/error.h"
+#include "base/near.h"
 #include "base/sized.h"
 
 #include <stdlib.h>
@@ -80,6 +81,21 @@ static rawhal_status_t check_defined(const rawhal_hsaco_t *hsaco, const external
   return RAWHAL_OK;
 }
 
+static rawhal_string_t external_name(const void *given, size_t number)
+{
+  return ((const external_set_t *)given)->all[number].name;
+}
+
+static rawhal_status_t not_given(const external_set_t *given, rawhal_string_t name,
+                                 rawhal_error_t *error)
+{
+  const near_phrase_t nearest = near_phrase(name, external_name, given, given->count, error);
+  return rawhal_fail(error, RAWHAL_NOT_FOUND,
+                     "the code object needs the variable '%.*s', which it does not define: pass "
+                     "its address to rawhal_executable_load_with()%s",
+                     RAWHAL_STRING_ARGS(name), nearest.text);
+}
+
 /* Every variable that is needed, once, with the object's own names: they live as long as it. */
 static rawhal_status_t choose(const rawhal_hsaco_t *hsaco, const external_set_t *given,
                               external_set_t *needed, rawhal_error_t *error)
@@ -100,10 +116,7 @@ static rawhal_status_t choose(const rawhal_hsaco_t *hsaco, const external_set_t 
       continue;
     const rawhal_external_t *one = find(given, relocation->symbol);
     if (!one)
-      status = rawhal_fail(error, RAWHAL_NOT_FOUND,
-                           "the code object needs the variable '%.*s', which it does not define: "
-                           "pass its address to rawhal_executable_load_with()",
-                           RAWHAL_STRING_ARGS(relocation->symbol));
+      status = not_given(given, relocation->symbol, error);
     else if (!taken[one - given->all]) {
       taken[one - given->all] = true;
       needed->all[needed->count++] = (rawhal_external_t){relocation->symbol, one->address};

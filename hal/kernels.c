@@ -133,13 +133,10 @@ static rawhal_string_t kernel_name(const void *hsaco, size_t number)
 static rawhal_status_t not_a_kernel(const rawhal_hsaco_t *hsaco, rawhal_string_t name,
                                     rawhal_error_t *error)
 {
-  near_names_t near = {.wanted = near_stem(name)};
-  char nearest[NEAR_TEXT];
-  if (error)
-    near_look_at_most(&near, kernel_name, hsaco, rawhal_hsaco_info(hsaco)->kernel_count);
-  near_text(&near, nearest);
+  const near_phrase_t nearest = near_phrase(near_stem(name), kernel_name, hsaco,
+                                            rawhal_hsaco_info(hsaco)->kernel_count, error);
   return rawhal_fail(error, RAWHAL_NOT_FOUND, "the code object has no kernel '%.*s'%s",
-                     RAWHAL_STRING_ARGS(name), nearest);
+                     RAWHAL_STRING_ARGS(name), nearest.text);
 }
 
 rawhal_status_t rawhal_executable_kernel(rawhal_executable_t *executable, rawhal_string_t name,

@@ -5,6 +5,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/near.h"
 #include "base/sized.h"
 
 #include <string.h>
@@ -77,9 +78,16 @@ static rawhal_status_t load(const opening_t *opening, const rawhal_hsaco_t *hsac
   return rawhal_executable_load_with(opening->device, hsaco, &options, executable, error);
 }
 
-/* Loads the object, unless it lacks the kernel that is asked for: NULL, and OK. */
+static rawhal_string_t kernel_name(const void *hsaco, size_t number)
+{
+  return rawhal_hsaco_kernel(hsaco, number)->name;
+}
+
+/* Loads the object, unless it lacks the kernel that is asked for: NULL, and OK; `near` gets those
+ * that it has. */
 static rawhal_status_t load_if(const opening_t *opening, size_t index,
-                               rawhal_executable_t **executable, rawhal_error_t *error)
+                               rawhal_executable_t **executable, near_names_t *near,
+                               rawhal_error_t *error)
 {
   const rawhal_container_object_t *object = rawhal_container_object(opening->container, index);
   rawhal_string_t kernel = opening->options->kernel;
@@ -90,6 +98,8 @@ static rawhal_status_t load_if(const opening_t *opening, size_t index,
     status = rawhal_hsaco_open(bytes.data, bytes.size, opening->options->hsaco, &hsaco, error);
   if (status == RAWHAL_OK && (!kernel.size || rawhal_hsaco_find_kernel(hsaco, kernel)))
     status = load(opening, hsaco, object, executable, error);
+  else if (status == RAWHAL_OK && error)
+    near_look_at_most(near, kernel_name, hsaco, rawhal_hsaco_info(hsaco)->kernel_count);
   rawhal_hsaco_close(hsaco);
   return status;
 }
@@ -120,17 +130,20 @@ static rawhal_status_t choose(const opening_t *opening, rawhal_executable_t **ex
                        "%zu different code objects are for %s: set `kernel` of the options to a "
                        "kernel of one of them",
                        rivals + 1, target);
-  status = load_if(opening, best, executable, error);
+  near_names_t near = {.wanted = near_stem(kernel)};
+  char nearest[NEAR_TEXT];
+  status = load_if(opening, best, executable, &near, error);
   for (next = best + 1; status == RAWHAL_OK && !*executable && rivals; ++next) {
     status = next_rival(opening, best, &content, &next, error);
     if (status != RAWHAL_OK || next >= count)
       break;
-    status = load_if(opening, next, executable, error);
+    status = load_if(opening, next, executable, &near, error);
   }
+  near_text(&near, nearest);
   if (status == RAWHAL_OK && !*executable)
     status =
-        rawhal_fail(error, RAWHAL_NOT_FOUND, "no code object for %s among %zu has kernel '%.*s'",
-                    target, rivals + 1, RAWHAL_STRING_ARGS(kernel));
+        rawhal_fail(error, RAWHAL_NOT_FOUND, "no code object for %s among %zu has kernel '%.*s'%s",
+                    target, rivals + 1, RAWHAL_STRING_ARGS(kernel), nearest);
   return status;
 }
 

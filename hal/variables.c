@@ -4,6 +4,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/near.h"
 
 #include <string.h>
 
@@ -31,14 +32,26 @@ hsa_status_t executable_symbol(const rawhal_executable_t *executable, rawhal_str
   return result;
 }
 
+/* Only those that can be asked for. */
+static rawhal_string_t variable_name(const void *hsaco, size_t number)
+{
+  const rawhal_symbol_t *symbol = rawhal_hsaco_symbol(hsaco, number);
+  return symbol->kind == RAWHAL_SYMBOL_VARIABLE && symbol->defined ? symbol->name
+                                                                   : (rawhal_string_t){0};
+}
+
 static rawhal_status_t not_a_variable(const rawhal_executable_t *executable, rawhal_string_t name,
                                       rawhal_error_t *error)
 {
-  bool kernel = rawhal_hsaco_find_kernel(executable->source->hsaco, name);
-  return rawhal_fail(error, RAWHAL_NOT_FOUND,
-                     kernel ? "'%.*s' is a kernel of the code object, not a variable"
-                            : "the code object exports no variable '%.*s'",
-                     RAWHAL_STRING_ARGS(name));
+  const rawhal_hsaco_t *hsaco = executable->source->hsaco;
+  if (rawhal_hsaco_find_kernel(hsaco, name))
+    return rawhal_fail(error, RAWHAL_NOT_FOUND,
+                       "'%.*s' is a kernel of the code object, not a variable",
+                       RAWHAL_STRING_ARGS(name));
+  const near_phrase_t nearest =
+      near_phrase(name, variable_name, hsaco, rawhal_hsaco_info(hsaco)->symbol_count, error);
+  return rawhal_fail(error, RAWHAL_NOT_FOUND, "the code object exports no variable '%.*s'%s",
+                     RAWHAL_STRING_ARGS(name), nearest.text);
 }
 
 static rawhal_status_t find_variable(const rawhal_executable_t *executable, rawhal_string_t name,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "base/print.h"
 #include "hsaco/processor_table.h"
 
@@ -110,6 +111,20 @@ static bool agree(const processor_t *named, const processor_t *of_triple)
          (of_triple->flags & PROCESSOR_GENERIC && named->generic == of_triple->machine);
 }
 
+static rawhal_string_t processor_name(const void *none, size_t machine)
+{
+  (void)none;
+  const processor_t *processor = processor_by_machine((uint32_t)machine);
+  return processor ? rawhal_string(processor->name) : (rawhal_string_t){0};
+}
+
+static rawhal_status_t not_a_processor(rawhal_string_t name, rawhal_error_t *error)
+{
+  const near_phrase_t nearest = near_phrase(name, processor_name, NULL, UINT8_MAX + 1, error);
+  return rawhal_fail(error, RAWHAL_NOT_FOUND, "no processor is called '%.*s'%s",
+                     RAWHAL_STRING_ARGS(name), nearest.text);
+}
+
 /* *features is what follows the processor: nothing, or from a colon on. */
 static rawhal_status_t parse_processor(rawhal_string_t text, const processor_t **processor,
                                        rawhal_string_t *features, rawhal_error_t *error)
@@ -133,8 +148,7 @@ static rawhal_status_t parse_processor(rawhal_string_t text, const processor_t *
   const rawhal_string_t name = {text.data + at, before.size - at};
   *processor = has_name ? processor_by_name(name) : of_triple;
   if (!*processor)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "no processor is called '%.*s'",
-                       RAWHAL_STRING_ARGS(name));
+    return not_a_processor(name, error);
   if (!agree(*processor, of_triple))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "'%.*s': the triple is for %s",
                        RAWHAL_STRING_ARGS(text), of_triple->name);

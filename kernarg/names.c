@@ -41,13 +41,10 @@ static rawhal_string_t argument_name(const void *context, size_t number)
 static rawhal_status_t not_an_argument(const rawhal_kernarg_layout_t *layout, rawhal_string_t name,
                                        rawhal_error_t *error)
 {
-  near_names_t near = {.wanted = name};
-  char nearest[NEAR_TEXT];
-  if (error)
-    near_look_at_most(&near, argument_name, layout, layout->named_count);
-  near_text(&near, nearest);
+  const near_phrase_t nearest =
+      near_phrase(name, argument_name, layout, layout->named_count, error);
   return rawhal_fail(error, RAWHAL_NOT_FOUND, "the kernel has no argument '%.*s'%s",
-                     RAWHAL_STRING_ARGS(name), nearest);
+                     RAWHAL_STRING_ARGS(name), nearest.text);
 }
 
 rawhal_status_t rawhal_kernarg_layout_find(const rawhal_kernarg_layout_t *layout,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "library/triton/parts.h"
 
 /* ---- The object ---- */
@@ -69,6 +70,20 @@ static rawhal_status_t check_scratch(const rawhal_kernel_t *kernel,
                      RAWHAL_STRING_ARGS(entry->triton_version), left, found);
 }
 
+static rawhal_string_t kernel_name(const void *hsaco, size_t number)
+{
+  return rawhal_hsaco_kernel(hsaco, number)->name;
+}
+
+static rawhal_status_t not_a_kernel(const rawhal_hsaco_t *hsaco, rawhal_string_t name,
+                                    rawhal_error_t *error)
+{
+  const size_t count = rawhal_hsaco_info(hsaco)->kernel_count;
+  const near_phrase_t nearest = near_phrase(name, kernel_name, hsaco, count, error);
+  return rawhal_fail(error, RAWHAL_NOT_FOUND, "no kernel '%.*s' in the object, which has %zu%s",
+                     RAWHAL_STRING_ARGS(name), count, nearest.text);
+}
+
 rawhal_status_t triton_check(const rawhal_hsaco_t *hsaco, rawhal_triton_kernel_t *entry,
                              rawhal_error_t *error)
 {
@@ -77,8 +92,7 @@ rawhal_status_t triton_check(const rawhal_hsaco_t *hsaco, rawhal_triton_kernel_t
     return status;
   const rawhal_kernel_t *kernel = rawhal_hsaco_find_kernel(hsaco, entry->name);
   if (!kernel)
-    return rawhal_fail(error, RAWHAL_NOT_FOUND, "no kernel '%.*s' in the object, which has %zu",
-                       RAWHAL_STRING_ARGS(entry->name), rawhal_hsaco_info(hsaco)->kernel_count);
+    return not_a_kernel(hsaco, entry->name, error);
   if (!kernel->usable)
     return rawhal_fail(error, RAWHAL_MALFORMED, "kernel '%.*s' cannot be used: %.*s",
                        RAWHAL_STRING_ARGS(entry->name),

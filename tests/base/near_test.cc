@@ -39,6 +39,18 @@ TEST(Near, MistypedOrAPart)
   EXPECT_EQ("", nearest("", names));
 }
 
+TEST(Near, AsAPhraseOfAnError)
+{
+  // Those without a name count as none: the one that is near stands behind more than are compared.
+  const auto name = [](const void *there, size_t number) {
+    return number == 5000 ? rawhal_string(static_cast<const char *>(there)) : rawhal_string_t{};
+  };
+  const rawhal_string_t wanted = RAWHAL_STRING("ab");
+  EXPECT_STREQ("; nearest: 'abc'", near_phrase(wanted, name, "abc", 5001, "an error").text);
+  EXPECT_STREQ("", near_phrase(wanted, name, "abc", 5000, "an error").text);
+  EXPECT_STREQ("", near_phrase(wanted, name, "abc", 5001, nullptr).text);
+}
+
 TEST(Near, EachOnceAndTheNearestFirst)
 {
   EXPECT_EQ("; nearest: 'abcdef', 'abcdeg', 'abcdxg'",

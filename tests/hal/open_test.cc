@@ -121,6 +121,15 @@ TEST_F(Open, AmongEquallyGoodOnesAKernelDecides)
   options.kernel = RAWHAL_STRING("vector_add");
   EXPECT_EQ(open_bytes(both, options), RAWHAL_NOT_FOUND);
   EXPECT_TRUE(said("among 2 has kernel 'vector_add'")) << error.message;
+  EXPECT_FALSE(said("nearest")) << error.message;
+  for (const char *name : {"spim", "spim.kd"}) { // of what was passed over, too
+    options.kernel = rawhal_string(name);
+    EXPECT_EQ(open_bytes(both, options), RAWHAL_NOT_FOUND);
+    EXPECT_TRUE(said("'; nearest: 'spin'")) << error.message;
+  }
+  options.kernel = RAWHAL_STRING("empyt");
+  EXPECT_EQ(open_bytes(both, options), RAWHAL_NOT_FOUND);
+  EXPECT_TRUE(said("'; nearest: 'empty'")) << error.message;
   ASSERT_OK(open_bytes(together({"spin-gfx90a-v5.co", "spin-gfx90a-v5.co"})));
   EXPECT_TRUE(has("spin"));
 }

@@ -83,7 +83,7 @@ TEST_F(Variables, OthersAreNotFound)
   uint64_t address = 1, size = 1;
   EXPECT_EQ(rawhal_executable_variable(loaded, RAWHAL_STRING("contour"), &address, &size, &error),
             RAWHAL_NOT_FOUND);
-  EXPECT_TRUE(said("no variable 'contour'")) << error.message;
+  EXPECT_TRUE(said("no variable 'contour'; nearest: 'counter'")) << error.message;
   EXPECT_EQ(address, 0u);
   EXPECT_EQ(size, 0u);
   for (const char *name : {"use_variables", "use_variables.kd"}) {
@@ -172,6 +172,11 @@ TEST_F(Variables, WhatIsNotSuppliedRightIsSaid)
   EXPECT_EQ(load_with("externals-gfx90a-v5.co", {external("shared_table", 4096)}, &loaded),
             RAWHAL_NOT_FOUND);
   EXPECT_TRUE(said("'shared_counter'")) << error.message;
+  EXPECT_FALSE(said("nearest")) << error.message;
+  EXPECT_EQ(load_with("externals-gfx90a-v5.co",
+                      {external("shared_table", 4096), external("shard_counter", 4096)}, &loaded),
+            RAWHAL_NOT_FOUND);
+  EXPECT_TRUE(said("'shared_counter'") && said("; nearest: 'shard_counter'")) << error.message;
   EXPECT_EQ(load_with("externals-gfx90a-v5.co", {external("shared_table", 0)}, &loaded),
             RAWHAL_INVALID_ARGUMENT);
   EXPECT_TRUE(said("'shared_table', has the address 0")) << error.message;

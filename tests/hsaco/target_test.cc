@@ -92,6 +92,16 @@ TEST(Target, RefusesWhatIsNoTargetId)
     EXPECT_EQ(RAWHAL_NOT_FOUND, parse_status(text)) << text;
 }
 
+TEST(Target, NamesThoseThatAreNear)
+{
+  rawhal_target_t target;
+  rawhal_error_t error = {};
+  EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_target_parse(RAWHAL_STRING("gfx9-4-genric"), &target, &error));
+  EXPECT_STREQ("no processor is called 'gfx9-4-genric'; nearest: 'gfx9-4-generic', "
+               "'gfx9-generic', 'gfx10-1-generic'",
+               error.message);
+}
+
 TEST(Target, EveryProcessorSurvivesARoundTrip)
 {
   size_t count = 0;

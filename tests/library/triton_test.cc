@@ -280,6 +280,8 @@ TEST_F(Triton, WhatContradictsTheObjectIsRefusedWithBothNumbers)
 {
   expect_refused(RAWHAL_NOT_FOUND, json({{"name", "\"other\""}}),
                  "no kernel 'other' in the object, which has 1");
+  expect_refused(RAWHAL_NOT_FOUND, json({{"name", "\"vector_dad\""}}),
+                 "which has 1; nearest: 'vector_add'");
   expect_refused(RAWHAL_TARGET_MISMATCH, json({{"arch", "\"gfx942\""}}),
                  "the JSON is for 'gfx942', the object for 'gfx90a'");
   expect_refused(RAWHAL_TARGET_MISMATCH, json({{"arch", "\"gfx90\""}}),
