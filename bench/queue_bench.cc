@@ -136,7 +136,33 @@ void RawHsaWrite(benchmark::State &state)
       [&] { return queue.drain(1); });
 }
 
+// The same 1,000 dispatches by packets and blobs of the bench's own.
+void RawHsa1000(benchmark::State &state)
+{
+  constexpr size_t count = 1000;
+  static const char zeros[28] = {};
+  Bench &b = bench();
+  if (!b.ready)
+    return state.SkipWithError(b.error.message);
+  RawQueue queue(b.add);
+  rawhal_buffer_t *kernargs = nullptr;
+  if (!queue.ready ||
+      rawhal_buffer_allocate(rawhal_instance_device(b.instance, 0), RAWHAL_MEMORY_HOST, 64 * count,
+                             &kernargs, &b.error) != RAWHAL_OK)
+    return state.SkipWithError("no queue");
+  measure(
+      state,
+      [&] {
+        queue.write_batch(count, zeros, sizeof(zeros),
+                          static_cast<char *>(rawhal_buffer_host(kernargs)));
+        return true;
+      },
+      [&] { return queue.drain(1); }, count);
+  rawhal_buffer_free(kernargs);
+}
+
 BENCHMARK(RawHsaWrite)->UseManualTime()->Iterations(rounds());
+BENCHMARK(RawHsa1000)->UseManualTime()->Iterations(rounds());
 BENCHMARK(SubmitBlob256)->UseManualTime()->Iterations(rounds());
 BENCHMARK(Replay1000)->UseManualTime()->Iterations(rounds());
 BENCHMARK(SubmitBlob28Watched)->UseManualTime()->Iterations(rounds());

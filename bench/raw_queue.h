@@ -57,6 +57,29 @@ public:
     store(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
   }
 
+  // A batch with arguments, as a graph would be: `bytes` of them for each, copied to blocks of 64 at
+  // `kernargs`, and one doorbell; the last signals.
+  void write_batch(size_t count, const void *blob, size_t bytes, char *kernargs)
+  {
+    const uint64_t first = add(queue, count);
+    while (first + count - read(queue) > queue->size)
+      ;
+    for (size_t i = count; i-- > 0;) {
+      memcpy(kernargs + 64 * i, blob, bytes);
+      auto *packet = static_cast<hsa_kernel_dispatch_packet_t *>(queue->base_address) +
+                     ((first + i) & (queue->size - 1));
+      hsa_kernel_dispatch_packet_t body = {};
+      body.workgroup_size_x = body.workgroup_size_y = body.workgroup_size_z = 1;
+      body.grid_size_x = body.grid_size_y = body.grid_size_z = 1;
+      body.kernel_object = object;
+      body.kernarg_address = kernargs + 64 * i;
+      body.completion_signal.handle = i + 1 == count ? done.handle : 0;
+      memcpy(reinterpret_cast<char *>(packet) + 4, reinterpret_cast<char *>(&body) + 4, 60);
+      __atomic_store_n(reinterpret_cast<uint32_t *>(packet), 0x00031502u, __ATOMIC_RELEASE);
+    }
+    store(queue->doorbell_signal, static_cast<hsa_signal_value_t>(first + count - 1));
+  }
+
   // A round; the last write of it signals.
   void write_round()
   {
