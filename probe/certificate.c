@@ -129,6 +129,17 @@ static bool read_instructions(const json_t *value, certificate_t *to)
   return !to->has_instructions || read_count(value, &to->instructions);
 }
 
+static bool read_records(const json_t *value, certificate_t *to)
+{
+  certificate_records_t *records = &to->records;
+  to->has_records = !json_is_null(value);
+  return !to->has_records ||
+         (json_is_object(value) && jansson.object_size(value) == 3 &&
+          read_count(jansson.object_get(value, "waves"), &records->waves) &&
+          read_count(jansson.object_get(value, "counters"), &records->counters) &&
+          read_count(jansson.object_get(value, "events"), &records->events));
+}
+
 /* All of them are there, and no others. The schema is the first: of another one, nothing else is
  * known. */
 static const struct {
@@ -146,6 +157,7 @@ static const struct {
     {"bytes", "a number", read_bytes},
     {"waves", "a number or null", read_waves},
     {"instructions", "a number or null", read_instructions},
+    {"records", "null, or numbers of \"waves\", \"counters\" and \"events\" alone", read_records},
 };
 enum { MEMBERS = sizeof(members) / sizeof(*members) };
 

@@ -27,10 +27,16 @@ typedef struct certificate_subject {
   bool is_software;
 } certificate_subject_t;
 
+/* What copies recorded, each held against what softgpu recorded of the original. */
+typedef struct certificate_records {
+  uint64_t waves, counters, events;
+} certificate_records_t;
+
 typedef struct certificate {
   certificate_subject_t subject;
   uint64_t dispatches, bytes, waves, instructions; /* that were compared */
-  bool has_waves, has_instructions;
+  certificate_records_t records;
+  bool has_waves, has_instructions, has_records;
   void *root; /* what texts are in */
 } certificate_t;
 

@@ -142,23 +142,23 @@ void softgpu_memory_in_place(uint64_t address, uint64_t bytes);
 struct rawhal_probe_argument; /* of probe/probe_records.h */
 struct rawhal_probe_point;
 
-/* Asks that the next dispatch whose packet has this kernarg address, which is not 0, makes the
- * records of probe/probe_records.h in the memory that `argument` names, though its code has no
- * probes and its arguments not that one. There is room for so many counters, and for an event in
- * so many bytes; points' offsets count from the kernel's first byte. What is given is copied.
- * Said again before that dispatch, it is for the one after it; with `argument` NULL, all that waits
- * for the address is taken back.
+/* Asks that the next dispatch whose packet has this address, which is not 0, of its kernargs or as
+ * its kernel object, makes the records of probe/probe_records.h in the memory that `argument`
+ * names, though its code has no probes and its arguments not that one. There is room for so many
+ * counters, and for an event in so many bytes; points' offsets count from the kernel's first byte.
+ * What is given is copied. Said again before that dispatch, it is for the one after it; with
+ * `argument` NULL, all that waits for the address is taken back.
  *
  * The addresses are the device's, and only what it may write to is written: where that is not all
  * there when the dispatch begins, or not any more, nothing is recorded, and the dispatch is as
  * without. False, and nothing changed: it makes no sense (points out of their order, counters or
  * events that there is no room for, a kind that is not known), or there is no room, as too much
  * waits. */
-bool softgpu_probe(uint64_t kernarg, const struct rawhal_probe_argument *argument, uint32_t kinds,
+bool softgpu_probe(uint64_t address, const struct rawhal_probe_argument *argument, uint32_t kinds,
                    uint32_t event_bytes, uint32_t counters, const struct rawhal_probe_point *points,
                    size_t count);
 
-typedef bool softgpu_probe_fn(uint64_t kernarg, const struct rawhal_probe_argument *argument,
+typedef bool softgpu_probe_fn(uint64_t address, const struct rawhal_probe_argument *argument,
                               uint32_t kinds, uint32_t event_bytes, uint32_t counters,
                               const struct rawhal_probe_point *points, size_t count);
 typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_info_t *info,

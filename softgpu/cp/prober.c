@@ -20,7 +20,7 @@ void *softgpu_prober_begin(const softgpu_queue_t *queue, const hsa_kernel_dispat
       .private_bytes = packet->private_segment_size,
       .workgroup = {packet->workgroup_size_x, packet->workgroup_size_y, packet->workgroup_size_z}};
   softgpu_prober_wish_t wish;
-  if (isa_probe_is_asked() && isa_probe_waits(dispatch->kernarg))
+  if (isa_probe_is_asked() && isa_probe_waits(dispatch))
     return NULL;
   void *run = prober->begin(&about, &wish);
   if (!run)

@@ -22,7 +22,8 @@ const std::string kGood = R"({
  "dispatches": 3,
  "bytes": 48000,
  "waves": 48,
- "instructions": 1392
+ "instructions": 1392,
+ "records": {"waves": 48, "counters": 12, "events": 0}
 })";
 
 certificate_subject_t subject()
@@ -66,12 +67,16 @@ TEST(Certificate, IsRead)
   EXPECT_OK(certificate_check(&certificate, &about, &error));
   EXPECT_EQ(certificate.dispatches, 3u);
   EXPECT_EQ(certificate.bytes, 48000u);
-  EXPECT_TRUE(certificate.has_waves && certificate.has_instructions);
+  EXPECT_TRUE(certificate.has_waves && certificate.has_instructions && certificate.has_records);
+  EXPECT_EQ(certificate.records.waves, 48u);
+  EXPECT_EQ(certificate.records.counters, 12u);
+  EXPECT_EQ(certificate.records.events, 0u);
   EXPECT_EQ(certificate.waves, 48u);
   EXPECT_EQ(certificate.instructions, 1392u);
   certificate_close(&certificate);
   EXPECT_EQ("", refusal(replaced("\"waves\": 48", "\"waves\": null")));
   EXPECT_EQ("", refusal(replaced("1392", "null")));
+  EXPECT_EQ("", refusal(replaced("{\"waves\": 48, \"counters\": 12, \"events\": 0}", "null")));
 }
 
 TEST(Certificate, WhatIsNone)
@@ -113,7 +118,12 @@ TEST(Certificate, WhatIsNone)
       {" \"bytes\"", " \"more\": 1, \"bytes\"", "it has members that are none of its"},
       {" \"bytes\"", " \"bytes\": 48000, \"bytes\"", ""},
       {" \"bytes\": 48000,\n", "", "its \"bytes\" is not"},
-      {"1392\n}", "1392\n} {}", ""},
+      {"\"counters\": 12, ", "", "its \"records\" is not"},
+      {"\"counters\": 12", "\"counters\": -12", "its \"records\" is not"},
+      {"\"events\": 0}", "\"events\": 0, \"more\": 0}", "its \"records\" is not"},
+      {"\"events\": 0}", "\"events\": null}", "its \"records\" is not"},
+      {"{\"waves\": 48, \"counters\": 12, \"events\": 0}", "48", "its \"records\" is not"},
+      {"0}\n}", "0}\n} {}", ""},
       {"{\n", "[\n", ""},
   };
   for (const auto &row : rows) {

@@ -54,4 +54,31 @@ TEST_P(Probe, records_the_dispatch_with_its_kernargs)
   EXPECT_EQ(waves[n / 64].start, 0u);
 }
 
+TEST_P(Probe, records_the_next_dispatch_of_a_kernel)
+{
+  Kernel kernel = load("vector_add-gfx90a-v5.co", "vector_add");
+  const uint32_t n = 256;
+  auto *data = static_cast<float *>(host_memory(3 * n * 4));
+  auto *memory = static_cast<uint64_t *>(host_memory(4096));
+  memset(data, 0, 3 * n * 4);
+  memset(memory, 0, 4096);
+  const rawhal_probe_argument_t argument = {(uint64_t)memory, 0, 8, 0, 0};
+  const auto *header = reinterpret_cast<const rawhal_probe_header_t *>(memory);
+  auto ask = [&](const rawhal_probe_argument_t *what) {
+    return hsa->probe(kernel.object, what, RAWHAL_PROBE_WAVES, 0, 0, nullptr, 0);
+  };
+  auto run = [&] {
+    void *arguments = kernargs({(uint64_t)data, (uint64_t)(data + n), (uint64_t)(data + 2 * n), n});
+    ASSERT_TRUE(reaches(start(queue(), kernel, arguments, n, 64), 0));
+  };
+  ASSERT_TRUE(ask(&argument));
+  ASSERT_TRUE(ask(nullptr));
+  run();
+  EXPECT_EQ(header->waves, 0u);
+  ASSERT_TRUE(ask(&argument));
+  run();
+  run();
+  EXPECT_EQ(header->waves, n / 64);
+}
+
 } // namespace

@@ -100,6 +100,7 @@ TEST_F(ProbeVerify, ACopyThatDoesTheSame)
   EXPECT_TRUE(contains(
       got.out, "vector_add\n  same        2 of 2 dispatches: 32000 bytes of memory, a record "
                "for each of 32 waves, counts of 928 instructions\n"
+               "  records     are softgpu's of the original: 32 waves, 6 counters, 0 events\n"
                "1 of 1 kernels: their copies with probes do the same\n"
                "Probes have not met hardware"))
       << got.out;
@@ -272,6 +273,116 @@ TEST_F(ProbeVerify, ACopyThatIsDamaged)
   EXPECT_EQ(1, got.status) << got.err << got.out;
   EXPECT_TRUE(contains(got.out, "  different   its copy is none, which was not run: ")) << got.out;
   EXPECT_NE(0, access(other.c_str(), F_OK));
+}
+
+// Where scratch is depends on the queue, and on where a wave runs; with an order, waves have a clock of their own.
+TEST_F(ProbeVerify, WhatDiffersBetweenRuns)
+{
+  begin();
+  rawhal_buffer_t *out = upload(std::vector<uint32_t>(1024, 0));
+  recorded = {out};
+  const rawhal_device_kernel_t *scratch_of = kernel("scratch-gfx90a-v5.co", "scratch");
+  Blob blob = Blob().add(rawhal_buffer_address(out)).add(uint32_t{3});
+  rawhal_dispatch_t dispatch = dispatch_of(scratch_of, 1024, 64, blob);
+  record("scratch-gfx90a-v5.co", "scratch", dispatch, image_of(scratch_of, dispatch));
+  end();
+  for (const char *order : {"0", "7"}) {
+    setenv("SOFTGPU_ORDER", order, 1);
+    Outcome got = verify({"--kinds", "waves+memory", "--json"});
+    unsetenv("SOFTGPU_ORDER");
+    EXPECT_EQ(0, got.status) << got.err << got.out;
+    const Json document = parse(got.out);
+    const json_t *records = json_object_get(only(document), "records");
+    EXPECT_EQ(16, number_of(records, "waves"));
+    EXPECT_EQ(16 * 66,
+              number_of(records, "events")); // 64 to scratch, one from there, and one to memory
+  }
+}
+
+// Each thing that a copy can record wrong, though its code is in order, and all else is right.
+struct Wrong {
+  const char *what;
+  uint32_t mask, value; // of the dword in the code that is looked for
+  unsigned nth, skip;   // the first that is so is 0; and dwords from there to what is patched
+  uint32_t flips;       // bits
+  const char *said;
+};
+
+constexpr uint32_t kAdd = 0xc28a0000, kMove = 0xbe800000; // s_atomic_add_x2, s_mov
+const Wrong kWrong[] = {
+    {"a branch, by another's counter", 0xffffe000, kAdd, 2, 1, 0x28,
+     "waves that do not branch at +0x58: 0, and 8\n"},
+    {"active lanes, by another's counter", 0xffffe000, kAdd, 1, 1, 0x28,
+     "active lanes at +0x0: 0, and 1024\n"},
+    {"EXEC, of VCC", 0xff80ffff, kMove | 0x17e, 0, 0, 0x14,
+     "EXEC at +0x2c of event 0 of the wave of work-group 0,0,0 that begins with item 0x0: "},
+    {"another place", 0xff80ffff, kMove | 0xff, 1, 1, 0x2c ^ 0x44,
+     "the place of event 0 of the wave of work-group 0,0,0 that begins with item 0x0: 0x44, and "
+     "0x2c\n"},
+    {"an address, of other registers", 0xfffff000, 0xe0741000, 0, 1, 0x200,
+     "lane 0 at +0x2c of event 0 of the wave of work-group 0,0,0 that begins with item 0x0: "},
+    {"an offset in LDS, of another register", 0xfffff000, 0xe0701000, 0, 1, 0x100,
+     "lane 1 at +0x44 of event 1 of the wave of work-group 0,0,0 that begins with item 0x0: 0x1, "
+     "and 0x4\n"},
+    {"a part of HW_ID", 0xff80ffff, 0xb880f804, 0, 0, 0xe000,
+     "XCC_ID 0, at that place, which softgpu has not seen so\n"},
+    {"another XCC", 0xff80ffff, kMove | 0x80, 0, 0, 0x1,
+     "XCC_ID 1, at that place, which softgpu has not seen so\n"},
+    {"another work-item", 0xfe01ffff, 0x7e000500, 0, 0, 0x1, "a wave: of work-group "},
+    {"an end that is none", 0xffffe000, 0xc0460000, 0, 0, 0x200,
+     "XCC_ID 0, and its end, which softgpu has not seen so\n"},
+};
+
+TEST_F(ProbeVerify, WhatACopyRecordsWrong)
+{
+  const std::string fixture = "reduce-gfx90a-v5.co",
+                    kinds = "waves+blocks+edges+exec+memory+barriers";
+  begin();
+  rawhal_buffer_t *sums = upload(std::vector<uint32_t>(4, 0)),
+                  *values = upload(std::vector<uint32_t>(1024, 3));
+  recorded = {sums, values};
+  const rawhal_device_kernel_t *reduce = kernel(fixture, "reduce");
+  Blob blob = Blob().add(rawhal_buffer_address(sums)).add(rawhal_buffer_address(values));
+  rawhal_dispatch_t dispatch = dispatch_of(reduce, 1024, 256, blob);
+  record(fixture, "reduce", dispatch, image_of(reduce, dispatch));
+  end();
+  Outcome got = verify({"--kinds", kinds, "-o", folder, "--json"});
+  ASSERT_EQ(0, got.status) << got.err << got.out;
+  const Json document = parse(got.out);
+  const json_t *records = json_object_get(only(document), "records");
+  EXPECT_EQ(16, number_of(records, "waves"));
+  EXPECT_EQ(47, number_of(records, "counters"));
+  EXPECT_EQ(260, number_of(records, "events"));
+  const std::string certificate = certificates().at(0);
+  const Json written = parse(slurp(certificate));
+  EXPECT_TRUE(json_equal(records, json_object_get(written.get(), "records")));
+  const std::string copy = slurp(certificate.substr(0, certificate.size() - 5) + ".hsaco"),
+                    damaged = scratch / "damaged.hsaco";
+  const std::vector<char> original = fixture_bytes(fixture);
+  rawhal_hsaco_t *hsaco = nullptr;
+  ASSERT_OK(rawhal_hsaco_open(original.data(), original.size(), nullptr, &hsaco, &error));
+  const rawhal_kernel_t *facts = rawhal_hsaco_find_kernel(hsaco, rawhal_string("reduce"));
+  for (const Wrong &wrong : kWrong) {
+    SCOPED_TRACE(wrong.what);
+    std::string bytes = copy;
+    size_t at = 0x1000; // of .text, as it is made
+    uint32_t dword = 0;
+    for (unsigned found = 0; at + 8 <= bytes.size(); at += 4) {
+      memcpy(&dword, &bytes[at], sizeof(dword));
+      if ((dword & wrong.mask) == wrong.value && found++ == wrong.nth)
+        break;
+    }
+    ASSERT_LT(at + 8, bytes.size());
+    memcpy(&dword, &bytes[at += 4 * wrong.skip], sizeof(dword));
+    dword ^= wrong.flips;
+    memcpy(&bytes[at], &dword, sizeof(dword));
+    spit(damaged, bytes);
+    EXPECT_OK(rawhal_probe_verify(facts, bytes.data(), bytes.size(), RAWHAL_PROBE_NOWHERE, &error));
+    got = verify({"--kinds", kinds, "--copy", damaged});
+    EXPECT_EQ(1, got.status) << got.err;
+    EXPECT_TRUE(contains(got.out, wrong.said)) << got.out;
+  }
+  rawhal_hsaco_close(hsaco);
 }
 
 TEST(ProbeVerifyWords, WrongCommandLines)

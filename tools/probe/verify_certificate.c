@@ -45,6 +45,7 @@ static void put(json_writer_t *json, const verify_kernel_t *kernel,
   json_put_unsigned(json, "bytes", kernel->bytes_compared);
   json_put_known(json, "waves", kernel->has_waves, kernel->waves);
   json_put_known(json, "instructions", kernel->has_instructions, kernel->instructions);
+  verify_put_records(json, kernel);
   json_end(json);
 }
 

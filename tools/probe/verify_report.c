@@ -22,6 +22,19 @@ static size_t shown_problems(const verify_kernel_t *kernel)
 
 /* ---- JSON ---- */
 
+void verify_put_records(json_writer_t *json, const verify_kernel_t *kernel)
+{
+  if (!kernel->has_records) {
+    json_put_null(json, "records");
+    return;
+  }
+  json_begin_object(json, "records");
+  json_put_unsigned(json, "waves", kernel->records.waves);
+  json_put_unsigned(json, "counters", kernel->records.counters);
+  json_put_unsigned(json, "events", kernel->records.events);
+  json_end(json);
+}
+
 void verify_put_kinds(json_writer_t *json, uint32_t kinds)
 {
   json_begin_array(json, "kinds");
@@ -64,6 +77,7 @@ static void put_kernel(json_writer_t *json, const verify_kernel_t *kernel)
   json_put_unsigned(json, "bytes", kernel->bytes_compared);
   json_put_known(json, "waves", kernel->has_waves, kernel->waves);
   json_put_known(json, "instructions", kernel->has_instructions, kernel->instructions);
+  verify_put_records(json, kernel);
   json_put_unsigned(json, "lost_events", kernel->lost);
   json_begin_array(json, "problems");
   for (size_t i = 0; i < shown_problems(kernel); ++i) {
@@ -96,8 +110,15 @@ static void print_counts(const verify_kernel_t *kernel, uint32_t kinds)
   if (kernel->has_instructions)
     printf(", counts of %" PRIu64 " instructions", kernel->instructions);
   else if (kinds & (RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EXEC))
-    printf("; this device does not count instructions: counters were held against nothing");
+    printf("; this device does not count instructions");
   putchar('\n');
+  if (kernel->has_records)
+    printf("  records     are softgpu's of the original: %" PRIu64 " waves, %" PRIu64
+           " counters, %" PRIu64 " events\n",
+           kernel->records.waves, kernel->records.counters, kernel->records.events);
+  else
+    puts("  records     this device makes none by itself: what counters and events say was held "
+         "against nothing");
   if (kernel->lost)
     printf("  lost        %" PRIu64 " events there was no room for, which were not looked at\n",
            kernel->lost);

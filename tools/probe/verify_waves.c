@@ -2,6 +2,7 @@
 #include "tools/probe/verify.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,17 +27,17 @@ uint64_t verify_waves_of(const record_dispatch_t *dispatch)
 
 /* ---- Records ---- */
 
-static rawhal_probe_wave_t wave_at(const unsigned char *first, uint32_t number)
+rawhal_probe_wave_t verify_wave_at(const verify_taken_t *taken, uint32_t number)
 {
   rawhal_probe_wave_t wave;
-  memcpy(&wave, first + (size_t)number * sizeof(wave), sizeof(wave));
+  memcpy(&wave, taken->waves + (size_t)number * sizeof(wave), sizeof(wave));
   return wave;
 }
 
-static bool check_times(const unsigned char *first, uint32_t count, verify_dispatch_t *dispatch)
+static bool check_times(const verify_taken_t *copy, verify_dispatch_t *dispatch)
 {
-  for (uint32_t i = 0; i < count; ++i) {
-    const rawhal_probe_wave_t wave = wave_at(first, i);
+  for (uint32_t i = 0; i < copy->wave_count; ++i) {
+    const rawhal_probe_wave_t wave = verify_wave_at(copy, i);
     if (wave.start && wave.end >= wave.start)
       continue;
     verify_say(dispatch->said, "the copy's record of wave %" PRIu32 " has no %s", i,
@@ -64,16 +65,16 @@ static bool is_given(const rawhal_kernel_t *kernel, unsigned axis)
   return kernel->descriptor->pgm_rsrc2 >> (GROUP_ID_X + axis) & 1;
 }
 
-static bool check_axis(const unsigned char *first, uint32_t count, unsigned axis,
-                       verify_dispatch_t *dispatch)
+static bool check_axis(const verify_taken_t *copy, unsigned axis, verify_dispatch_t *dispatch)
 {
+  const uint32_t count = copy->wave_count;
   const record_dispatch_t *grid = &dispatch->replay->source->dispatch;
   const bool given = is_given(dispatch->kernel->facts, axis);
   const uint32_t groups = (grid->work_items[axis] - 1) / grid->workgroup[axis] + 1;
   uint32_t *counts = calloc(groups, sizeof(*counts)), wrong = 0;
   bool same = counts != NULL;
   for (uint32_t i = 0; same && i < count; ++i) {
-    const uint32_t group = wave_at(first, i).workgroup[axis];
+    const uint32_t group = verify_wave_at(copy, i).workgroup[axis];
     same = group < groups;
     wrong = group;
     if (same)
@@ -91,11 +92,82 @@ static bool check_axis(const unsigned char *first, uint32_t count, unsigned axis
   return same;
 }
 
-bool verify_waves(const unsigned char *first, uint32_t count, uint64_t all,
-                  verify_dispatch_t *dispatch)
+bool verify_waves(const verify_taken_t *copy, verify_dispatch_t *dispatch)
 {
-  bool same = check_times(first, count, dispatch);
-  for (unsigned axis = 0; same && axis < 3 && count == all && count; ++axis)
-    same = check_axis(first, count, axis, dispatch);
+  const bool all = copy->wave_count == copy->header.waves && copy->wave_count;
+  bool same = check_times(copy, dispatch);
+  for (unsigned axis = 0; same && axis < 3 && all; ++axis)
+    same = check_axis(copy, axis, dispatch);
+  return same;
+}
+
+/* ---- The same run, by softgpu ---- */
+
+static int compare_places(const rawhal_probe_wave_t *one, const rawhal_probe_wave_t *other)
+{
+  enum { FROM = offsetof(rawhal_probe_wave_t, hw_id), TO = offsetof(rawhal_probe_wave_t, end) };
+  return memcmp((const char *)one + FROM, (const char *)other + FROM, TO - FROM);
+}
+
+static int compare_starts(const void *a, const void *b)
+{
+  const rawhal_probe_wave_t *one = a, *other = b;
+  const int places = compare_places(one, other);
+  return places ? places : one->start < other->start ? -1 : one->start > other->start;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+  const rawhal_probe_wave_t *one = a, *other = b;
+  const int places = compare_places(one, other);
+  return places ? places : one->end < other->end ? -1 : one->end > other->end;
+}
+
+/* Each at its place, and of those at one place the first within the first, and so on. */
+static bool same_places(rawhal_probe_wave_t *copies, rawhal_probe_wave_t *watched, uint32_t count,
+                        verify_dispatch_t *dispatch)
+{
+  static int (*const orders[])(const void *, const void *) = {compare_starts, compare_ends};
+  for (int order = 0; order < 2; ++order) {
+    qsort(copies, count, sizeof(*copies), orders[order]);
+    qsort(watched, count, sizeof(*watched), orders[order]);
+    for (uint32_t i = 0; i < count; ++i) {
+      const rawhal_probe_wave_t *one = &copies[i], *other = &watched[i];
+      const bool same = !compare_places(one, other);
+      if (same && (order ? one->end <= other->end : one->start >= other->start))
+        continue;
+      verify_say(dispatch->said,
+                 "the copy has recorded a wave of work-group %" PRIu32 ",%" PRIu32 ",%" PRIu32
+                 ", first item 0x%" PRIx32 ", HW_ID 0x%" PRIx32 ", XCC_ID %" PRIu32
+                 ", %s, which softgpu has not seen so",
+                 one->workgroup[0], one->workgroup[1], one->workgroup[2], one->first_item,
+                 one->hw_id, one->xcc_id,
+                 same ? order ? "and its end" : "and its start" : "at that place");
+      return false;
+    }
+  }
+  return true;
+}
+
+static rawhal_probe_wave_t *waves_of(const verify_taken_t *taken)
+{
+  const size_t size = taken->wave_count * sizeof(rawhal_probe_wave_t);
+  rawhal_probe_wave_t *waves = malloc(size + 1);
+  return waves ? memcpy(waves, taken->waves, size) : NULL;
+}
+
+bool verify_places(const verify_taken_t *copy, const verify_taken_t *watched,
+                   verify_dispatch_t *dispatch)
+{
+  if (copy->wave_count != copy->header.waves || watched->wave_count != copy->wave_count)
+    return true; /* there are too many; and how many there are is the grid's */
+  rawhal_probe_wave_t *copies = waves_of(copy), *others = waves_of(watched);
+  bool same = copies && others;
+  if (same)
+    same = same_places(copies, others, copy->wave_count, dispatch);
+  else
+    verify_say(dispatch->said, "there is no memory to compare waves");
+  free(copies);
+  free(others);
   return same;
 }

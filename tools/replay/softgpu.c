@@ -1,7 +1,5 @@
 /* rawhal replay: what softgpu is asked of the dispatch, and tells. */
-#include <dlfcn.h>
-#include <stdio.h>
-
+#include "tools/shared/softgpu.h"
 #include "tools/replay/past.h"
 #include "tools/shared/tool.h"
 
@@ -10,28 +8,21 @@ typedef struct functions {
   softgpu_back_told_fn *told;
 } functions_t;
 
-/* The libraries that softgpu is, of which the runtime has one. */
-static bool functions_of(const char *library, functions_t *found)
+static bool functions_of(size_t library, functions_t *found)
 {
-  void *thunk = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
-  if (!thunk)
-    return false;
   /* POSIX promises that an object pointer from dlsym() holds a function's address. */
-  *(void **)&found->ask = dlsym(thunk, "softgpu_back");
-  *(void **)&found->told = dlsym(thunk, "softgpu_back_told");
-  (void)dlclose(thunk); /* which the runtime has open */
+  *(void **)&found->ask = softgpu_function(library, "softgpu_back");
+  *(void **)&found->told = softgpu_function(library, "softgpu_back_told");
   return found->ask && found->told;
 }
-
-static const char *const libraries[] = {"libhsakmt.so.1", "libdtif.so"};
-enum { LIBRARIES = sizeof(libraries) / sizeof(*libraries) };
 
 bool past_ask(replay_t *replay, const softgpu_back_t *asked)
 {
   functions_t found;
   bool done = false;
-  for (size_t i = 0; i < LIBRARIES && !done; ++i) /* of one that has no order it is refused */
-    done = functions_of(libraries[i], &found) && found.ask(asked, sizeof(*asked));
+  for (size_t i = 0; i < SOFTGPU_LIBRARIES && !done;
+       ++i) /* of one that has no order it is refused */
+    done = functions_of(i, &found) && found.ask(asked, sizeof(*asked));
   return done || tool_refuse(&replay->error, RAWHAL_UNSUPPORTED,
                              "softgpu cannot be asked: it is older than the command, has no order "
                              "(SOFTGPU_DEBUG), or has no memory for that");
@@ -54,8 +45,8 @@ bool past_told(replay_t *replay, replay_past_t *past)
   taking_t taking = {past, false};
   bool done = false;
   list_free(&past->writers);
-  for (size_t i = 0; i < LIBRARIES && !done; ++i)
-    done = functions_of(libraries[i], &found) &&
+  for (size_t i = 0; i < SOFTGPU_LIBRARIES && !done; ++i)
+    done = functions_of(i, &found) &&
            found.told(&past->told, sizeof(past->told), take_writer, &taking);
   if (!done)
     return tool_refuse(&replay->error, RAWHAL_RUNTIME, "softgpu does not say what came of it");

@@ -96,16 +96,16 @@ isa_probe_t *isa_probe_make(const rawhal_probe_argument_t *argument, uint32_t ki
 
 /* --- waiting --- */
 
-bool isa_probe_ask(uint64_t kernarg, const rawhal_probe_argument_t *argument, uint32_t kinds,
+bool isa_probe_ask(uint64_t address, const rawhal_probe_argument_t *argument, uint32_t kinds,
                    uint32_t event_bytes, uint32_t counters, const rawhal_probe_point_t *points,
                    size_t count)
 {
   isa_probe_t *probe =
-      kernarg ? isa_probe_make(argument, kinds, event_bytes, counters, points, count) : NULL;
+      address ? isa_probe_make(argument, kinds, event_bytes, counters, points, count) : NULL;
   if (!probe)
     return false;
   const size_t size = size_of(count);
-  probe->kernarg = kernarg;
+  probe->address = address;
   pthread_mutex_lock(&lock);
   const bool has_room = isa_probes_asked < ASKED_MOST && size <= ASKED_BYTES - asked_bytes;
   if (has_room) {
@@ -122,12 +122,18 @@ bool isa_probe_ask(uint64_t kernarg, const rawhal_probe_argument_t *argument, ui
   return has_room;
 }
 
-/* With `lock`. */
-static isa_probe_t *unlink_first(uint64_t kernarg)
+/* What waits longest for one of these addresses, and its link. With `lock`. */
+static isa_probe_t **find(uint64_t kernarg, uint64_t kernel_object)
 {
   isa_probe_t **at = &asked;
-  while (*at && kernarg && (*at)->kernarg != kernarg)
+  while (*at && (*at)->address != kernarg && (*at)->address != kernel_object)
     at = &(*at)->next;
+  return at;
+}
+
+/* With `lock`. */
+static isa_probe_t *unlink_probe(isa_probe_t **at)
+{
   isa_probe_t *probe = *at;
   if (probe) {
     *at = probe->next;
@@ -138,30 +144,26 @@ static isa_probe_t *unlink_first(uint64_t kernarg)
   return probe;
 }
 
-isa_probe_t *isa_probe_take(uint64_t kernarg)
+isa_probe_t *isa_probe_take(const softgpu_dispatch_t *dispatch)
 {
-  if (!kernarg)
-    return NULL;
   pthread_mutex_lock(&lock);
-  isa_probe_t *probe = unlink_first(kernarg);
+  isa_probe_t *probe = unlink_probe(find(dispatch->kernarg, dispatch->kernel_object));
   pthread_mutex_unlock(&lock);
   return probe;
 }
 
-bool isa_probe_waits(uint64_t kernarg)
+bool isa_probe_waits(const softgpu_dispatch_t *dispatch)
 {
   pthread_mutex_lock(&lock);
-  const isa_probe_t *probe = asked;
-  while (probe && probe->kernarg != kernarg)
-    probe = probe->next;
+  const bool waits = *find(dispatch->kernarg, dispatch->kernel_object);
   pthread_mutex_unlock(&lock);
-  return probe;
+  return waits;
 }
 
-void isa_probe_withdraw(uint64_t kernarg)
+void isa_probe_withdraw(uint64_t address)
 {
   pthread_mutex_lock(&lock);
-  for (isa_probe_t *probe; (probe = unlink_first(kernarg)) != NULL;)
+  for (isa_probe_t *probe; (probe = unlink_probe(address ? find(address, address) : &asked));)
     free(probe);
   pthread_mutex_unlock(&lock);
 }

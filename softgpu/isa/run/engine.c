@@ -404,7 +404,7 @@ bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t 
   bool ok = isa_launch_prepare(dispatch, &run->launch, fault);
   run->launch.limits.reference = atomic_load(&wants_reference);
   if (!ok) {
-    free(dispatch->probe ? dispatch->probe : isa_probe_take(dispatch->kernarg));
+    free(dispatch->probe ? dispatch->probe : isa_probe_take(dispatch));
   } else if (!(run->program = open_program(&run->launch))) {
     *fault = (softgpu_fault_t){.kind = SOFTGPU_FAULT_DISPATCH, .text = "dispatch: out of memory"};
     ok = false;

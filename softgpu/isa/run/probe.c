@@ -97,7 +97,7 @@ static void begin_wave(const isa_probe_t *probe, isa_wave_t *wave)
   wave->recorded = number + 1;
   if (!at)
     return;
-  rawhal_probe_wave_t record = {.start = softgpu_clock_ticks(),
+  rawhal_probe_wave_t record = {.start = softgpu_wave_ticks(),
                                 .hw_id = wave->hw_id,
                                 .xcc_id = wave->xcc_id,
                                 .first_item = wave->v[0][0]};
@@ -108,7 +108,7 @@ static void begin_wave(const isa_probe_t *probe, isa_wave_t *wave)
 
 static void end_wave(const isa_probe_t *probe, isa_wave_t *wave)
 {
-  const uint64_t end = softgpu_clock_ticks();
+  const uint64_t end = softgpu_wave_ticks();
   uint8_t *at = wave->recorded ? wave_record(probe, wave->recorded - 1) : NULL;
   if (at)
     memcpy(at + offsetof(rawhal_probe_wave_t, end), &end, sizeof end);
@@ -131,7 +131,7 @@ static void put_scalars(const isa_wave_t *wave, const rawhal_probe_point_t *poin
 {
   const bool has_sgpr = point->scalar != ISA_PROBE_NO_SGPR;
   const uint32_t *s = has_sgpr ? &wave->s[point->scalar] : NULL;
-  const uint64_t now = point->action == RAWHAL_PROBE_ARRIVE ? softgpu_clock_ticks() : 0;
+  const uint64_t now = point->action == RAWHAL_PROBE_ARRIVE ? softgpu_wave_ticks() : 0;
   switch (point->source) {
   case RAWHAL_PROBE_NONE:
     memcpy(scalars, &now, sizeof now);
@@ -328,7 +328,7 @@ static bool first_byte(const isa_launch_t *launch, uint64_t *first)
 isa_program_t *isa_probe_open(const isa_launch_t *launch)
 {
   isa_probe_t *probe =
-      launch->dispatch.probe ? launch->dispatch.probe : isa_probe_take(launch->dispatch.kernarg);
+      launch->dispatch.probe ? launch->dispatch.probe : isa_probe_take(&launch->dispatch);
   if (probe && !first_byte(launch, &probe->first)) {
     free(probe);
     probe = NULL;

@@ -16,7 +16,7 @@ enum { ISA_PROBE_NO_SGPR = 0xff }; /* as rawhal_probe_point_t.scalar */
 struct isa_probe {
   isa_probe_t *next; /* of those that wait for their dispatch */
   /* As asked for. */
-  uint64_t kernarg;
+  uint64_t address; /* of its dispatch's kernargs, or kernel object */
   rawhal_probe_argument_t argument;
   uint32_t kinds; /* with WAVES where others include it */
   uint32_t event_bytes, counters;
@@ -54,16 +54,16 @@ isa_probe_t *isa_probe_make(const rawhal_probe_argument_t *argument, uint32_t ki
                             uint32_t event_bytes, uint32_t counters,
                             const rawhal_probe_point_t *points, size_t count);
 /* See softgpu_probe(). A copy of what it is given waits. */
-bool isa_probe_ask(uint64_t kernarg, const rawhal_probe_argument_t *argument, uint32_t kinds,
+bool isa_probe_ask(uint64_t address, const rawhal_probe_argument_t *argument, uint32_t kinds,
                    uint32_t event_bytes, uint32_t counters, const rawhal_probe_point_t *points,
                    size_t count);
-/* Forgets what waits for a dispatch with these arguments; 0: for any. */
-void isa_probe_withdraw(uint64_t kernarg);
+/* Forgets what waits for a dispatch with this address; 0: for any. */
+void isa_probe_withdraw(uint64_t address);
 
-/* Whether anything waits for a dispatch with these arguments. */
-bool isa_probe_waits(uint64_t kernarg);
-/* What waits longest for a dispatch with these arguments, which the caller frees; or NULL. */
-isa_probe_t *isa_probe_take(uint64_t kernarg);
+/* Whether anything waits for this dispatch. */
+bool isa_probe_waits(const softgpu_dispatch_t *dispatch);
+/* What waits longest for this dispatch, which the caller frees; or NULL. */
+isa_probe_t *isa_probe_take(const softgpu_dispatch_t *dispatch);
 
 /* The program of a dispatch that has a probe, which it takes over, or for which one may wait; NULL
  * when out of memory. */
