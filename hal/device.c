@@ -9,6 +9,7 @@
 #include "hal/runtime.h"
 #include "hal/witness.h"
 #include "queue/create.h"
+#include "queue/timeline/timeline.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -291,6 +292,21 @@ void devices_free(hal_runtime_t *runtime)
 const rawhal_device_info_t *rawhal_device_info(const rawhal_device_t *device)
 {
   return device ? &device->info : NULL;
+}
+
+rawhal_status_t rawhal_semaphore_create(rawhal_device_t *device, uint64_t value,
+                                        rawhal_semaphore_t **semaphore, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  if (!semaphore)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "semaphore is NULL");
+  *semaphore = NULL;
+  if (!device)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "device is NULL");
+  rawhal_status_t status = runtime_check(error);
+  if (status != RAWHAL_OK)
+    return status;
+  return semaphore_create(&device->queue, value, semaphore, error);
 }
 
 rawhal_status_t rawhal_queue_create(rawhal_device_t *device, const rawhal_queue_options_t *options,

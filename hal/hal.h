@@ -29,6 +29,7 @@
 #include <rawhal/kernarg.h>
 #include <rawhal/limit.h>
 #include <rawhal/queue.h>
+#include <rawhal/semaphore.h>
 
 RAWHAL_BEGIN
 
@@ -457,6 +458,13 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_create(rawhal_device_t *d
                                                               const rawhal_queue_options_t *options,
                                                               rawhal_queue_t **queue,
                                                               rawhal_error_t *error);
+
+/* A timeline semaphore of this value, for queues of all devices: everything else is in semaphore.h.
+ * It keeps the runtime open. OUT_OF_MEMORY; DEVICE_LOST: the device is the parent's. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_semaphore_create(rawhal_device_t *device,
+                                                                  uint64_t value,
+                                                                  rawhal_semaphore_t **semaphore,
+                                                                  rawhal_error_t *error);
 
 /* ---- Copies in queue order ----
  *

@@ -142,7 +142,7 @@ static bool outcome(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *resu
   if (progress == QUEUE_FINISHED && (queue->gate.lease || transfers_to_deliver(queue)))
     queue_drain(queue);
   if (progress == QUEUE_FINISHED)
-    (void)!queue_check_transfer(queue, ticket, result);
+    (void)!queue_check_result(queue, ticket, result);
   return progress != QUEUE_RUNNING;
 }
 

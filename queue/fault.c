@@ -2,6 +2,7 @@
  * flight keeps the count it had reached, and all waiting threads are woken. */
 #include "queue/list.h"
 #include "queue/scene.h"
+#include "queue/timeline/timeline.h"
 #include "queue/transfer.h"
 #include "queue/wait.h"
 
@@ -89,6 +90,7 @@ static void death_end(rawhal_queue_t *queue)
   }
   transfers_release(queue);
   atomic_store(&queue->health, QUEUE_DEAD);
+  timeline_died(queue);
 }
 
 /* The queue whose death this thread tells of, with its cause: for whoever is told, it is dead. */

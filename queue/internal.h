@@ -19,6 +19,7 @@
 #include "queue/kernel.h"
 #include "queue/occupancy.h"
 #include "queue/ring.h"
+#include "queue/timeline/state.h"
 
 #include <hsa/amd_hsa_signal.h>
 #include <pthread.h>
@@ -197,6 +198,7 @@ struct rawhal_queue {
   pthread_mutex_t sleep_lock;
   pthread_cond_t woken; /* a thread that slept on a slot does so no more */
   queue_callbacks_t callbacks;
+  queue_timeline_t timeline;
   struct rawhal_queue *next; /* in the list of all queues */
   struct rawhal_queue *next_doomed;
 };

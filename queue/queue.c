@@ -5,6 +5,7 @@
 #include "queue/label.h"
 #include "queue/list.h"
 #include "queue/shared.h"
+#include "queue/timeline/timeline.h"
 #include "queue/transfer.h"
 #include "queue/wait.h"
 
@@ -283,6 +284,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
     (void)hsa->hsa_queue_destroy(queue->hsa_queue);
   queue->hsa_queue = NULL;
   queue_list_remove(queue);
+  timeline_leave(queue, ended);
   transfers_end(queue);
   const uint64_t died = atomic_load(&queue->died_at);
   queue_settle(queue, died ? died : clock_now());

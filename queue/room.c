@@ -119,6 +119,12 @@ static rawhal_status_t reserve_shared(rawhal_queue_t *queue, uint32_t packets, u
                              : status;
 }
 
+bool submit_try(rawhal_queue_t *queue, uint32_t packets, ring_reservation_t *reserved)
+{
+  return reserve_at_once(queue, packets, 0, reserved) &&
+         (!queue->shared || shared_try(queue, packets, 0, reserved));
+}
+
 rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
                                uint64_t deadline, ring_reservation_t *reserved,
                                rawhal_error_t *error)

@@ -96,6 +96,15 @@ rawhal_status_t shared_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t
   return status;
 }
 
+bool shared_try(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+                ring_reservation_t *reserved)
+{
+  bool taken = take_packets(queue, packets, &reserved->packet);
+  if (!taken)
+    abandon(queue, packets, blocks, reserved);
+  return taken;
+}
+
 bool shared_end(rawhal_queue_t *queue)
 {
   uint64_t deadline = rawhal_deadline_after(CLOCK_SECOND);

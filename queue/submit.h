@@ -43,6 +43,11 @@ RAWHAL_CHECKED rawhal_status_t submit_reserve_admitted(rawhal_queue_t *queue,
                                                        ring_reservation_t *reserved,
                                                        rawhal_error_t *error);
 
+/* Without waiting, and without a look at whether the queue lives: for who holds a lock for which
+ * the thread that makes it die may wait. No kernarg blocks. False: there is no room that is known
+ * of. */
+bool submit_try(rawhal_queue_t *queue, uint32_t packets, ring_reservation_t *reserved);
+
 /* Sleeps until there may be room: something has finished, or a moment has passed; or until the
  * deadline. */
 void submit_wait_for_room(rawhal_queue_t *queue, uint64_t deadline);

@@ -2,6 +2,7 @@
 #include "queue/wait.h"
 
 #include "queue/submit.h"
+#include "queue/timeline/timeline.h"
 #include "queue/times.h"
 #include "queue/transfer.h"
 
@@ -38,6 +39,7 @@ void queue_slot_leave(rawhal_queue_t *queue, queue_slot_t *slot)
   slot->slept_on = false;
   pthread_cond_broadcast(&queue->woken);
   pthread_mutex_unlock(&queue->sleep_lock);
+  timeline_notice();
 }
 
 /* Sleeps until the thread that sleeps on the slot no longer does, or the deadline. */
@@ -215,8 +217,11 @@ rawhal_status_t queue_dependency(rawhal_queue_t *queue, uint64_t ticket, hsa_sig
   return RAWHAL_OK;
 }
 
-rawhal_status_t queue_check_transfer(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *error)
+rawhal_status_t queue_check_result(rawhal_queue_t *queue, uint64_t ticket, rawhal_error_t *error)
 {
+  rawhal_status_t status = timeline_check(queue, ticket, error);
+  if (__builtin_expect(status != RAWHAL_OK, 0))
+    return status;
   const queue_slot_t *slot = queue_slot(queue, ticket);
   bool failed = slot->transfers && transfer_failed(queue, slot);
   if (__builtin_expect(!failed || !queue_slot_kept(queue, ticket), 1))
@@ -236,7 +241,7 @@ rawhal_status_t rawhal_queue_wait(rawhal_queue_t *queue, rawhal_ticket_t ticket,
     case QUEUE_FINISHED:
       if (queue->gate.lease || transfers_to_deliver(queue)) /* charged as soon as a thread knows */
         queue_drain(queue);
-      return queue_check_transfer(queue, ticket, error);
+      return queue_check_result(queue, ticket, error);
     case QUEUE_FAILED:
       return queue->cause.status;
     case QUEUE_RUNNING:

@@ -33,9 +33,10 @@ queue_progress_t queue_progress(rawhal_queue_t *queue, uint64_t ticket, int64_t 
 bool queue_slot_claim(rawhal_queue_t *queue, queue_slot_t *slot);
 void queue_slot_leave(rawhal_queue_t *queue, queue_slot_t *slot);
 
-/* A finished submission's packets cannot fail, its DMA copies can, as long as its slot is kept. */
-RAWHAL_CHECKED rawhal_status_t queue_check_transfer(rawhal_queue_t *queue, uint64_t ticket,
-                                                    rawhal_error_t *error);
+/* A finished submission's packets cannot fail; its DMA copies can, as long as its slot is kept, and
+ * what it has waited for. */
+RAWHAL_CHECKED rawhal_status_t queue_check_result(rawhal_queue_t *queue, uint64_t ticket,
+                                                  rawhal_error_t *error);
 
 /* What a device must see to know that a ticket has finished: `signal` at most `target`. The signal
  * is 0 when it has. Fails with the cause when the ticket never will, or was never given out. */
