@@ -193,6 +193,7 @@ struct rawhal_queue {
   bool closing;                   /* being destroyed; the list's lock */
   char label[RAWHAL_LABEL_BYTES]; /* drain_lock */
   struct queue_label *labels;     /* of each packet's dispatch: label.h */
+  _Atomic bool labelled;          /* any of them ever */
   hang_progress_t hang;           /* of hang.c */
   pthread_mutex_t drain_lock;
   pthread_mutex_t sleep_lock;

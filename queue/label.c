@@ -13,6 +13,7 @@ void label_keep(rawhal_queue_t *queue, uint64_t packet, const char *text)
   uint64_t words[LABEL_WORDS] = {0};
   queue_label_t *place = place_of(queue, packet);
   label_copy((char *)words, rawhal_string(text));
+  atomic_store_explicit(&queue->labelled, true, memory_order_relaxed);
   atomic_store(&place->packet, UINT64_MAX);
   for (int i = 0; i < LABEL_WORDS; ++i)
     atomic_store(&place->words[i], words[i]);

@@ -24,6 +24,11 @@ rawhal_event_t queue_came(const rawhal_queue_t *queue);
 
 /* Before the packet is published. Longer text is truncated. */
 void label_keep(rawhal_queue_t *queue, uint64_t packet, const char *text);
+/* Of any packet ever, for who keeps labels and then asks. */
+static inline bool label_is_any(const rawhal_queue_t *queue)
+{
+  return atomic_load_explicit(&queue->labelled, memory_order_relaxed);
+}
 /* "" where the packet has none. */
 void label_find(const rawhal_queue_t *queue, uint64_t packet, char text[RAWHAL_LABEL_BYTES]);
 

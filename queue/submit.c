@@ -24,26 +24,37 @@ rawhal_status_t image_write(const rawhal_queue_t *queue, const rawhal_dispatch_t
                                        (size_t)kernel->block_count * KERNARG_BLOCK_BYTES, error);
 }
 
+static uint64_t kernel_object_of(const submission_t *submission)
+{
+  return submission->kernel ? submission->kernel->info.kernel_object : 0;
+}
+
+__attribute__((noinline, cold)) static void tell_labelled(const rawhal_queue_t *queue,
+                                                          const ring_reservation_t *reserved,
+                                                          const submission_t *submission)
+{
+  char label[RAWHAL_LABEL_BYTES];
+  label_find(queue, reserved->packet, label);
+  tell_event((rawhal_event_t){
+      .type = RAWHAL_EVENT_SUBMIT,
+      .queue_id = queue->id,
+      .ticket = reserved->ticket,
+      .packet = reserved->packet,
+      .packets = submission->packets,
+      .kernel_object = kernel_object_of(submission),
+      .text = rawhal_string(label),
+  });
+}
+
 __attribute__((noinline, cold)) static void tell_submission(const rawhal_queue_t *queue,
                                                             const ring_reservation_t *reserved,
                                                             const submission_t *submission)
 {
-  char label[RAWHAL_LABEL_BYTES];
-  label_find(queue, reserved->packet, label);
-  if (*label) {
-    tell_event((rawhal_event_t){
-        .type = RAWHAL_EVENT_SUBMIT,
-        .queue_id = queue->id,
-        .ticket = reserved->ticket,
-        .packet = reserved->packet,
-        .packets = submission->packets,
-        .kernel_object = submission->kernel ? submission->kernel->info.kernel_object : 0,
-        .text = rawhal_string(label),
-    });
-    return;
-  }
-  tell_ticket(RAWHAL_EVENT_SUBMIT, queue->id, reserved->ticket, reserved->packet,
-              submission->packets, submission->kernel ? submission->kernel->info.kernel_object : 0);
+  if (label_is_any(queue))
+    tell_labelled(queue, reserved, submission);
+  else
+    tell_ticket(RAWHAL_EVENT_SUBMIT, queue->id, reserved->ticket, reserved->packet,
+                submission->packets, kernel_object_of(submission));
 }
 
 hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved,
