@@ -1,6 +1,6 @@
 #include "base/near.h"
 
-#include "base/nearest.h"
+#include "base/edits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +73,7 @@ void near_look(near_names_t *names, rawhal_string_t name)
   const unsigned most = near_edits(names);
   if (differ_by_more(name.size, wanted.size, most))
     return;
-  const unsigned far = nearest_distance(wanted.data, wanted.size, name.data, name.size, most);
+  const unsigned far = edits_between(wanted.data, wanted.size, name.data, name.size, most);
   if (far <= most && far < wanted.size)
     keep(names, name, far);
 }

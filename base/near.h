@@ -1,6 +1,6 @@
-/* The names nearest to one that is not there, for users who mistyped it or know a part of it: of
- * kernels and of arguments. (Those of variables and limits, which have words: nearest.h.)
- * Internal. */
+/* The names nearest to one that is not there, some of them, for users who mistyped it or know a
+ * part of it: of kernels and of arguments. (Which one of ours is meant, as of variables and limits:
+ * meant.h.) Internal. */
 #ifndef RAWHAL_BASE_NEAR_H
 #define RAWHAL_BASE_NEAR_H
 

@@ -1,7 +1,7 @@
 #include "base/variables.h"
 
 #include "base/error.h"
-#include "base/nearest.h"
+#include "base/meant.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -49,8 +49,8 @@ static const struct {
 
 enum { VARIABLES = sizeof(variables) / sizeof(*variables) };
 
-static const char prefix[] = NEAREST_PREFIX;
-static const char of_python[] = NEAREST_PREFIX "PY_"; /* the Python package's own, however named */
+static const char prefix[] = MEANT_PREFIX;
+static const char of_python[] = MEANT_PREFIX "PY_"; /* the Python package's own, however named */
 
 /* Is that how a device's number is written? Exactly so it is looked for: no sign, no zero before
  * it, at most 2^32 - 1. */
@@ -98,16 +98,16 @@ static bool is_known(variable_of_device_t *of_device, const char *name, size_t s
 /* Might it have been meant to say what must hold? A third of it may be wrong. What is like no name
  * is other people's, RAWHAL_BUILD or RAWHAL_SOURCE, or of our tests. */
 static bool is_meant(variable_of_device_t *of_device, const char *name, size_t size,
-                     const nearest_t *nearest)
+                     const meant_t *nearest)
 {
-  const size_t looked_at = size < NEAREST_COMPARED ? size : NEAREST_COMPARED;
+  const size_t looked_at = size < MEANT_COMPARED ? size : MEANT_COMPARED;
   const size_t own = looked_at - (sizeof(prefix) - 1), stem = variable_stem(name, size);
   const char *known;
   bool meant = nearest->least_edits <= own / 3;
   for (int i = 0; !meant && (known = of_device(i)); ++i)
-    meant = nearest_shares_word(name, stem, known);
+    meant = meant_shares_word(name, stem, known);
   for (int i = 0; i < VARIABLES && !meant; ++i)
-    meant = variables[i].enforced && nearest_shares_word(name, stem, variables[i].name);
+    meant = variables[i].enforced && meant_shares_word(name, stem, variables[i].name);
   return meant;
 }
 
@@ -116,13 +116,13 @@ static rawhal_status_t check(variable_of_device_t *of_device, const char *name, 
 {
   const size_t stem = variable_stem(name, size);
   const char *known;
-  nearest_t nearest = {0};
+  meant_t nearest = {0};
   if (is_known(of_device, name, size))
     return RAWHAL_OK;
   for (int i = 0; (known = of_device(i)); ++i)
-    nearest_compare(&nearest, name, stem, known);
+    meant_compare(&nearest, name, stem, known);
   for (int i = 0; i < VARIABLES; ++i)
-    nearest_compare(&nearest, name, stem, variables[i].name);
+    meant_compare(&nearest, name, stem, variables[i].name);
   if (!is_meant(of_device, name, size, &nearest))
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,

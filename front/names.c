@@ -1,6 +1,7 @@
 #include "front/names.h"
 
-#include <fnmatch.h>
+#include "base/glob.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,8 @@ void kernel_names(kernel_names_t *names, rawhal_string_t kernel, rawhal_content_
 
 bool name_matches(const char *pattern, const char *name)
 {
-  return !pattern || strcmp(pattern, name) == 0 || fnmatch(pattern, name, FNM_NOESCAPE) == 0;
+  return !pattern || strcmp(pattern, name) == 0 ||
+         glob_fits(rawhal_string(pattern), rawhal_string(name));
 }
 
 bool program_matches(const char *pattern, const char *program)

@@ -16,8 +16,8 @@ typedef struct kernel_names {
 } kernel_names_t;
 
 void kernel_names(kernel_names_t *names, rawhal_string_t kernel, rawhal_content_hash_t object);
-/* `pattern`: the name itself, or a pattern of fnmatch(); `object`: the beginning of the hash. NULL:
- * any. */
+/* `pattern`: the name itself, or a pattern (base/glob.h); `object`: the beginning of the hash.
+ * NULL: any. */
 bool kernel_names_match(const kernel_names_t *names, const char *pattern, const char *object);
 bool name_matches(const char *pattern, const char *name);
 /* `program`: its file; a pattern may be of the last part of that. */

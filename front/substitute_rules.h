@@ -3,7 +3,7 @@
  *     NAME[@OBJECT]=FILE[:KERNEL][,EXTRA...]
  *
  * One per line; the first that is for a kernel counts. NAME is a kernel's as its code object has
- * it, or a pattern of fnmatch(), and OBJECT, where it matters, the beginning of the hash of that.
+ * it, or a pattern (base/glob.h), and OBJECT, where it matters, the beginning of the hash of that.
  * FILE is whatever carries code objects, and may be empty: then the kernel stays. KERNEL is the
  * replacement's name, the original's without it. An EXTRA is an argument that is appended to the
  * original's:

@@ -67,3 +67,56 @@ rawhal_status_t rawhal_probe_kinds_parse(rawhal_string_t text, uint32_t *kinds,
   *kinds = found;
   return RAWHAL_OK;
 }
+
+/* ---- Values ---- */
+
+static bool skip(rawhal_string_t *text, const char *prefix)
+{
+  const size_t size = strlen(prefix);
+  if (text->size < size || memcmp(text->data, prefix, size) != 0)
+    return false;
+  text->data += size;
+  text->size -= size;
+  return true;
+}
+
+/* From there on. False: there are none, or too many. */
+static bool read_digits(rawhal_string_t *text, unsigned base, uint32_t most, uint32_t *number)
+{
+  static const char digits[] = "0123456789abcdef";
+  const size_t before = text->size;
+  uint64_t sum = 0;
+  for (; text->size; ++text->data, --text->size) {
+    const char *found = memchr(digits, *text->data, base);
+    if (!found)
+      break;
+    sum = sum * base + (uint64_t)(found - digits);
+    if (sum > most)
+      return false;
+  }
+  *number = (uint32_t)sum;
+  return text->size != before;
+}
+
+static bool read_offset(rawhal_string_t *text, uint32_t *offset)
+{
+  const unsigned base = skip(text, "0x") ? 16 : 10;
+  return read_digits(text, base, UINT32_MAX - 1, offset);
+}
+
+rawhal_status_t rawhal_probe_value_parse(rawhal_string_t text, rawhal_probe_value_t *value,
+                                         rawhal_error_t *error)
+{
+  enum { MOST_REGISTER = 511 };
+  rawhal_string_t rest = text;
+  rawhal_probe_value_t read = {.is_vector = skip(&rest, "v")};
+  *value = (rawhal_probe_value_t){0};
+  if ((!read.is_vector && !skip(&rest, "s")) ||
+      !read_digits(&rest, 10, MOST_REGISTER, &read.number) || !skip(&rest, "@") ||
+      !read_offset(&rest, &read.offset) || rest.size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "expected REGISTER@OFFSET, as v3@0x40, got '%.*s'",
+                       text.size < 60 ? (int)text.size : 60, text.size ? text.data : "");
+  *value = read;
+  return RAWHAL_OK;
+}

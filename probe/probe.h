@@ -44,6 +44,12 @@ typedef struct rawhal_probe_value {
   bool is_vector;  /* a VGPR; else an SGPR */
 } rawhal_probe_value_t;
 
+/* One from REGISTER@OFFSET: "v3@0x40" or "s12@64". INVALID_ARGUMENT: it is none, and *value is
+ * zeros. Whether the kernel has an instruction there is the plan's to say. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_value_parse(rawhal_string_t text,
+                                                                   rawhal_probe_value_t *value,
+                                                                   rawhal_error_t *error);
+
 /* Flags of rawhal_probe_spec_t. */
 typedef enum rawhal_probe_flags {
   RAWHAL_PROBE_KEEP_IN_LANES = 1u << 0,   /* what is kept goes to lanes of a VGPR, also where there

@@ -123,28 +123,11 @@ static rawhal_status_t read_wait(probe_rule_t *rule, const char *value, rawhal_e
   return RAWHAL_OK;
 }
 
-static bool read_number(const char *text, int base, unsigned long most, uint32_t *number,
-                        char **end)
-{
-  const unsigned long value = *text >= '0' && *text <= '9' ? strtoul(text, end, base) : most + 1;
-  *number = (uint32_t)value;
-  return value <= most;
-}
-
 static rawhal_status_t read_value(probe_rule_t *rule, const char *value, rawhal_error_t *error)
 {
-  enum { MOST_REGISTER = 511 };
-  rawhal_probe_value_t read = {.is_vector = *value == 'v'};
-  char *end = NULL;
-  if ((*value != 'v' && *value != 's') ||
-      !read_number(value + 1, 10, MOST_REGISTER, &read.number, &end) || *end != '@' ||
-      !read_number(end + 1, 0, UINT32_MAX - 1, &read.offset, &end) || *end)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "expected value=REGISTER@OFFSET, as v3@0x40, got '%.60s'", value);
   if (rule->value_count == PROBE_VALUES)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "more than %d values", PROBE_VALUES);
-  rule->values[rule->value_count++] = read;
-  return RAWHAL_OK;
+  return rawhal_probe_value_parse(rawhal_string(value), &rule->values[rule->value_count++], error);
 }
 
 static rawhal_status_t read_verified(probe_rule_t *rule, const char *value, rawhal_error_t *error)

@@ -7,11 +7,11 @@
  * is waves, blocks, edges, exec, memory, values or barriers (rawhal_probe_kind_t); PROGRAM puts
  * probes into kernels: see front/engine/engine.h. An ITEM is
  *
- *     kernel=NAME        the kernel's name as its code object has it, or a pattern of fnmatch();
+ *     kernel=NAME        the kernel's name as its code object has it, or a pattern (base/glob.h);
  *                        without it, all but HIP's own, of copies and fills
  *     object=HASH        the beginning of the hash of its code object
  *     client=NAME        in programs of that file alone, as a path or the last part of one, or of
- *                        that tenant; or a pattern of fnmatch()
+ *                        that tenant; or a pattern
  *     queue=N            dispatches of that queue only
  *     grid>=N, grid<=N   of so many work-items
  *     sample=1/N         one in N dispatches of each kernel, from the first on

@@ -1,7 +1,7 @@
 /* By which names limits are set, and what is known of other limiters' variables. */
 #include "queue/limit/names.h"
 
-#include "base/nearest.h"
+#include "base/meant.h"
 #include "base/variables.h"
 
 #include <string.h>
@@ -41,10 +41,10 @@ bool limit_resolve_name(const char *name, char variable[LIMIT_NAME_BYTES], const
     memcpy(variable + length, name + stem, size - stem + 1);
     return true;
   }
-  nearest_t found = {0};
+  meant_t found = {0};
   for (int i = 0; i < PER_DEVICE; ++i) {
-    nearest_compare(&found, name, stem, limit_variable(i));
-    nearest_compare(&found, name, stem, name_at(i));
+    meant_compare(&found, name, stem, limit_variable(i));
+    meant_compare(&found, name, stem, name_at(i));
   }
   *nearest = found.name;
   return false;
@@ -55,9 +55,9 @@ int limit_find_name(const char *name, size_t size, const char **nearest)
   for (int i = 0; i < PER_DEVICE; ++i)
     if (variable_is(name, size, name_at(i)))
       return i;
-  nearest_t found = {0};
+  meant_t found = {0};
   for (int i = 0; i < PER_DEVICE; ++i)
-    nearest_compare(&found, name, size, name_at(i));
+    meant_compare(&found, name, size, name_at(i));
   *nearest = found.name;
   return -1;
 }

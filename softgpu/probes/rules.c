@@ -1,11 +1,11 @@
 #include "softgpu/probes/rules.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/glob.h"
 #include "queue/limit/parse.h"
 
 enum { DEFAULT_BUFFER = 64 << 20, LEAST_BUFFER = 4096 };
@@ -40,17 +40,9 @@ static rawhal_status_t read_buffer(const char *text, uint64_t *buffer, rawhal_er
 
 static rawhal_status_t read_value(rule_t *rule, const char *text, rawhal_error_t *error)
 {
-  enum { MOST_REGISTER = 511 };
-  char kind = 0, end = 0;
-  unsigned number = 0, offset = 0;
-  const int found = sscanf(text, "%c%9u@%9i%c", &kind, &number, (int *)&offset, &end);
-  if (found != 3 || (kind != 'v' && kind != 's') || number > MOST_REGISTER || (int)offset < 0)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "expected value=REGISTER@OFFSET, as v3@0x40, got '%.60s'", text);
   if (rule->value_count == RULE_VALUES)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "more than %d values", RULE_VALUES);
-  rule->values[rule->value_count++] = (rawhal_probe_value_t){offset, number, kind == 'v'};
-  return RAWHAL_OK;
+  return rawhal_probe_value_parse(rawhal_string(text), &rule->values[rule->value_count++], error);
 }
 
 typedef enum item {
@@ -161,9 +153,9 @@ rawhal_status_t rules_open(const char *lines, rule_t **rules, rawhal_error_t *er
 
 static bool is_for(const rule_t *rule, const char *kernel)
 {
-  return rule->kernel
-             ? strcmp(rule->kernel, kernel) == 0 || fnmatch(rule->kernel, kernel, FNM_NOESCAPE) == 0
-             : strncmp(kernel, "__amd_rocclr_", strlen("__amd_rocclr_")) != 0;
+  return rule->kernel ? strcmp(rule->kernel, kernel) == 0 ||
+                            glob_fits(rawhal_string(rule->kernel), rawhal_string(kernel))
+                      : strncmp(kernel, "__amd_rocclr_", strlen("__amd_rocclr_")) != 0;
 }
 
 rule_t *rules_find(rule_t *rules, const char *kernel)

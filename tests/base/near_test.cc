@@ -6,8 +6,8 @@
 #include <vector>
 
 extern "C" {
+#include "base/edits.h"
 #include "base/near.h"
-#include "base/nearest.h"
 }
 
 namespace {
@@ -118,8 +118,7 @@ TEST(Near, DistancesUpToAMost)
       for (unsigned k = random() % 14; k--;)
         *one += static_cast<char>('a' + random() % 2);
     const unsigned most = static_cast<unsigned>(random() % 8), far = distance(a, b);
-    ASSERT_EQ(std::min(far, most + 1),
-              nearest_distance(a.data(), a.size(), b.data(), b.size(), most))
+    ASSERT_EQ(std::min(far, most + 1), edits_between(a.data(), a.size(), b.data(), b.size(), most))
         << a << " " << b << " " << most;
     ++(far > most ? more : less);
   }

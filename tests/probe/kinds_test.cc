@@ -56,6 +56,39 @@ TEST(ProbeKinds, WhatIsNone)
   EXPECT_EQ(rawhal_probe_kinds_parse({}, &kinds, &error), RAWHAL_INVALID_ARGUMENT);
 }
 
+TEST(ProbeValues, AreRegistersAtOffsets)
+{
+  rawhal_probe_value_t value;
+  rawhal_error_t error;
+  const struct {
+    const char *text;
+    rawhal_probe_value_t value;
+  } rows[] = {{"v3@0x40", {0x40, 3, true}},
+              {"s101@64", {64, 101, false}},
+              {"v511@0xfffffffe", {UINT32_MAX - 1, 511, true}},
+              {"s0@0", {0, 0, false}}};
+  for (const auto &row : rows) {
+    EXPECT_EQ(rawhal_probe_value_parse(rawhal_string(row.text), &value, &error), RAWHAL_OK);
+    EXPECT_EQ(value.offset, row.value.offset) << row.text;
+    EXPECT_EQ(value.number, row.value.number) << row.text;
+    EXPECT_EQ(value.is_vector, row.value.is_vector) << row.text;
+  }
+  const std::string zero("v3@4\0", 5), dle("v3@\x14", 4);
+  for (const std::string &text :
+       {std::string(), std::string("v"), std::string("v@0"), std::string("v3"), std::string("v3@"),
+        std::string("3@0"), std::string("a3@0"), std::string("V3@0"), std::string("v512@0"),
+        std::string("v3@0x"), std::string("v3@-4"), std::string("v3@ 4"), std::string("v3@4 "),
+        std::string("v3@0xffffffff"), std::string("v3@4294967295"),
+        std::string("v99999999999999999999@0"), std::string("v3@4a"), zero, dle}) {
+    value.number = 7;
+    EXPECT_EQ(rawhal_probe_value_parse({text.data(), text.size()}, &value, &error),
+              RAWHAL_INVALID_ARGUMENT)
+        << text;
+    EXPECT_EQ(value.number, 0u) << text;
+  }
+  EXPECT_STREQ(error.message, "expected REGISTER@OFFSET, as v3@0x40, got 'v3@?'");
+}
+
 TEST(ProbeKinds, DocumentsHaveThem)
 {
   const std::string guide = text_of("probe.md"), schema = text_of("probe.schema.json"),

@@ -299,7 +299,7 @@ TEST_F(ProbeVerify, WhatDiffersBetweenRuns)
   }
 }
 
-// Each thing that a copy can record wrong, though its code is in order, and all else is right.
+// One thing that a copy records wrong, though its code is in order, and all else is right.
 struct Wrong {
   const char *what;
   uint32_t mask, value; // of the dword in the code that is looked for
@@ -307,6 +307,52 @@ struct Wrong {
   uint32_t flips;       // bits
   const char *said;
 };
+
+// False: there is no such dword.
+bool patch(std::string *bytes, const Wrong &wrong)
+{
+  uint32_t dword = 0;
+  size_t at = 0x1000; // of .text, as it is made
+  for (unsigned found = 0; at + 8 <= bytes->size(); at += 4) {
+    memcpy(&dword, &(*bytes)[at], sizeof(dword));
+    if ((dword & wrong.mask) == wrong.value && found++ == wrong.nth)
+      break;
+  }
+  at += 4 * wrong.skip;
+  if (at + 4 > bytes->size())
+    return false;
+  memcpy(&dword, &(*bytes)[at], sizeof(dword));
+  dword ^= wrong.flips;
+  memcpy(&(*bytes)[at], &dword, sizeof(dword));
+  return true;
+}
+
+// Of registers: those that a wave begins with, and what it has computed.
+TEST_F(ProbeVerify, Values)
+{
+  begin();
+  record_sums();
+  end();
+  auto values = [this](std::vector<std::string> words) {
+    words.insert(words.end(), {"--kinds", "values", "--value", "v0@0", "--value", "s6@0"});
+    return verify(words);
+  };
+  Outcome got = values({"--json", "-o", folder});
+  ASSERT_EQ(0, got.status) << got.err << got.out;
+  const Json document = parse(got.out);
+  EXPECT_EQ(2 * 16, number_of(json_object_get(only(document), "records"), "events"));
+  const std::string certificate = certificates().at(0), damaged = scratch / "damaged.hsaco";
+  std::string bytes = slurp(certificate.substr(0, certificate.size() - 5) + ".hsaco");
+  ASSERT_TRUE(patch(&bytes, {"v1", 0xfffff000, 0xe0701000, 0, 1, 0x100, ""}));
+  spit(damaged, bytes);
+  got = values({"--copy", damaged});
+  EXPECT_EQ(1, got.status) << got.err;
+  EXPECT_TRUE(contains(got.out, "lane 0 at +0x0 of event 0 of the wave of work-group 0,0,0"))
+      << got.out;
+  got = verify({"--kinds", "values", "--value", "v0@2"});
+  EXPECT_EQ(1, got.status);
+  EXPECT_TRUE(contains(got.out, "  refused     it cannot be probed: ")) << got.out;
+}
 
 constexpr uint32_t kAdd = 0xc28a0000, kMove = 0xbe800000; // s_atomic_add_x2, s_mov
 const Wrong kWrong[] = {
@@ -365,17 +411,7 @@ TEST_F(ProbeVerify, WhatACopyRecordsWrong)
   for (const Wrong &wrong : kWrong) {
     SCOPED_TRACE(wrong.what);
     std::string bytes = copy;
-    size_t at = 0x1000; // of .text, as it is made
-    uint32_t dword = 0;
-    for (unsigned found = 0; at + 8 <= bytes.size(); at += 4) {
-      memcpy(&dword, &bytes[at], sizeof(dword));
-      if ((dword & wrong.mask) == wrong.value && found++ == wrong.nth)
-        break;
-    }
-    ASSERT_LT(at + 8, bytes.size());
-    memcpy(&dword, &bytes[at += 4 * wrong.skip], sizeof(dword));
-    dword ^= wrong.flips;
-    memcpy(&bytes[at], &dword, sizeof(dword));
+    ASSERT_TRUE(patch(&bytes, wrong));
     spit(damaged, bytes);
     EXPECT_OK(rawhal_probe_verify(facts, bytes.data(), bytes.size(), RAWHAL_PROBE_NOWHERE, &error));
     got = verify({"--kinds", kinds, "--copy", damaged});
@@ -394,6 +430,9 @@ TEST(ProbeVerifyWords, WrongCommandLines)
            {"--recording"},
            {file, file, "--recording", file},
            {"--recording", file, "--kinds", "values"},
+           {"--recording", file, "--value", "v0@0"},
+           {"--recording", file, "--kinds", "values", "--value", "v512@0"},
+           {"--recording", file, "--kinds", "values", "--value", "v0"},
            {"--recording", file, "--kinds", "wave"},
            {"--recording", file, "--device", "cpu"},
            {"--recording", file, "--timeout", "-1"},

@@ -141,7 +141,10 @@ static void look_at(planning_t *planning, const rawhal_kernel_t *kernel)
 {
   rawhal_error_t error = {0};
   rawhal_probe_plan_t *plan;
-  const rawhal_probe_spec_t spec = {.size = sizeof(spec), .kinds = planning->kinds};
+  const rawhal_probe_spec_t spec = {.size = sizeof(spec),
+                                    .kinds = planning->kinds,
+                                    .values = planning->request->values,
+                                    .value_count = planning->request->value_count};
   ++planning->kernels;
   rawhal_status_t status = rawhal_probe_plan(kernel, &spec, &plan, &error);
   if (status == RAWHAL_OK && planning->request->verify)
@@ -233,6 +236,7 @@ static int run(char **files, probe_request_t *request)
 static const tool_option_t options[] = {PROBE_OPTION_JSON,
                                         PROBE_OPTION_KERNEL,
                                         PROBE_OPTION_KINDS,
+                                        PROBE_OPTION_VALUE,
                                         PROBE_OPTION_VERIFY,
                                         DEMANGLE_OPTIONS(probe_request_t, demangle),
                                         {0}};

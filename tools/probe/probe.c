@@ -24,6 +24,7 @@ static const tool_option_t options[] = {PROBE_OPTION_COPY,
                                         PROBE_OPTION_RECORDING,
                                         PROBE_OPTION_TIMEOUT,
                                         PROBE_OPTION_TOP,
+                                        PROBE_OPTION_VALUE,
                                         PROBE_OPTION_VERIFY,
                                         DEMANGLE_OPTIONS(probe_request_t, demangle),
                                         {0}};
@@ -39,8 +40,23 @@ bool probe_kinds(const probe_request_t *request, uint32_t *kinds)
   const char *text = request->kinds ? request->kinds : "waves+blocks";
   if (rawhal_probe_kinds_parse(rawhal_string(text), kinds, &error) != RAWHAL_OK)
     (void)tool_usage("probe", "--kinds: %s", error.message);
-  else if (*kinds & RAWHAL_PROBE_VALUES)
-    (void)tool_usage("probe", "--kinds: values are of places that one kernel has");
+  else if (!(*kinds & RAWHAL_PROBE_VALUES) != !request->value_count)
+    (void)tool_usage("probe", "values requires --value REGISTER@OFFSET, and the reverse");
+  else
+    return true;
+  return false;
+}
+
+bool probe_read_value(const char *command, const tool_option_t *option, const char *text,
+                      void *place)
+{
+  probe_request_t *request = place;
+  rawhal_error_t error;
+  if (request->value_count == PROBE_VALUES)
+    (void)tool_usage(command, "--%s: more than %d", option->name, PROBE_VALUES);
+  else if (rawhal_probe_value_parse(rawhal_string(text), &request->values[request->value_count++],
+                                    &error) != RAWHAL_OK)
+    (void)tool_usage(command, "--%s: %s", option->name, error.message);
   else
     return true;
   return false;
@@ -79,7 +95,8 @@ const tool_command_t probe_command = {
             "       rawhal probe plan FILE [--kernel GLOB] [--kinds KIND[+KIND...]]\n"
             "                         [--verify] [--json]\n"
             "       rawhal probe verify [FILE] --recording RECORDING [--kernel GLOB]\n"
-            "                         [--kinds KIND[+KIND...]] [-o FOLDER] [--copy COPY]\n"
+            "                         [--kinds KIND[+KIND...]] [--value REGISTER@OFFSET]...\n"
+            "                         [-o FOLDER] [--copy COPY]\n"
             "                         [--json] [--device KIND] [--timeout SECONDS]\n\n"
             "Shows what probes saw of the dispatches in a recording: waves and where they\n"
             "ran, hot blocks, branches, lanes that were active, accesses of memory and of LDS\n"
@@ -88,7 +105,8 @@ const tool_command_t probe_command = {
             "With plan: which kernels of the code objects in FILE can be probed, what that\n"
             "takes, and why others cannot; with --kernel for each of them. --verify also\n"
             "makes each, and holds it against the original, by other code than made it.\n"
-            "Kinds are waves, blocks, edges, exec, memory, barriers; default: waves+blocks.\n\n"
+            "Kinds are waves, blocks, edges, exec, memory, values, barriers; default:\n"
+            "waves+blocks. Values are those of --value.\n\n"
             "With verify: runs each dispatch in RECORDING from its recorded memory, the\n"
             "original twice and its copy with probes. Memory is compared bit for bit, records\n"
             "with the waves of the grid, counters with the device's count of instructions;\n"
@@ -122,6 +140,10 @@ const tool_command_t probe_command = {
             "  --timeout SECONDS\n"
             "                  stop a kernel that runs longer; default: 60; 0: never\n"
             "  --top N         rows of each table; default: 16\n"
+            "  --value REGISTER@OFFSET\n"
+            "                  of values: a register, as v3 or s12, before the instruction\n"
+            "                  at that many bytes from the kernel's first; up to 16 times.\n"
+            "                  Of one kernel, which --kernel names: others have no such place\n"
             "  --verify        also make probed kernels, and hold them against the originals\n"
             "  --help          show this text\n\n"
             "exit status:\n"

@@ -2,9 +2,13 @@
 #ifndef TOOLS_PROBE_PROBE_H
 #define TOOLS_PROBE_PROBE_H
 
+#include <rawhal/probe.h>
+
 #include "tools/shared/demangle.h"
 #include "tools/shared/device.h"
 #include "tools/shared/tool.h"
+
+enum { PROBE_VALUES = 16 }; /* registers of kind values */
 
 /* What the command line asks for; a sub-verb's table has the options that it takes. */
 typedef struct probe_request {
@@ -13,6 +17,8 @@ typedef struct probe_request {
   const char *kinds; /* NULL: those that plan is about by default */
   const char *file;  /* whose kernels; NULL: all */
   const char *recording, *copy, *output;
+  rawhal_probe_value_t values[PROBE_VALUES];
+  uint32_t value_count;
   rawhal_backend_t backend;
   uint32_t timeout_seconds;
   uint32_t dispatch; /* 0: all */
@@ -81,6 +87,10 @@ enum {
   {                                                                                                \
     DEVICE_OPTION(probe_request_t, backend)                                                        \
   }
+#define PROBE_OPTION_VALUE                                                                         \
+  {                                                                                                \
+    .name = "value", .kind = OPTION_READ, .read = probe_read_value                                 \
+  }
 #define PROBE_OPTION_TIMEOUT                                                                       \
   {                                                                                                \
     TOOL_OPTION("timeout", NUMBER, probe_request_t, timeout_seconds),                              \
@@ -97,8 +107,10 @@ typedef struct probe_verb {
 
 extern const probe_verb_t probe_plan, probe_show, probe_verify;
 
-/* Those of --kinds, or waves and blocks. False: the usage error was printed. */
+/* Those of --kinds, or waves and blocks; values, where there are any, of --value. False: the usage
+ * error was printed. */
 bool probe_kinds(const probe_request_t *request, uint32_t *kinds);
+option_read_fn probe_read_value; /* of the whole request */
 
 /* Is it a name that the pattern is for? */
 bool probe_name_matches(const char *pattern, rawhal_string_t name);

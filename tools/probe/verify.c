@@ -179,7 +179,7 @@ static void verify_dispatches(verifying_t *verifying, verify_kernel_t *kernel,
                               const entry_t *entries)
 {
   rawhal_error_t error;
-  bool goes_on = verify_plan(kernel, verifying->kinds);
+  bool goes_on = verify_plan(kernel, verifying->request, verifying->kinds);
   for (uint64_t i = 0; goes_on && i < kernel->dispatches; ++i)
     goes_on = verify_dispatch(verifying, kernel, entries[i].number, &error);
 }
@@ -337,6 +337,7 @@ static const tool_option_t options[] = {PROBE_OPTION_COPY,
                                         PROBE_OPTION_OUTPUT,
                                         PROBE_OPTION_RECORDING,
                                         PROBE_OPTION_TIMEOUT,
+                                        PROBE_OPTION_VALUE,
                                         DEMANGLE_OPTIONS(probe_request_t, demangle),
                                         {0}};
 

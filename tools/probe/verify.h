@@ -95,7 +95,7 @@ __attribute__((format(printf, 2, 3))) void verify_say(char said[VERIFY_SAID], co
                                                       ...);
 
 /* verify_kernel.c: plans it; false: it is refused, and why is in there. */
-bool verify_plan(verify_kernel_t *kernel, uint32_t kinds);
+bool verify_plan(verify_kernel_t *kernel, const probe_request_t *request, uint32_t kinds);
 /* Makes the copy for where the original is, holds it against that without running it, and loads it,
  * unless it is loaded; false likewise. */
 bool verify_load(verify_kernel_t *kernel, const replay_t *replay);

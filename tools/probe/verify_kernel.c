@@ -21,10 +21,13 @@ static bool refuse(verify_kernel_t *kernel, verify_result_t result, const char *
   return false;
 }
 
-bool verify_plan(verify_kernel_t *kernel, uint32_t kinds)
+bool verify_plan(verify_kernel_t *kernel, const probe_request_t *request, uint32_t kinds)
 {
   rawhal_error_t error;
-  const rawhal_probe_spec_t spec = {.size = sizeof(spec), .kinds = kinds};
+  const rawhal_probe_spec_t spec = {.size = sizeof(spec),
+                                    .kinds = kinds,
+                                    .values = request->values,
+                                    .value_count = request->value_count};
   if (!kernel->facts) {
     kernel->result = VERIFY_CANNOT;
     verify_say(kernel->refusal, "its code object has no kernel of that name");

@@ -1,11 +1,13 @@
-#include "base/nearest.h"
+#include "base/meant.h"
+
+#include "base/edits.h"
 
 #include <limits.h>
 #include <string.h>
 
-enum { MAX_COMPARED = NEAREST_COMPARED };
+enum { MAX_COMPARED = MEANT_COMPARED };
 
-static const char prefix[] = NEAREST_PREFIX;
+static const char prefix[] = MEANT_PREFIX;
 
 static unsigned least(unsigned a, unsigned b)
 {
@@ -17,48 +19,10 @@ static size_t least_size(size_t size)
   return size < MAX_COMPARED ? size : MAX_COMPARED;
 }
 
-/* In whatever case. */
-static bool same(char a, char b)
-{
-  const char low = 'a' - 'A';
-  return a == b || (a >= 'a' && a <= 'z' && a - low == b) || (b >= 'a' && b <= 'z' && b - low == a);
-}
-
-/* Only what is at most `most` beside the diagonal is computed: farther away nothing is less. */
-unsigned nearest_distance(const char *a, size_t a_size, const char *b, size_t b_size, unsigned most)
-{
-  unsigned rows[3][NEAREST_LONGEST + 1]; /* of the last three characters of `a` */
-  a_size = a_size < NEAREST_LONGEST ? a_size : NEAREST_LONGEST;
-  b_size = b_size < NEAREST_LONGEST ? b_size : NEAREST_LONGEST;
-  for (size_t j = 0; j <= b_size; ++j)
-    rows[0][j] = (unsigned)j;
-  unsigned least_before = 0;
-  for (size_t i = 1; i <= a_size; ++i) {
-    unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *two_before = rows[(i + 1) % 3];
-    const size_t first = i > most ? i - most : 1, last = b_size < i + most ? b_size : i + most;
-    now[first - 1] = first == 1 ? (unsigned)i : most + 1;
-    if (last == i + most)
-      before[last] = most + 1; /* it was beyond */
-    unsigned least_now = now[first - 1];
-    for (size_t j = first; j <= last; ++j) {
-      now[j] = least(least(now[j - 1], before[j]) + 1, before[j - 1] + !same(a[i - 1], b[j - 1]));
-      if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1]))
-        now[j] = least(now[j], two_before[j - 2] + 1);
-      least_now = least(least_now, now[j]);
-    }
-    if (least_now > most && least_before > most) /* swaps look two rows back */
-      return most + 1;
-    least_before = least_now;
-  }
-  const unsigned far =
-      a_size + most < b_size || b_size + most < a_size ? most + 1 : rows[a_size % 3][b_size];
-  return least(far, most + 1);
-}
-
 /* Of as much as is compared. */
 static unsigned distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-  return nearest_distance(a, least_size(a_size), b, least_size(b_size), MAX_COMPARED);
+  return edits_between(a, least_size(a_size), b, least_size(b_size), MAX_COMPARED);
 }
 
 /* ---- Words ---- */
@@ -119,7 +83,7 @@ static unsigned words_apart(words_t given, words_t known)
   return common ? apart : UINT_MAX;
 }
 
-bool nearest_shares_word(const char *given, size_t given_size, const char *known_name)
+bool meant_shares_word(const char *given, size_t given_size, const char *known_name)
 {
   words_t known = words_of(known_name, strlen(known_name));
   static const char *const common[] = {"DEVICE", "FILE", "IN", "PROCESS"};
@@ -135,18 +99,18 @@ bool nearest_shares_word(const char *given, size_t given_size, const char *known
 }
 
 /* A word that is missing or too many is one mistake, each further one two; another order is one. */
-void nearest_compare(nearest_t *nearest, const char *given, size_t size, const char *known)
+void meant_compare(meant_t *meant, const char *given, size_t size, const char *known)
 {
   const size_t known_size = strlen(known);
   const unsigned apart = words_apart(words_of(given, size), words_of(known, known_size));
   const unsigned edits = distance(given, size, known, known_size);
   const unsigned by_words = apart == UINT_MAX ? edits : apart ? 2 * apart - 1 : 1;
   const unsigned mistakes = least(edits, by_words);
-  nearest->least_edits = nearest->name ? least(nearest->least_edits, edits) : edits;
-  if (nearest->name &&
-      (mistakes > nearest->mistakes || (mistakes == nearest->mistakes && edits >= nearest->edits)))
+  meant->least_edits = meant->name ? least(meant->least_edits, edits) : edits;
+  if (meant->name &&
+      (mistakes > meant->mistakes || (mistakes == meant->mistakes && edits >= meant->edits)))
     return;
-  nearest->name = known;
-  nearest->mistakes = mistakes;
-  nearest->edits = edits;
+  meant->name = known;
+  meant->mistakes = mistakes;
+  meant->edits = edits;
 }
