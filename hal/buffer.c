@@ -4,6 +4,7 @@
 
 #include "hal/copy.h"
 #include "hal/executable.h"
+#include "hal/kinds.h"
 #include "hal/limits.h"
 #include "hal/peer.h"
 #include "hal/runtime.h"
@@ -121,11 +122,14 @@ static rawhal_status_t registry_add(rawhal_buffer_t *buffer, rawhal_error_t *err
   return status;
 }
 
-static bool registry_remove(rawhal_buffer_t *buffer)
+/* What a pool has only that removes. */
+static bool registry_remove(rawhal_buffer_t *buffer, bool parted)
 {
   rawhal_buffer_t *found = NULL;
   pthread_mutex_lock(&registry_lock);
   HASH_FIND_PTR(registry, &buffer, found);
+  if (found && found->parted != parted)
+    found = NULL;
   if (found) {
     HASH_DEL(registry, found);
     witness_freed(found);
@@ -138,36 +142,47 @@ static bool registry_remove(rawhal_buffer_t *buffer)
 
 /* ---- Allocation ---- */
 
-static rawhal_status_t allocate_memory(rawhal_buffer_t *buffer, rawhal_error_t *error)
+/* Lets the device use host memory, or the host that of the device. */
+static rawhal_status_t give_access(rawhal_buffer_t *buffer, rawhal_error_t *error)
+{
+  const hal_runtime_t *runtime = buffer->device->runtime;
+  const hsa_table_t *hsa = &runtime->hsa;
+  const hsa_agent_t agents[] = {buffer->device->queue.agent, runtime->host_agent};
+  const bool local = buffer->kind == RAWHAL_MEMORY_DEVICE;
+  buffer->host = buffer->memory;
+  hsa_status_t result =
+      hsa->hsa_amd_agents_allow_access(local ? 2 : 1, agents, NULL, buffer->memory);
+  if (result != HSA_STATUS_SUCCESS)
+    return hsa_fail(hsa, result, error,
+                    local ? "giving the host access to device memory"
+                          : "giving the device access to host memory");
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t allocate_memory(rawhal_buffer_t *buffer, const memory_kind_t *kind,
+                                       rawhal_error_t *error)
 {
   rawhal_device_t *device = buffer->device;
-  const hal_runtime_t *runtime = device->runtime;
-  const hsa_table_t *hsa = &runtime->hsa;
-  bool local = buffer->kind == RAWHAL_MEMORY_DEVICE;
+  const hsa_table_t *hsa = &device->runtime->hsa;
   void *memory = NULL;
-  if (local) {
+  if (kind->is_local) {
     rawhal_status_t status = limits_reserve(device, LEDGER_BUFFERS, buffer->size, error);
     if (status != RAWHAL_OK)
       return status;
   }
-  hsa_amd_memory_pool_t pool = local ? device->pool : runtime->host_pool;
-  hsa_status_t result = hsa->hsa_amd_memory_pool_allocate(pool, buffer->size, 0, &memory);
-  if (result != HSA_STATUS_SUCCESS && local)
+  hsa_status_t result = hsa->hsa_amd_memory_pool_allocate(kind->pool, buffer->size, 0, &memory);
+  if (result != HSA_STATUS_SUCCESS && kind->is_local)
     limits_release(device, LEDGER_BUFFERS, buffer->size);
   if (result != HSA_STATUS_SUCCESS)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "allocating %zu bytes of %s memory: %s",
-                       buffer->size, local ? "device" : "host", hsa_status_text(hsa, result));
+                       buffer->size, kind->is_local ? "device" : "host",
+                       hsa_status_text(hsa, result));
   buffer->memory = memory;
+  buffer->pool = kind->pool;
   const debug_softgpu_t *softgpu = runtime_softgpu();
   if (softgpu->memory_bound) /* the runtime has rounded it up to pages */
     (void)softgpu->memory_bound((uint64_t)(uintptr_t)memory, buffer->size);
-  if (local)
-    return RAWHAL_OK;
-  buffer->host = memory;
-  result = hsa->hsa_amd_agents_allow_access(1, &device->queue.agent, NULL, memory);
-  if (result != HSA_STATUS_SUCCESS)
-    return hsa_fail(hsa, result, error, "giving the device access to host memory");
-  return RAWHAL_OK;
+  return kind->is_local && !kind->is_mapped ? RAWHAL_OK : give_access(buffer, error);
 }
 
 static void buffer_release(rawhal_buffer_t *buffer)
@@ -216,6 +231,28 @@ rawhal_status_t buffer_finish(rawhal_buffer_t *created, rawhal_status_t status,
   return status;
 }
 
+static rawhal_status_t buffer_allocate(rawhal_device_t *device, rawhal_memory_kind_t kind,
+                                       size_t size, const char *label, bool parted,
+                                       rawhal_buffer_t **buffer, rawhal_error_t *error)
+{
+  memory_kind_t found;
+  rawhal_status_t status = kind_find(device, kind, &found, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if (found.is_local && size > device->info.memory_bytes)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
+                       "%zu bytes requested; the device has %llu in total", size,
+                       (unsigned long long)device->info.memory_bytes);
+  executables_reap(); /* what they hold may be what is missing */
+  rawhal_buffer_t *created =
+      buffer_begin(device, found.is_local ? RAWHAL_MEMORY_DEVICE : RAWHAL_MEMORY_HOST, size, error);
+  if (!created)
+    return RAWHAL_OUT_OF_MEMORY;
+  created->parted = parted;
+  label_copy(created->label, rawhal_string(label));
+  return buffer_finish(created, allocate_memory(created, &found, error), buffer, error);
+}
+
 rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_kind_t kind,
                                        size_t size, rawhal_buffer_t **buffer, rawhal_error_t *error)
 {
@@ -226,26 +263,28 @@ rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device, rawhal_memory_ki
   if (!device || size == 0)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
                        device ? "size is 0" : "device is NULL");
-  if (kind != RAWHAL_MEMORY_DEVICE && kind != RAWHAL_MEMORY_HOST)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown kind of memory %d", (int)kind);
-  if (kind == RAWHAL_MEMORY_DEVICE && size > device->info.memory_bytes)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
-                       "%zu bytes requested; the device has %llu in total", size,
-                       (unsigned long long)device->info.memory_bytes);
   rawhal_status_t status = runtime_check(error);
-  if (status != RAWHAL_OK)
-    return status;
-  executables_reap(); /* what they hold may be what is missing */
-  rawhal_buffer_t *created = buffer_begin(device, kind, size, error);
-  if (!created)
-    return RAWHAL_OUT_OF_MEMORY;
-  return buffer_finish(created, allocate_memory(created, error), buffer, error);
+  return status == RAWHAL_OK ? buffer_allocate(device, kind, size, "", false, buffer, error)
+                             : status;
+}
+
+rawhal_status_t buffer_allocate_parted(rawhal_device_t *device, rawhal_memory_kind_t kind,
+                                       size_t size, const char *label, rawhal_buffer_t **buffer,
+                                       rawhal_error_t *error)
+{
+  return buffer_allocate(device, kind, size, label, true, buffer, error);
 }
 
 void rawhal_buffer_free(rawhal_buffer_t *buffer)
 {
   WITHOUT_CANCELLATION();
-  if (buffer && runtime_check(NULL) == RAWHAL_OK && registry_remove(buffer))
+  if (buffer && runtime_check(NULL) == RAWHAL_OK && registry_remove(buffer, false))
+    buffer_release(buffer);
+}
+
+void buffer_free_parted(rawhal_buffer_t *buffer)
+{
+  if (registry_remove(buffer, true))
     buffer_release(buffer);
 }
 

@@ -12,6 +12,13 @@ RAWHAL_CHECKED rawhal_buffer_t *buffer_begin(rawhal_device_t *device, rawhal_mem
 RAWHAL_CHECKED rawhal_status_t buffer_finish(rawhal_buffer_t *created, rawhal_status_t status,
                                              rawhal_buffer_t **buffer, rawhal_error_t *error);
 
+/* A buffer that is given out in parts, which rawhal_buffer_free() leaves alone. */
+RAWHAL_CHECKED rawhal_status_t buffer_allocate_parted(rawhal_device_t *device,
+                                                      rawhal_memory_kind_t kind, size_t size,
+                                                      const char *label, rawhal_buffer_t **buffer,
+                                                      rawhal_error_t *error);
+void buffer_free_parted(rawhal_buffer_t *buffer);
+
 /* What a call needs of its buffers: alive, in range, apart. */
 RAWHAL_CHECKED rawhal_status_t buffer_check_host(const rawhal_buffer_t *buffer, uint64_t offset,
                                                  const void *data, size_t size,

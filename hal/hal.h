@@ -190,14 +190,26 @@ RAWHAL_API rawhal_limiter_t *rawhal_device_limiter(const rawhal_device_t *device
 RAWHAL_API void rawhal_device_memory(const rawhal_device_t *device, uint64_t *total,
                                      uint64_t *available);
 
-/* Where a buffer's memory is. */
+/* Where a buffer's memory is, and how it is kept coherent: fine-grained memory is while kernels
+ * run, by atomics of system scope; coarse-grained is when a dispatch begins and has ended. The
+ * first two are always there; of the others the runtime is asked, by the flags of its memory pools
+ * (hsa_ext_amd.h, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_*). */
 typedef enum rawhal_memory_kind {
-  RAWHAL_MEMORY_DEVICE = 0, /* device-local; reach it with read, write, copy, fill */
-  RAWHAL_MEMORY_HOST = 1,   /* host memory, fine-grained, that the device can reach as well */
+  RAWHAL_MEMORY_DEVICE = 0,      /* device-local; reach it with read, write, copy, fill */
+  RAWHAL_MEMORY_HOST = 1,        /* host memory, fine-grained, that the device can reach as well */
+  RAWHAL_MEMORY_HOST_COARSE = 2, /* the same, coarse-grained: the device may cache it */
+  RAWHAL_MEMORY_DEVICE_MAPPED = 3,   /* device-local, and the host uses it in place, at
+                                      rawhal_buffer_host(): through the BAR, where that shows all of
+                                      the device's memory. Slow to read, for the host */
+  RAWHAL_MEMORY_DEVICE_FINE = 4,     /* device-local, fine-grained */
+  RAWHAL_MEMORY_DEVICE_UNCACHED = 5, /* device-local, kept in no cache beyond its scope, whatever
+                                        that of the accesses: for rings. Flag 8, extended scope,
+                                        which runtimes have from ROCm 5.6 or so on */
 } rawhal_memory_kind_t;
 
 /* Allocates `size` > 0 bytes, aligned to at least 4096. The contents are undefined. OUT_OF_MEMORY;
- * QUOTA_EXCEEDED (device memory only). */
+ * QUOTA_EXCEEDED (device memory only); UNSUPPORTED: there is no memory of that kind, and why. For
+ * much that comes and goes, <rawhal/pool.h> has memory in the order of queues. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_buffer_allocate(rawhal_device_t *device,
                                                                  rawhal_memory_kind_t kind,
                                                                  size_t size,
@@ -257,7 +269,8 @@ RAWHAL_API void rawhal_buffer_label(rawhal_buffer_t *buffer, const char *label);
 RAWHAL_API uint64_t rawhal_buffer_address(const rawhal_buffer_t *buffer);
 /* In bytes. 0 for NULL or a freed buffer. */
 RAWHAL_API size_t rawhal_buffer_size(const rawhal_buffer_t *buffer);
-/* Host pointer of a RAWHAL_MEMORY_HOST buffer, else NULL; also NULL for NULL or a freed buffer. */
+/* Host pointer of host memory, or of RAWHAL_MEMORY_DEVICE_MAPPED; else NULL, as for NULL or a freed
+ * buffer. */
 RAWHAL_API void *rawhal_buffer_host(const rawhal_buffer_t *buffer);
 
 /* Blocking copies, not ordered with what queues do: wait for dispatches first. Offsets and sizes in

@@ -90,10 +90,12 @@ struct rawhal_device {
 
 struct rawhal_buffer {
   rawhal_device_t *device;
-  rawhal_memory_kind_t kind;
-  bool foreign;           /* imported: not ours to free */
-  rawhal_device_t *payer; /* imported memory: whose quota it counts towards; NULL: no one's */
-  uint64_t counted;       /* bytes */
+  rawhal_memory_kind_t kind;  /* DEVICE or HOST: where it is */
+  hsa_amd_memory_pool_t pool; /* of the runtime's; of imported memory none */
+  bool parted;                /* a pool's: see buffer_allocate_parted() */
+  bool foreign;               /* imported: not ours to free */
+  rawhal_device_t *payer;     /* imported memory: whose quota it counts towards; NULL: no one's */
+  uint64_t counted;           /* bytes */
   /* Imported: ends that, of the address `held`; NULL when the runtime knew the memory before. */
   hsa_status_t (*part_with)(void *held);
   void *held;

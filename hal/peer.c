@@ -65,14 +65,16 @@ static rawhal_status_t tell_runtime(const rawhal_buffer_t *buffer, rawhal_device
 {
   const hsa_table_t *hsa = &buffer->device->runtime->hsa;
   const allocator_t *allocator = &buffer->device->runtime->allocator;
-  hsa_agent_t *agents = allocate_zeroed(allocator, count + 1, sizeof(*agents));
+  const bool is_mapped = buffer->kind == RAWHAL_MEMORY_DEVICE && buffer->host;
+  hsa_agent_t *agents = allocate_zeroed(allocator, count + 2, sizeof(*agents));
   if (!agents)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a list of %zu devices", count);
   agents[0] = buffer->device->queue.agent;
   for (size_t i = 0; i < count; ++i)
     agents[i + 1] = allowed[i]->queue.agent;
-  hsa_status_t result =
-      hsa->hsa_amd_agents_allow_access((uint32_t)count + 1, agents, NULL, buffer->memory);
+  agents[count + 1] = buffer->device->runtime->host_agent;
+  hsa_status_t result = hsa->hsa_amd_agents_allow_access((uint32_t)count + 1 + is_mapped, agents,
+                                                         NULL, buffer->memory);
   allocate_free(allocator, agents);
   return result == HSA_STATUS_SUCCESS
              ? RAWHAL_OK
@@ -117,11 +119,10 @@ rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *buffer, rawhal_device_t *co
                        "only the owner of imported memory can give access to it; import it on the "
                        "other device as well");
   bool local = buffer->kind == RAWHAL_MEMORY_DEVICE;
-  hsa_amd_memory_pool_t pool = local ? buffer->device->pool : buffer->device->runtime->host_pool;
   for (size_t i = 0; i < count; ++i) {
     if (!devices[i])
       return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "device %zu of %zu is NULL", i, count);
-    if (devices[i] != buffer->device && !reaches_pool(devices[i], pool))
+    if (devices[i] != buffer->device && !reaches_pool(devices[i], buffer->pool))
       return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                          "device %zu of %zu (%s) cannot reach the memory of %s", i, count,
                          devices[i]->info.description,

@@ -205,6 +205,15 @@ rawhal_status_t callbacks_watch(rawhal_queue_t *queue, rawhal_error_t *error)
   return status;
 }
 
+bool callbacks_are_here(rawhal_queue_t *queue)
+{
+  queue_callbacks_t *callbacks = &queue->callbacks;
+  pthread_mutex_lock(&callbacks->lock);
+  const bool here = callbacks->started && pthread_equal(pthread_self(), callbacks->thread);
+  pthread_mutex_unlock(&callbacks->lock);
+  return here;
+}
+
 /* The caller holds the lock. */
 static rawhal_status_t add(rawhal_queue_t *queue, callback_t *callback, rawhal_error_t *error)
 {

@@ -46,6 +46,9 @@ void callbacks_notice(rawhal_queue_t *queue);
 /* A ticket has ended by which nothing was submitted: its signal does not fall. */
 void callbacks_skip(rawhal_queue_t *queue);
 
+/* Whether the calling thread is the service thread: it would wait in vain for a callback. */
+bool callbacks_are_here(rawhal_queue_t *queue);
+
 /* Stops the service thread; the callback it is in ends first, unless that is what calls this. */
 void callbacks_stop(rawhal_queue_t *queue);
 /* Calls what is left, on the calling thread, and frees everything. The device is done with the

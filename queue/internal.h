@@ -200,7 +200,8 @@ struct rawhal_queue {
   pthread_cond_t woken; /* a thread that slept on a slot does so no more */
   queue_callbacks_t callbacks;
   queue_timeline_t timeline;
-  struct rawhal_queue *next; /* in the list of all queues */
+  _Atomic(struct queue_follower *) followers; /* follow.h */
+  struct rawhal_queue *next;                  /* in the list of all queues */
   struct rawhal_queue *next_doomed;
 };
 

@@ -1,6 +1,7 @@
 /* Creating and destroying queues. */
 #include "queue/charge.h"
 #include "queue/create.h"
+#include "queue/follow.h"
 #include "queue/hardware.h"
 #include "queue/label.h"
 #include "queue/list.h"
@@ -290,6 +291,7 @@ void rawhal_queue_destroy(rawhal_queue_t *queue)
   queue_settle(queue, died ? died : clock_now());
   charge_close(queue);
   callbacks_finish(queue);
+  queue_followers_tell(queue, ended);
   transfers_free(queue);
   if (ended)
     destroy_signals(queue);

@@ -41,8 +41,3 @@ bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservat
     return room;
   }
 }
-
-uint64_t ring_last_ticket(ring_t *ring)
-{
-  return __atomic_load_n(&ring->word.tail.ticket, __ATOMIC_ACQUIRE);
-}

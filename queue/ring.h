@@ -62,7 +62,10 @@ static inline void ring_release(ring_t *ring, uint32_t packets, uint32_t blocks)
   atomic_store_explicit(&ring->head_ticket, ticket, memory_order_release);
 }
 
-uint64_t ring_last_ticket(ring_t *ring);
+static inline uint64_t ring_last_ticket(const ring_t *ring)
+{
+  return __atomic_load_n(&ring->word.tail.ticket, __ATOMIC_ACQUIRE);
+}
 
 static inline uint64_t ring_finished(ring_t *ring)
 {
