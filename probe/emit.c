@@ -102,6 +102,12 @@ void emit_buffer_store(emit_t *emit, emit_op_t op, uint32_t vgpr, uint32_t data,
   emit_dwords(emit, dwords, 2);
 }
 
+void emit_accvgpr(emit_t *emit, emit_op_t op, uint32_t to, uint32_t from)
+{
+  const uint32_t dwords[] = {0xd3804000 | op_of(op) << 16 | to, 0x18000000 | EMIT_VGPR | from};
+  emit_dwords(emit, dwords, 2);
+}
+
 void emit_scratch(emit_t *emit, emit_op_t op, uint32_t vgpr)
 {
   const uint32_t dwords[] = {0xdc000000 | op_of(op) << 18 | CODE_SEGMENT_SCRATCH << 14,
@@ -157,6 +163,8 @@ bool emit_knows(const code_t *code)
       EMIT_v_writelane_b32,
       EMIT_v_mbcnt_lo_u32_b32,
       EMIT_v_mbcnt_hi_u32_b32,
+      EMIT_v_accvgpr_read_b32,
+      EMIT_v_accvgpr_write_b32,
       EMIT_buffer_store_dword,
       EMIT_buffer_store_dwordx2,
       EMIT_scratch_load_dword,

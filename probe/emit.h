@@ -49,6 +49,8 @@ typedef enum emit_op { /* format << 12 | opcode */
                        EMIT_v_writelane_b32 = CODE_VOP3 << 12 | 0x28a,
                        EMIT_v_mbcnt_lo_u32_b32 = CODE_VOP3 << 12 | 0x28c,
                        EMIT_v_mbcnt_hi_u32_b32 = CODE_VOP3 << 12 | 0x28d,
+                       EMIT_v_accvgpr_read_b32 = CODE_VOP3P << 12 | 0x58,
+                       EMIT_v_accvgpr_write_b32 = CODE_VOP3P << 12 | 0x59,
                        EMIT_buffer_store_dword = CODE_MUBUF << 12 | 0x1c,
                        EMIT_buffer_store_dwordx2 = CODE_MUBUF << 12 | 0x1d,
                        EMIT_scratch_load_dword = CODE_FLAT << 12 | 0x14,
@@ -69,6 +71,8 @@ enum { /* operands: MI200 ISA document, "Scalar ALU operands" */
        EMIT_SKIPS = 1 | 28 << 6 | 0 << 11, /* MODE's bit that s_setvskip sets */
        EMIT_WAIT_SCALAR = 0xc07f,          /* lgkmcnt(0), any vmcnt and expcnt */
        EMIT_WAIT_VECTOR = 0x0f70,          /* vmcnt(0), any others */
+       EMIT_WAIT_ALL = 0,
+       EMIT_VECTOR_COUNT = 0xc00f, /* its bits of vmcnt */
 };
 /* 0 to 64. */
 static inline uint32_t emit_integer(uint32_t value)
@@ -104,6 +108,8 @@ void emit_readfirstlane(emit_t *emit, uint32_t to, uint32_t vgpr);
 /* Likewise, each lane at the sum of a VGPR and a constant. */
 void emit_buffer_store(emit_t *emit, emit_op_t op, uint32_t vgpr, uint32_t data, uint32_t resource,
                        uint32_t offset);
+/* v_accvgpr_write_b32 to an AGPR from a VGPR, v_accvgpr_read_b32 the other way. */
+void emit_accvgpr(emit_t *emit, emit_op_t op, uint32_t to, uint32_t from);
 /* Of gfx942 and gfx950: each lane's first dword of scratch. */
 void emit_scratch(emit_t *emit, emit_op_t op, uint32_t vgpr);
 

@@ -141,7 +141,8 @@ static rawhal_status_t take_spec(const rawhal_probe_spec_t *given, rawhal_probe_
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "kinds of probes 0x%x: %s", spec->kinds,
                        spec->kinds ? "not all of them are known" : "there is none");
   if (spec->flags & ~(uint32_t)(RAWHAL_PROBE_KEEP_IN_LANES | RAWHAL_PROBE_KEEP_IN_SCRATCH |
-                                RAWHAL_PROBE_POINTS_ONLY))
+                                RAWHAL_PROBE_POINTS_ONLY | RAWHAL_PROBE_LEND_TO_AGPR |
+                                RAWHAL_PROBE_LEND_TO_SCRATCH))
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", spec->flags);
   if (spec->value_count && !spec->values)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu values, and no array",

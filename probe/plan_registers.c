@@ -43,6 +43,7 @@ enum {
   DESCRIPTOR_RSRC3 = 44,
   DESCRIPTOR_RSRC1 = 48,
   DESCRIPTOR_RSRC2 = 52,
+  LENDING = RAWHAL_PROBE_LEND_TO_AGPR | RAWHAL_PROBE_LEND_TO_SCRATCH,
 };
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -85,13 +86,14 @@ bool plan_has_scratch(const rawhal_descriptor_t *d, const code_registers_t *name
 static void place_sgprs(rawhal_probe_plan_t *plan, const plan_named_t *named, uint32_t flags)
 {
   stubs_t *stubs = &plan->stubs;
+  const bool in_lanes = flags & (RAWHAL_PROBE_KEEP_IN_LANES | RAWHAL_PROBE_KEEP_IN_SCRATCH);
   code_set_t taken = named->sgprs, behind = {{0}};
   code_set_add(&taken, 0, stubs->initial_sgprs);
   code_set_add(&behind, 0, code_set_end(&taken));
   memset(stubs->guards, CODE_NONE, sizeof(stubs->guards));
-  stubs->in_lanes = flags || !((stub_registers(stubs->kinds, &behind, &stubs->kept) ||
-                                stub_registers(stubs->kinds, &taken, &stubs->kept)) &&
-                               stub_sgprs(stubs) <= CODE_SGPRS);
+  stubs->in_lanes = in_lanes || !((stub_registers(stubs->kinds, &behind, &stubs->kept) ||
+                                   stub_registers(stubs->kinds, &taken, &stubs->kept)) &&
+                                  stub_sgprs(stubs) <= CODE_SGPRS);
   if (stubs->in_lanes) {
     const code_set_t none = {{0}};
     (void)!stub_registers(stubs->kinds, &none, &stubs->kept);
@@ -140,48 +142,113 @@ static void write_u32(unsigned char *descriptor, uint32_t offset, uint32_t value
   memcpy(descriptor + offset, &value, sizeof(value));
 }
 
-/* VGPRs behind those that are named, before the AGPRs; else between those that are named, if waves
- * have all these; where there are none either, one of the kernel's, if there are no probes in its
- * middle. */
+/* What there is to place them in. */
+typedef struct vgpr_room {
+  code_set_t taken;
+  uint32_t first;             /* behind those that are named */
+  uint32_t arch, total, left; /* that waves have: VGPRs, all, and AGPRs that stay */
+} vgpr_room_t;
+
+static vgpr_room_t vgpr_room(const rawhal_probe_plan_t *plan, const plan_named_t *named)
+{
+  const rawhal_descriptor_t *d = plan->info.kernel->descriptor;
+  vgpr_room_t room = {.taken = named->vgprs, .total = d->vgpr_count};
+  code_set_add(&room.taken, 0, 1); /* v0: the ids */
+  room.first = code_set_end(&room.taken);
+  room.arch = least(d->accum_offset, d->vgpr_count);
+  room.left = code_set_end(&plan->walk.registers.agprs) ? d->vgpr_count - room.arch : 0;
+  /* Where that is wrong, no AGPR is named: those that are there are VGPRs. */
+  if (room.first > room.arch && room.first <= d->vgpr_count)
+    room.arch = round_up(room.first, ACCUM_GRANULE);
+  return room;
+}
+
+/* Behind those that are named, before the AGPRs; else between those that are named, if waves have
+ * all these. */
+static bool place_kept(const vgpr_room_t *room, uint32_t kept, vgprs_t *vgprs)
+{
+  const uint32_t end = room->first + kept,
+                 arch = end <= room->arch ? room->arch : round_up(end, ACCUM_GRANULE),
+                 total = round_up(arch + room->left, VGPR_GRANULE),
+                 one = code_set_room(&room->taken, 0, room->arch, 1, 1),
+                 two = code_set_room(&room->taken, one + 1, room->arch, 1, 1);
+  if (arch <= MOST_ARCH_VGPRS && total <= MOST_VGPRS) {
+    *vgprs = (vgprs_t){{room->first, room->first + 1}, arch, total};
+    return true;
+  }
+  *vgprs = (vgprs_t){{one, two}, room->arch, room->total};
+  return room->first <= room->arch && (kept > 1 ? two : one) < room->arch;
+}
+
+/* All but that of the lanes' offsets, which is lent: its value goes to an AGPR that no instruction
+ * names, whether waves have it or not; else to scratch memory. */
+static bool place_lent(rawhal_probe_plan_t *plan, const vgpr_room_t *room, uint32_t kept,
+                       uint32_t flags, vgprs_t *vgprs)
+{
+  stubs_t *stubs = &plan->stubs;
+  if (!stubs->has_lanes || !place_kept(room, kept - 1, vgprs))
+    return false;
+  const uint32_t agpr = code_set_room(&plan->walk.registers.agprs, 0, MOST_ARCH_VGPRS, 1, 1),
+                 total = round_up(vgprs->arch + agpr + 1, VGPR_GRANULE), asked = flags & LENDING;
+  const bool has_agpr = agpr < MOST_ARCH_VGPRS && total <= MOST_VGPRS,
+             has_scratch =
+                 plan_has_scratch(plan->info.kernel->descriptor, &plan->walk.registers, stubs);
+  if (has_scratch && asked & RAWHAL_PROBE_LEND_TO_SCRATCH) {
+    stubs->lends = STUB_LENDS_TO_SCRATCH;
+  } else if (has_agpr && asked != RAWHAL_PROBE_LEND_TO_SCRATCH) {
+    stubs->lends = STUB_LENDS_TO_AGPR;
+    stubs->lends_agpr = agpr;
+    vgprs->total = total > vgprs->total ? total : vgprs->total;
+  } else if (has_scratch && !asked) {
+    stubs->lends = STUB_LENDS_TO_SCRATCH;
+  }
+  return stubs->lends != STUB_LENDS_NONE;
+}
+
+static rawhal_status_t refuse_vgprs(const vgpr_room_t *room, uint32_t kept, rawhal_error_t *error)
+{
+  const uint32_t arch = round_up(room->first + kept, ACCUM_GRANULE);
+  return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                     "it names v%u%s, and %s, so that there is no VGPR for probes", room->first - 1,
+                     arch + room->left > MOST_VGPRS ? " and takes all others for matrices" : "",
+                     room->first > room->arch ? "its waves have fewer"
+                     : code_set_room(&room->taken, 0, room->arch, 1, 1) < room->arch
+                         ? "all but one of those before"
+                         : "all of those before");
+}
+
+/* Those of the probes' own; else one is lent; where there are no probes in the middle, one of the
+ * kernel's is in scratch memory there. */
 static rawhal_status_t place_vgprs(rawhal_probe_plan_t *plan, const plan_named_t *named,
                                    uint32_t flags, vgprs_t *vgprs, rawhal_error_t *error)
 {
   const rawhal_descriptor_t *d = plan->info.kernel->descriptor;
+  const vgpr_room_t room = vgpr_room(plan, named);
   stubs_t *stubs = &plan->stubs;
-  code_set_t taken = named->vgprs;
-  code_set_add(&taken, 0, 1); /* v0: the ids */
-  const uint32_t kept = (stubs->in_lanes ? 1u : 0) + (stubs->has_lanes ? 1u : 0),
-                 first = code_set_end(&taken), told = least(d->accum_offset, d->vgpr_count),
-                 agprs = d->vgpr_count - told;
-  /* Where that is wrong, no AGPR is named: those that are there are VGPRs. */
-  const uint32_t old_arch =
-      first > told && first <= d->vgpr_count ? round_up(first, ACCUM_GRANULE) : told;
-  const uint32_t arch = first + kept <= old_arch ? old_arch : round_up(first + kept, ACCUM_GRANULE),
-                 left = code_set_end(&plan->walk.registers.agprs) ? agprs : 0,
-                 total = round_up(arch + left, VGPR_GRANULE);
-  const uint32_t one = code_set_room(&taken, 0, old_arch, 1, 1),
-                 two = code_set_room(&taken, one + 1, old_arch, 1, 1);
-  const bool fits = arch <= MOST_ARCH_VGPRS && total <= MOST_VGPRS,
-             fits_between = first <= old_arch && (kept > 1 ? two : one) < old_arch;
-  stubs->in_scratch = ((!fits && !fits_between) || flags & RAWHAL_PROBE_KEEP_IN_SCRATCH) &&
-                      !plan->info.point_count && plan_has_scratch(d, &plan->walk.registers, stubs);
-  if (flags & RAWHAL_PROBE_KEEP_IN_SCRATCH && !stubs->in_scratch)
+  uint32_t kept = (stubs->in_lanes ? 1u : 0) + (stubs->has_lanes ? 1u : 0);
+  const bool wants_lent = flags & LENDING && stubs->has_lanes,
+             wants_scratch = flags & RAWHAL_PROBE_KEEP_IN_SCRATCH;
+  bool fits = !wants_lent && !wants_scratch && place_kept(&room, kept, vgprs);
+  if (!fits && !wants_scratch && place_lent(plan, &room, kept, flags, vgprs)) {
+    fits = true;
+    --kept;
+  }
+  stubs->in_scratch =
+      !fits && !plan->info.point_count && plan_has_scratch(d, &plan->walk.registers, stubs);
+  if (wants_scratch && !stubs->in_scratch)
     return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                        "it has scratch memory of its own, or places in the middle to probe");
-  if (!fits && !fits_between && !stubs->in_scratch)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "it names v%u%s, and %s, so that there is no VGPR for probes", first - 1,
-                       total > MOST_VGPRS ? " and takes all others for matrices" : "",
-                       first > old_arch ? "its waves have fewer"
-                       : one < old_arch ? "all but one of those before"
-                                        : "all of those before");
-  const vgprs_t places[] = {{{1, 1}, old_arch, d->vgpr_count},
-                            {{first, first + 1}, arch, total},
-                            {{one, two}, old_arch, d->vgpr_count}};
-  *vgprs = places[stubs->in_scratch ? 0 : fits ? 1 : 2];
-  plan->info.kept_vgprs = stubs->in_scratch ? 0 : kept;
-  plan->info.first_kept_vgpr = plan->info.kept_vgprs ? vgprs->kept[0] : 0;
-  plan->info.scratch_bytes = stubs->in_scratch ? STUB_SCRATCH : 0;
+  if (!fits && !stubs->in_scratch)
+    return refuse_vgprs(&room, kept, error);
+  if (stubs->in_scratch) {
+    *vgprs = (vgprs_t){{1, 1}, room.arch, room.total};
+    kept = 0;
+  }
+  plan->info.kept_vgprs = kept;
+  plan->info.lent_vgprs = stubs->lends != STUB_LENDS_NONE;
+  plan->info.first_kept_vgpr = kept ? vgprs->kept[0] : 0;
+  plan->info.scratch_bytes =
+      stubs->in_scratch || stubs->lends == STUB_LENDS_TO_SCRATCH ? STUB_SCRATCH : 0;
   return RAWHAL_OK;
 }
 
@@ -203,7 +270,7 @@ static rawhal_status_t write_descriptor(rawhal_probe_plan_t *plan, const vgprs_t
   write_u32(plan->descriptor, DESCRIPTOR_RSRC3,
             (d->pgm_rsrc3 & ~UINT32_C(0x3f)) | (vgprs->arch / ACCUM_GRANULE - 1));
   write_u32(plan->descriptor, DESCRIPTOR_KERNARGS, plan->info.kernarg_size);
-  if (plan->stubs.in_scratch) {
+  if (plan->info.scratch_bytes) {
     write_u32(plan->descriptor, DESCRIPTOR_RSRC2, d->pgm_rsrc2 | PLAN_RSRC2_HAS_SCRATCH);
     write_u32(plan->descriptor, DESCRIPTOR_SCRATCH, STUB_SCRATCH);
   }

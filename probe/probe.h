@@ -12,10 +12,11 @@
  * gfx950. This has not met hardware: results were compared on softgpu, bit for bit.
  *
  * What a probe leaves alone: each register that the kernel's code names, VCC, EXEC, SCC where that
- * may be read, and all memory but that of its argument. What it changes: times, how many registers
- * a wave takes, and with that how many waves run at a time; where no register is left, scratch
- * memory, which a kernel without any then has; and PC, which differs from the original's in traps
- * and for s_getpc_b64, which gives what it gives in the original.
+ * may be read, and all memory but that of its argument. Where no VGPR is left, it uses one of the
+ * kernel's between two instructions, and gives it its value again. What it changes: times, how many
+ * registers a wave takes, and with that how many waves run at a time; where no register is left,
+ * scratch memory, which a kernel without any then has; and PC, which differs from the original's in
+ * traps and for s_getpc_b64, which gives what it gives in the original.
  *
  * Thread-safety: a plan is immutable, and any number of threads may apply and read it. */
 #ifndef RAWHAL_PROBE_H
@@ -57,6 +58,11 @@ typedef enum rawhal_probe_flags {
   RAWHAL_PROBE_KEEP_IN_SCRATCH = 1u << 1, /* likewise, to scratch memory: only of waves */
   RAWHAL_PROBE_POINTS_ONLY = 1u << 2,     /* no registers are needed: somebody else records at the
                                              points, as softgpu does, and the plan is not applied */
+  RAWHAL_PROBE_LEND_TO_AGPR = 1u << 3,    /* where lanes are recorded, a VGPR is lent, also where
+                                             there is a free one, and its value is in an AGPR
+                                             meanwhile: for tests */
+  RAWHAL_PROBE_LEND_TO_SCRATCH = 1u << 4, /* likewise, in scratch memory; with both there, if waves
+                                             have any, else in an AGPR */
 } rawhal_probe_flags_t;
 
 /* What is wanted. Zero-initialise, then set what should differ. */
@@ -97,7 +103,9 @@ typedef struct rawhal_probe_plan_info {
   const rawhal_probe_point_t *points;
   size_t point_count;
   uint32_t scratch_bytes; /* of scratch memory for each work-item, for what else would be in kept
-                             registers: so many dispatches need. 0 where the original has any */
+                             registers, or for a VGPR's value while that is lent: so many dispatches
+                             need. 0 where the original has any */
+  uint32_t lent_vgprs;    /* of the kernel's, each in use between two of its instructions: 0 or 1 */
 } rawhal_probe_plan_info_t;
 RAWHAL_API const rawhal_probe_plan_info_t *rawhal_probe_plan_info(const rawhal_probe_plan_t *plan);
 

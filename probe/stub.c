@@ -8,6 +8,7 @@ enum {
   COUNTERS_AT = sizeof(rawhal_probe_header_t),
   STUB_BORROWED = 0, /* lanes: what SGPRs of the kernel's held, and what is kept */
   STUB_KEPT = 32,
+  NOP_MOST = 15,
   NOP_SGPR = 4, /* s_nop 4: five wait states, from a VALU's write of an SGPR to its use by memory */
 };
 
@@ -348,12 +349,47 @@ static void store_scalars(const stub_registers_t *r, const rawhal_probe_point_t 
                      offset + EVENT(scalar));
 }
 
+/* The lowest VGPR that neither the point's instruction nor the probe needs. */
+static uint32_t offsets_of(const stubs_t *stubs, const rawhal_probe_point_t *point)
+{
+  uint32_t vgpr = 0;
+  if (!stubs->lends)
+    return stubs->offsets_vgpr;
+  while ((vgpr >= point->vector && vgpr < point->vector + point->lane_bytes / 4u) ||
+         (stubs->in_lanes && vgpr == stubs->lanes_vgpr))
+    ++vgpr;
+  return vgpr;
+}
+
+/* Where the kernel's value is, once nothing on its way comes into the VGPR any more, or reads it.
+ * All lanes that the probe writes are active, and no others. */
+static void lend(const stubs_t *stubs, uint32_t vgpr, emit_t *emit)
+{
+  emit_sopp(emit, EMIT_s_waitcnt, EMIT_WAIT_ALL);
+  emit_sopp(emit, EMIT_s_nop, NOP_MOST);
+  emit_sopp(emit, EMIT_s_nop, STUB_SETTLED - NOP_MOST - 2);
+  if (stubs->lends == STUB_LENDS_TO_AGPR)
+    emit_accvgpr(emit, EMIT_v_accvgpr_write_b32, stubs->lends_agpr, vgpr);
+  else
+    emit_scratch(emit, EMIT_scratch_store_dword, vgpr);
+}
+
+static void give_back(const stubs_t *stubs, uint32_t vgpr, emit_t *emit)
+{
+  if (stubs->lends == STUB_LENDS_TO_AGPR) {
+    emit_accvgpr(emit, EMIT_v_accvgpr_read_b32, vgpr, stubs->lends_agpr);
+    emit_sopp(emit, EMIT_s_nop, STUB_RETURNED - 1);
+  } else {
+    emit_scratch(emit, EMIT_scratch_load_dword, vgpr);
+    emit_sopp(emit, EMIT_s_waitcnt, EMIT_WAIT_VECTOR);
+  }
+}
+
 /* Numbers of events, as the place of the first. Of one for which there is no room, that is beyond
  * the events' memory, however many there were: it does not come around to the first ones. */
 static void take_numbers(const stubs_t *stubs, const stub_registers_t *r, uint32_t count,
-                         bool has_lanes, emit_t *emit)
+                         bool has_lanes, uint32_t v, emit_t *emit)
 {
-  const uint32_t v = stubs->offsets_vgpr;
   if (!stubs->in_lanes)
     wait_scalar(emit); /* the stores before have read their operands */
   emit_sop1(emit, EMIT_s_mov_b32, r->number, emit_integer(count), 0);
@@ -373,10 +409,13 @@ static void take_numbers(const stubs_t *stubs, const stub_registers_t *r, uint32
 static void append(const stubs_t *stubs, const stub_registers_t *r,
                    const rawhal_probe_point_t *point, stub_place_t place, emit_t *emit)
 {
-  const uint32_t offset = place.follows * stubs->event_bytes;
+  const uint32_t offset = place.follows * stubs->event_bytes, v = offsets_of(stubs, point);
+  const bool lends = stubs->lends && point->lane_bytes;
+  if (lends)
+    lend(stubs, v, emit);
   if (place.takes)
     take_numbers(stubs, r, place.takes, stubs->has_lanes && (point->lane_bytes || place.takes > 1),
-                 emit);
+                 v, emit);
   else
     wait_scalar(emit);
   emit_sop1(emit, EMIT_s_mov_b32, r->record + 2u, EMIT_LITERAL, point->offset);
@@ -386,8 +425,9 @@ static void append(const stubs_t *stubs, const stub_registers_t *r,
   if (point->lane_bytes)
     emit_buffer_store(emit,
                       point->lane_bytes == 8 ? EMIT_buffer_store_dwordx2 : EMIT_buffer_store_dword,
-                      stubs->offsets_vgpr, point->vector, r->events,
-                      offset + (uint32_t)sizeof(rawhal_probe_event_t));
+                      v, point->vector, r->events, offset + (uint32_t)sizeof(rawhal_probe_event_t));
+  if (lends)
+    give_back(stubs, v, emit);
 }
 
 static void body(const stubs_t *stubs, const stub_registers_t *r, const rawhal_probe_point_t *point,

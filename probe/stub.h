@@ -6,6 +6,9 @@
  * values it puts into other lanes meanwhile. Where the kernel names all VGPRs, too, such a VGPR is
  * in scratch memory between the entry and the exit, and there are no probes in the middle.
  *
+ * The offsets of an event's lanes need a VGPR. Where the kernel names all, an event is lent one:
+ * its value goes to an AGPR of the probes' own, or to scratch memory, and comes back.
+ *
  * Where vector instructions may be skipped, so may those of a probe. What records an access is then
  * left out as that is; whatever else uses lanes has nothing skipped meanwhile.
  *
@@ -37,7 +40,17 @@ enum {
   STUB_ENTRY_REGISTERS = 20,
   STUB_TOGETHER = 8, /* events whose numbers are taken together: an offset has 12 bits */
   STUB_SCRATCH = 4,  /* bytes of scratch that a work-item has, where it is used */
+  STUB_SETTLED = 20, /* wait states after which no matrix instruction reads or writes its VGPRs, the
+                        longest of gfx950's: LLVM, GCNHazardRecognizer.cpp */
+  STUB_RETURNED = 2, /* and from a VALU's write of a VGPR to what may need the most: DPP */
 };
+
+/* Where the value of a VGPR is that is lent. */
+typedef enum stub_lending {
+  STUB_LENDS_NONE,
+  STUB_LENDS_TO_AGPR,
+  STUB_LENDS_TO_SCRATCH,
+} stub_lending_t;
 
 typedef struct stubs {
   uint32_t kinds;
@@ -46,8 +59,10 @@ typedef struct stubs {
   uint8_t guards[2];     /* then, where vector instructions may be skipped: SGPRs for a probe in the
                         middle, or CODE_NONE */
   bool in_scratch;       /* and that is in scratch meanwhile */
-  uint32_t lanes_vgpr, offsets_vgpr; /* the latter: where each lane's part of an event is */
-  bool has_lanes;                    /* some events have */
+  uint32_t lanes_vgpr, offsets_vgpr; /* the latter: where each lane's part of an event is, */
+  uint8_t lends;                     /* stub_lending_t: if not in one that is lent */
+  uint32_t lends_agpr;
+  bool has_lanes; /* some events have */
   uint32_t event_bytes, waves_offset;
   uint32_t argument_offset;
   uint32_t kernarg_sgpr; /* of the pair, at the first instruction */

@@ -259,6 +259,7 @@ static rawhal_status_t match(verification_t *v, rawhal_error_t *error)
       least = v->matches[i] + 1;
       v->lasting.read = v->lasting.changed = (sgpr_set_t){{0, 0}};
       v->lasting.changed_lanes = 0;
+      v->lasting.changed_scratch = false;
     }
   }
   v->matches[none] = first_behind(v, v->previous);
@@ -358,7 +359,8 @@ static rawhal_status_t judge(verification_t *v, rawhal_error_t *error)
     } while (status == RAWHAL_OK &&
              (memcmp(&before.read, &v->lasting.read, sizeof(before.read)) != 0 ||
               memcmp(&before.changed, &v->lasting.changed, sizeof(before.changed)) != 0 ||
-              before.changed_lanes != v->lasting.changed_lanes));
+              before.changed_lanes != v->lasting.changed_lanes ||
+              before.changed_scratch != v->lasting.changed_scratch));
   return status;
 }
 
@@ -410,7 +412,9 @@ static rawhal_status_t hold(verification_t *v, rawhal_error_t *error)
                        .kernarg_sgpr = entry.kernarg_sgpr,
                        .argument_offset = argument,
                        .counters = additions(&v->walk) - additions(&v->original),
-                       .has_scratch = v->owned.has_scratch};
+                       .has_scratch = v->owned.has_scratch,
+                       .agprs = v->original.registers.agprs,
+                       .agprs_end = d->vgpr_count - least(d->vgpr_count, d->accum_offset)};
   if (d->kernarg_size < argument + sizeof(rawhal_probe_argument_t))
     return rawhal_fail(error, RAWHAL_MALFORMED,
                        "the probed kernel's arguments end before the probe's");

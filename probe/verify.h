@@ -19,8 +19,10 @@ typedef struct owned {
   uint32_t initial_sgprs;
   uint32_t sgprs_end, vgprs_end; /* that the probed kernel's waves have */
   uint32_t kernarg_sgpr, argument_offset;
-  uint32_t counters; /* that the probes add to, each at one place */
-  bool has_scratch;  /* waves have scratch memory that is not the kernel's */
+  uint32_t counters;  /* that the probes add to, each at one place */
+  bool has_scratch;   /* waves have scratch memory that is not the kernel's */
+  code_set_t agprs;   /* that it names, whether its waves have them or not */
+  uint32_t agprs_end; /* that the probed kernel's waves have */
 } owned_t;
 
 /* SGPRs, a bit each. */
@@ -64,7 +66,8 @@ typedef struct lasting {
   uint32_t event_bytes;                 /* 0: none yet */
   sgpr_set_t read;                      /* that stores may still read where the kernel goes on */
   sgpr_set_t changed;     /* that do not last after all: other stretches are theirs, */
-  uint64_t changed_lanes; /* and lanes */
+  uint64_t changed_lanes; /* and lanes, */
+  bool changed_scratch;   /* and what is in scratch */
 } lasting_t;
 #define LASTING_NOTHING ((lasting_t){.lanes_vgpr = UINT32_MAX})
 

@@ -1,5 +1,7 @@
 #include "probe/verify_between.h"
 
+#include "probe/verify_lend.h"
+
 /* ---- Where two ways come together ---- */
 
 static void merge_byte(uint8_t *to, uint8_t from)
@@ -37,6 +39,7 @@ static void merge(state_t *to, const state_t *from)
   to->fills |= from->fills;
   add(&to->loaded, &from->loaded);
   add(&to->read, &from->read);
+  lend_merge(&to->lent, &from->lent);
 }
 
 /* ---- Both ends of a stretch ---- */
@@ -45,8 +48,11 @@ static void merge(state_t *to, const state_t *from)
 static state_t begin(const judge_t *judge, uint8_t mode)
 {
   const bool is_entry = state_is_entry(judge);
-  state_t state = {
-      .reached = true, .mode = mode, .waits = !is_entry, .lanes_vgpr = judge->lasting.lanes_vgpr};
+  state_t state = {.reached = true,
+                   .mode = mode,
+                   .waits = !is_entry,
+                   .lanes_vgpr = judge->lasting.lanes_vgpr,
+                   .lent = lend_begin(is_entry)};
   for (uint32_t i = 0; i < CODE_SGPRS; ++i)
     if (is_entry)
       state.sgprs[i] = i < judge->owned->initial_sgprs ? VALUE_ITS_OWN : VALUE_OTHER;
@@ -88,7 +94,8 @@ static bool is_entered(judge_t *judge, const state_t *state)
   for (uint32_t i = 0; i < sizeof(lasting->lanes); ++i) {
     lasting->lanes[i] =
         !is_kept || lasting->changed_lanes >> i & 1 ? (uint8_t)VALUE_OTHER : lasts(state->lanes[i]);
-    lasting->scratch[i] = lasts(state->scratch[i]);
+    lasting->scratch[i] =
+        lasting->changed_scratch ? (uint8_t)VALUE_OTHER : lasts(state->scratch[i]);
   }
   return true;
 }
@@ -131,7 +138,7 @@ static bool is_whole(judge_t *judge, const state_t *state, bool needs_scc)
     return state_refuse(judge, "comes after a change of EXEC");
   if (state->skips_nothing)
     return state_refuse(judge, "comes after a change of a mode of the kernel's");
-  return is_done(judge, state) &&
+  return is_done(judge, state) && lend_is_done(judge, &state->lent) &&
          (judge->where == BETWEEN_ENTRY ? is_entered(judge, state)
                                         : is_as_before(judge, state, needs_scc));
 }
@@ -179,6 +186,7 @@ stretch_t stretch_begin(const walk_t *walk, uint32_t first, between_t where, uin
     stretch.judge.lasting.read = lasting->read;
     stretch.judge.lasting.changed = lasting->changed;
     stretch.judge.lasting.changed_lanes = lasting->changed_lanes;
+    stretch.judge.lasting.changed_scratch = lasting->changed_scratch;
   }
   stretch.state = begin(&stretch.judge, mode);
   return stretch;

@@ -2,6 +2,7 @@
 
 #include "probe/probe_records.h"
 #include "probe/stub.h"
+#include "probe/verify_lend.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -13,8 +14,7 @@ enum {
   SMEM_IMMEDIATE = 1 << 17, /* bits of the first dword */
   SMEM_RETURNS = 1 << 16,
   SMEM_REGISTER = 1 << 14,
-  VECTOR_COUNT = 0xc00f, /* of s_waitcnt */
-  INITIAL_VGPRS = 1,     /* v0: the work-items' ids, packed from gfx90a on */
+  INITIAL_VGPRS = 1, /* v0: the work-items' ids, packed from gfx90a on */
 };
 
 bool state_refuse(judge_t *judge, const char *text)
@@ -393,7 +393,7 @@ static bool of_smem(judge_t *judge, const code_t *code, state_t *state)
 
 /* ---- Vectors ---- */
 
-/* Where lanes' parts of an event are, in a VGPR that is not the kernel's. */
+/* Where lanes' parts of an event are, in a VGPR that is not the kernel's, or is lent. */
 static bool of_offsets(judge_t *judge, const code_t *code, state_t *state)
 {
   const uint32_t d = code->dword[0], d1 = code->dword[1], to = code_field(d, 0, 8);
@@ -402,7 +402,7 @@ static bool of_offsets(judge_t *judge, const code_t *code, state_t *state)
   for (unsigned i = 0; i < 3; ++i)
     if (!use(judge, state, code_field(d1, 9 * i, 9), 1))
       return false;
-  return write_vgpr(judge, false, to);
+  return lend_has(&state->lent, to) ? lend_writes(judge, state) : write_vgpr(judge, false, to);
 }
 
 static bool of_lanes(judge_t *judge, const code_t *code, state_t *state)
@@ -419,6 +419,8 @@ static bool of_lanes(judge_t *judge, const code_t *code, state_t *state)
     return state_refuse(judge, "keeps SGPRs in another VGPR than before");
   if (state->fills)
     return state_refuse(judge, "uses a VGPR for whose load nothing waits");
+  if (lend_has(&state->lent, vgpr))
+    return state_refuse(judge, "keeps SGPRs in a VGPR that is lent");
   if (!is_write) {
     if (!write_sgprs(judge, state, to, 1, state->lanes[lane]))
       return false;
@@ -440,10 +442,14 @@ static bool of_scratch(judge_t *judge, const code_t *code, state_t *state)
   const uint32_t d1 = code->dword[1], vgpr = is_load ? d1 >> 24 : code_field(d1, 8, 8),
                  dwords[] = {0xdc000000 | ((uint32_t)code->op << 18) | CODE_SEGMENT_SCRATCH << 14,
                              0x7fu << 16 | vgpr << (is_load ? 24 : 8)};
-  if (!judge->owned->has_scratch || code->dword[0] != dwords[0] || d1 != dwords[1] ||
-      judge->where == BETWEEN_TWO || state->exec != VALUE_ALL ||
+  if (!judge->owned->has_scratch || code->dword[0] != dwords[0] || d1 != dwords[1])
+    return state_refuse(judge, "is of scratch that is not there");
+  if (state->exec == VALUE_ITS_OWN)
+    return is_load ? lend_returns(judge, state, vgpr, LENT_TO_SCRATCH)
+                   : lend_takes(judge, state, vgpr, LENT_TO_SCRATCH);
+  if (judge->where == BETWEEN_TWO || state->exec != VALUE_ALL ||
       (!is_load && !state_is(code, EMIT_scratch_store_dword)))
-    return state_refuse(judge, "is of scratch that is not there, or of not all lanes");
+    return state_refuse(judge, "is of scratch, and of not all lanes");
   if (!is_load) {
     if (!state_is_entry(judge) || vgpr != state->lanes_vgpr)
       return state_refuse(judge, "puts into scratch what is not kept");
@@ -467,9 +473,24 @@ static bool of_vector_store(judge_t *judge, const code_t *code, const state_t *s
       code_field(d1, 21, 3) || !is_resource(judge, state, resource) ||
       !is_in_event(judge, code->dword[0] & EMIT_MOST_BUFFER_OFFSET, 0, true))
     return state_refuse(judge, "stores vectors elsewhere than in an event");
-  return use(judge, state, resource, 4) && ((data + (is_pair ? 2 : 1) <= judge->owned->vgprs_end &&
-                                             code_field(d1, 0, 8) < judge->owned->vgprs_end) ||
-                                            state_refuse(judge, "stores a VGPR that no wave has"));
+  return use(judge, state, resource, 4) &&
+         lend_is_stored(judge, &state->lent, code_field(d1, 0, 8), data, is_pair ? 2 : 1) &&
+         ((data + (is_pair ? 2 : 1) <= judge->owned->vgprs_end &&
+           code_field(d1, 0, 8) < judge->owned->vgprs_end) ||
+          state_refuse(judge, "stores a VGPR that no wave has"));
+}
+
+/* To an AGPR that is not the kernel's, or from there. */
+static bool of_accvgpr(judge_t *judge, const code_t *code, state_t *state)
+{
+  const bool is_write = state_is(code, EMIT_v_accvgpr_write_b32);
+  const uint32_t to = code_field(code->dword[0], 0, 8), from = code_field(code->dword[1], 0, 8),
+                 agpr = is_write ? to : from, vgpr = is_write ? from : to;
+  if (code->dword[0] != (0xd3804000 | (uint32_t)code->op << 16 | to) ||
+      code->dword[1] != (0x18000000 | EMIT_VGPR | from) ||
+      code_set_has(&judge->owned->agprs, agpr) || agpr >= judge->owned->agprs_end)
+    return state_refuse(judge, "moves what is no AGPR of the probe's");
+  return is_write ? lend_takes(judge, state, vgpr, agpr) : lend_returns(judge, state, vgpr, agpr);
 }
 
 static bool of_vectors(judge_t *judge, const code_t *code, state_t *state)
@@ -486,6 +507,8 @@ static bool of_vectors(judge_t *judge, const code_t *code, state_t *state)
     if (code->dwords != 1 || !code_field(code->dword[0], 8, 1))
       return state_refuse(judge, "reads no VGPR");
     return write_sgprs(judge, state, code_field(code->dword[0], 17, 8), 1, VALUE_OTHER);
+  case CODE_VOP3P:
+    return of_accvgpr(judge, code, state);
   case CODE_VOP3:
     if (state_is(code, EMIT_v_writelane_b32) || state_is(code, EMIT_v_readlane_b32))
       return of_lanes(judge, code, state);
@@ -508,15 +531,13 @@ static bool of_sopp(judge_t *judge, const code_t *code, state_t *state)
     state->loaded = state->read = (sgpr_set_t){{0, 0}};
     state->waits = false;
   }
-  if (state_is(code, EMIT_s_waitcnt) && !(code->dword[0] & VECTOR_COUNT))
+  if (state_is(code, EMIT_s_waitcnt) && !(code->dword[0] & EMIT_VECTOR_COUNT))
     state->fills = false;
   return true;
 }
 
-bool state_step(judge_t *judge, const code_t *code, state_t *state)
+static bool step(judge_t *judge, const code_t *code, state_t *state)
 {
-  if (!emit_knows(code))
-    return state_refuse(judge, "is not an instruction that probes are made of");
   switch (code->format) {
   case CODE_SOP1:
     return of_sop1(judge, code, state);
@@ -536,4 +557,14 @@ bool state_step(judge_t *judge, const code_t *code, state_t *state)
   default:
     return of_vectors(judge, code, state);
   }
+}
+
+bool state_step(judge_t *judge, const code_t *code, state_t *state)
+{
+  if (!emit_knows(code))
+    return state_refuse(judge, "is not an instruction that probes are made of");
+  if (!step(judge, code, state))
+    return false;
+  lend_step(code, &state->lent);
+  return true;
 }

@@ -4,6 +4,17 @@
 
 #include "probe/verify.h"
 
+/* A VGPR of the kernel's that a probe uses meanwhile. */
+enum { LENT_NONE = UINT8_MAX + 1, LENT_UNKNOWN, LENT_TO_SCRATCH = UINT8_MAX + 1 };
+typedef struct lent {
+  uint16_t vgpr;  /* or LENT_NONE; LENT_UNKNOWN: another one on each way */
+  uint16_t to;    /* the AGPR with its value, or LENT_TO_SCRATCH */
+  bool returns;   /* that is loaded, and has not been waited for */
+  bool waits;     /* vector memory of the kernel's may not be done */
+  uint8_t passed; /* wait states since anything of the kernel's, */
+  uint8_t needed; /* and that have to pass before anything of it again */
+} lent_t;
+
 /* What is known at a place. */
 typedef struct state {
   bool reached;
@@ -16,6 +27,7 @@ typedef struct state {
   sgpr_set_t loaded, read;              /* by scalar memory that has not been waited for: */
   bool waits;                           /* there may be some of the kernel's, too */
   bool fills;                           /* of scratch memory, into lanes_vgpr */
+  lent_t lent;
 } state_t;
 
 typedef struct judge {

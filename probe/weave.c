@@ -92,7 +92,7 @@ static uint8_t together(const weave_t *weave, uint32_t number, size_t point)
 {
   const walk_t *walk = weave->walk;
   uint8_t count = 0;
-  if (weave->stubs->in_lanes || walk->registers.has_modes)
+  if (weave->stubs->in_lanes || weave->stubs->lends || walk->registers.has_modes)
     return 1;
   for (uint32_t i = number; i < walk->count; ++i) {
     const walk_instruction_t *one = &walk->instructions[i];

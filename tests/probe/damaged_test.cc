@@ -25,6 +25,9 @@ const std::vector<uint32_t> code = {0xc00a0100,
                                     branch(s_cbranch_vccnz, -12), // to the wait for memory
                                     s_endpgm};
 
+const std::vector<uint32_t> offsets_of_v0 = {0xd1fd0000,
+                                             0x00010700}; // v_lshl_add_u32 v0, v0, 3, s0
+
 struct Harm {
   const char *text;
   std::vector<uint32_t> dwords;
@@ -58,7 +61,7 @@ const Harm harms[] = {
     {"buffer_store_dword v0, off, s[0:3], 0", {0xe0700000, 0x80000000}, true},
     {"buffer_store_dword v0, v0, s[0:3], 0 offen", {0xe0701000, 0x80000000}, true},
     {"s_buffer_store_dwordx4 s[0:3], s[0:3], s0 offset:0", {0xc06a4000, 0x00000000}, true},
-    {"v_lshl_add_u32 v0, v0, 3, s0", {0xd1fd0000, 0x00010700}, true},
+    {"v_lshl_add_u32 v0, v0, 3, s0", offsets_of_v0, true},
     {"ds_write_b32 v0, v1", {0xd81a0000, 0x00000100}, true},
     {"global_load_dword v0, v0, s[0:1]", {0xdc508000, 0}, true},
     {"scratch_load_dword v0, off, off", {0xdc504000, 0x007f0000}, true},
@@ -66,6 +69,9 @@ const Harm harms[] = {
     {"scratch_load_dword v2, v1, off", {0xdc506000, 0x027f0001}, true},
     {"scratch_store_dword off, v0, off", {0xdc704000, 0x007f0000}, true},
     {"scratch_store_dword off, v1, off offset:4", {0xdc704004, 0x007f0100}, true},
+    {"v_accvgpr_write_b32 a0, v1", {0xd3d94000, 0x18000101}, true},
+    {"v_accvgpr_read_b32 v1, a0", {0xd3d84001, 0x18000100}, true},
+    {"v_accvgpr_read_b32 v0, a1", {0xd3d84000, 0x18000101}, true},
 };
 
 struct Text {
@@ -108,8 +114,8 @@ size_t last_branch(const std::string &clone, size_t end)
 }
 
 // Every instruction of the clone replaced by each harm of its length. What is only harm until the kernel ends is not looked
-// for behind `end`.
-void expect_all_refused(Written *kernel, const std::string &clone, size_t end)
+// for behind `end`, nor is what may be done with v0 where that is lent.
+void expect_all_refused(Written *kernel, const std::string &clone, size_t end, bool lends = false)
 {
   const Text text = text_of(clone);
   size_t tried = 0;
@@ -120,7 +126,8 @@ void expect_all_refused(Written *kernel, const std::string &clone, size_t end)
       std::string changed = clone;
       char *place = &changed[text.at + at * 4];
       if (harm.dwords.size() != one.dwords || (at >= end && !harm.at_end) ||
-          !memcmp(place, harm.dwords.data(), one.dwords * 4u))
+          !memcmp(place, harm.dwords.data(), one.dwords * 4u) ||
+          (lends && harm.dwords == offsets_of_v0))
         continue;
       memcpy(place, harm.dwords.data(), one.dwords * 4u);
       EXPECT_EQ(RAWHAL_MALFORMED, kernel->verify(changed))
@@ -167,9 +174,12 @@ TEST(ProbeDamaged, Scratch)
     uint32_t dword;
     memcpy(&dword, &clone[text.at + at * 4], 4);
     if (dword == 0xbefe01c1 || (dword == 0xbf8c0f70 && at > end)) { // all lanes, vmcnt(0)
-      std::string changed = clone;
-      memcpy(&changed[text.at + at * 4], &s_nop, 4);
-      EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << at;
+      const uint32_t some = 0xbefe0104;                             // s_mov_b64 exec, s[4:5]
+      for (const uint32_t instead : {s_nop, dword == 0xbefe01c1 ? some : s_nop}) {
+        std::string changed = clone;
+        memcpy(&changed[text.at + at * 4], &instead, 4);
+        EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << at;
+      }
       waits += dword == 0xbf8c0f70;
       writes += dword != 0xbf8c0f70;
     }
@@ -181,6 +191,114 @@ TEST(ProbeDamaged, Scratch)
     std::string changed = clone;
     changed[section_of(clone, SHF_ALLOC).sh_offset + place] &= char(~5);
     EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << place;
+  }
+}
+
+// A VGPR that is lent has its value again, all of it, and in time.
+TEST(ProbeDamaged, Lending)
+{
+  Written::Shape shape;
+  shape.flags = Written::gfx942;
+  Written kernel(code, shape);
+  for (const uint32_t to : {RAWHAL_PROBE_LEND_TO_AGPR, RAWHAL_PROBE_LEND_TO_SCRATCH})
+    for (const uint32_t lanes : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)}) {
+      SCOPED_TRACE(to | lanes);
+      ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_MEMORY, to | lanes)) << kernel.error.message;
+      const std::string clone = kernel.apply();
+      ASSERT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
+      const Text text = text_of(clone);
+      expect_all_refused(&kernel, clone, lanes ? 0 : last_branch(clone, text.dwords), true);
+      const auto dword = [&](size_t at) {
+        uint32_t value = 0;
+        memcpy(&value, &clone[text.at + at * 4], 4);
+        return value;
+      };
+      const auto status = [&](size_t at, std::vector<uint32_t> instead) {
+        std::string changed = clone;
+        memcpy(&changed[text.at + at * 4], instead.data(), instead.size() * 4);
+        return kernel.verify(changed);
+      };
+      // There and back, by the same way and of the same VGPR.
+      const bool is_agpr = to == RAWHAL_PROBE_LEND_TO_AGPR;
+      const uint32_t takes = is_agpr ? 0xd3d94000 : 0xdc704000,
+                     gives = is_agpr ? 0xd3d84000 : 0xdc504000;
+      size_t taken = 0, given = 0;
+      for (size_t at = 0; at < text.dwords; ++at) {
+        const bool is_taken = (dword(at) & ~0xffu) == takes;
+        if (!is_taken && (dword(at) & ~0xffu) != gives)
+          continue;
+        EXPECT_EQ(RAWHAL_MALFORMED, status(at, {s_nop, s_nop})) << at;
+        EXPECT_EQ(RAWHAL_MALFORMED, status(at, {dword(at) ^ 1, dword(at + 1)})) << at;
+        for (uint32_t bit : {0, 8, 24})
+          EXPECT_EQ(RAWHAL_MALFORMED, status(at, {dword(at), dword(at + 1) ^ 1u << bit})) << at;
+        if (is_taken) { // s_waitcnt 0; s_nop 15; s_nop 3
+          ++taken;
+          ASSERT_EQ(0xbf8c0000, dword(at - 3));
+          EXPECT_EQ(RAWHAL_OK, status(at - 3, {0xbf8c0070})); // but for exports
+          EXPECT_EQ(RAWHAL_MALFORMED, status(at - 3, {0xbf8c0001}));
+          EXPECT_EQ(RAWHAL_MALFORMED, status(at - 3, {0xbf8c4000}));
+          if (lanes) // what is borrowed takes a while, and has waited
+            continue;
+          EXPECT_EQ(taken == 1, status(at - 3, {0xbf8c0f00}) == RAWHAL_OK); // the kernel has waited
+          EXPECT_EQ(RAWHAL_MALFORMED, status(at - 2, {s_nop}));
+        } else {
+          ++given;
+          const uint32_t wait = is_agpr ? 0xbf800001 : 0xbf8c0f70;
+          ASSERT_EQ(wait, dword(at + 2));
+          if (!lanes || !is_agpr) {
+            EXPECT_EQ(RAWHAL_MALFORMED, status(at + 2, {s_nop})) << at;
+          }
+        }
+      }
+      EXPECT_EQ(2u, taken);
+      EXPECT_EQ(2u, given);
+    }
+}
+
+// Where a VGPR's value was in scratch memory, nothing else is any more.
+TEST(ProbeDamaged, ScratchOfTwoKinds)
+{
+  Written::Shape shape;
+  shape.flags = Written::gfx942;
+  shape.sgprs = 32;
+  Written kernel({s_barrier, s_barrier, s_endpgm}, shape);
+  ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_SCRATCH))
+      << kernel.error.message;
+  const std::string clone = kernel.apply();
+  const uint32_t at = kernel.info()->argument_offset, wait = 0xbf8cc07f;
+  const std::vector<uint32_t> entry = {0xc00a0100, at,               // s_load_dwordx4 s[4:7]
+                                       0xc0060200, at + 16,    wait, // s_load_dwordx2 s[8:9]
+                                       0xbe8a0081, 0xc20b0282, 0,          wait, // s_atomic_add s10
+                                       0xd28a0001, 0x0001400a, // v_writelane_b32 v1
+                                       0xbe8c017e, 0xbefe01c1, 0xdc704000, 0x007f0100,
+                                       0xbefe010c}, // scratch_store_dword
+      end = {wait,       0xbefe01c1,
+             0xdc504000, 0x017f0000,
+             0xbf8c0f70,                                    // scratch_load_dword v1
+             0xd289000a, 0x00014101,                        // v_readlane_b32 s10
+             0xbf09080a, branch(5 /* s_cbranch_scc1 */, 5), // s_cmp_ge_u32 s10, s8
+             0x8e0b860a, 0x800c0b04,
+             0x820d8005,        // its address
+             0xc0460386, 0x40}, // s_store_dwordx2
+      lends = {0xbf8c0000, 0xbf80000f, 0xbf800003, 0xdc704000,
+               0x007f0000, 0xdc504000, 0x007f0000, 0xbf8c0f70};
+  for (int place = 0; place < 4; ++place) {
+    std::vector<uint32_t> made = entry;
+    const auto add = [&](const std::vector<uint32_t> &more) {
+      made.insert(made.end(), more.begin(), more.end());
+    };
+    add(place == 1 ? lends : std::vector<uint32_t>{});
+    add({s_barrier});
+    add(place == 2 ? lends : std::vector<uint32_t>{});
+    add({s_barrier});
+    add(place == 3 ? lends : std::vector<uint32_t>{});
+    add(end);
+    add({s_endpgm});
+    std::string changed = clone;
+    ASSERT_LT(made.size(), text_of(clone).dwords + 64);
+    memcpy(&changed[text_of(clone).at], made.data(), made.size() * 4);
+    EXPECT_EQ(place ? RAWHAL_MALFORMED : RAWHAL_OK, kernel.verify(changed))
+        << place << ": " << kernel.error.message;
   }
 }
 

@@ -36,6 +36,67 @@ TEST(ProbeKept, InScratchWhereNothingIsLeft)
   expect_refused(&older, "no VGPR for probes", RAWHAL_PROBE_WAVES);
 }
 
+// An event's lanes need a VGPR: one of the kernel's, of which its value comes back.
+TEST(ProbeKept, VgprsThatAreLent)
+{
+  // v2, v1, s[4:5]; v2, v0, s[4:5]; flat: v3, v[0:1]
+  const std::vector<uint32_t> load = {0xdc508000, 0x02040001, 0xdc508000, 0x02040000,
+                                      0xdc500000, 0x037f0000, s_endpgm};
+  for (uint32_t flags : {Written::gfx942, Written::gfx950}) {
+    Written kernel(all_vgprs() + load, full(flags));
+    ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_MEMORY)) << kernel.error.message;
+    EXPECT_EQ(4u, kernel.info()->scratch_bytes);
+    EXPECT_EQ(0u, kernel.info()->kept_vgprs);
+    EXPECT_EQ(RAWHAL_OK, kernel.verify(kernel.apply())) << kernel.error.message;
+    expect_refused(&kernel, "no VGPR for probes", RAWHAL_PROBE_MEMORY, RAWHAL_PROBE_KEEP_IN_LANES);
+    Written one(all_vgprs({7}) + load, full(flags)); // for what is in lanes
+    ASSERT_EQ(RAWHAL_OK, one.plan(RAWHAL_PROBE_MEMORY, RAWHAL_PROBE_KEEP_IN_LANES));
+    EXPECT_EQ(4u, one.info()->scratch_bytes);
+    EXPECT_EQ(7u, one.info()->first_kept_vgpr);
+    EXPECT_EQ(RAWHAL_OK, one.verify(one.apply())) << one.error.message;
+  }
+  // Registers for waves' lanes are no more where there is no event of lanes.
+  Written older(all_vgprs() + load, full(0x53f));
+  expect_refused(&older, "no VGPR for probes", RAWHAL_PROBE_MEMORY);
+  EXPECT_EQ(RAWHAL_OK, older.plan(RAWHAL_PROBE_BLOCKS)) << older.error.message;
+  // An AGPR takes its value where one is free: of those that waves have, or one more.
+  std::vector<uint32_t> few;
+  for (uint32_t i = 0; i < 256; ++i)
+    few.push_back(0x7e000280 | i << 17);
+  for (uint32_t vgprs : {256u, 264u}) {
+    Written::Shape shape = full(0x53f);
+    shape.vgprs = vgprs;
+    Written kernel(few + load, shape);
+    ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_MEMORY)) << kernel.error.message;
+    EXPECT_EQ(0u, kernel.info()->scratch_bytes + kernel.info()->kept_vgprs);
+    EXPECT_EQ(RAWHAL_OK, kernel.verify(kernel.apply())) << kernel.error.message;
+  }
+  const std::vector<uint32_t> agpr = {0xd3d94000, 0x18000080}; // v_accvgpr_write_b32 a0, 0
+  Written::Shape shape = full(0x53f);
+  shape.vgprs = 264;
+  Written some(few + agpr + load, shape);
+  ASSERT_EQ(RAWHAL_OK, some.plan(RAWHAL_PROBE_MEMORY)) << some.error.message;
+  EXPECT_EQ(RAWHAL_OK, some.verify(some.apply())) << some.error.message;
+  // Asked for: from a kernel with room, too, but not from one with scratch memory of its own, or for gfx90a.
+  for (uint32_t flags : {0x53fu, Written::gfx942}) {
+    Written::Shape small;
+    small.flags = flags;
+    Written kernel(load, small);
+    for (uint32_t lending :
+         {uint32_t(RAWHAL_PROBE_LEND_TO_AGPR), uint32_t(RAWHAL_PROBE_LEND_TO_SCRATCH)})
+      for (uint32_t lanes : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)}) {
+        if (flags == 0x53f && lending == RAWHAL_PROBE_LEND_TO_SCRATCH) {
+          expect_refused(&kernel, "no VGPR for probes", RAWHAL_PROBE_MEMORY, lending | lanes);
+          continue;
+        }
+        ASSERT_EQ(RAWHAL_OK, kernel.plan(RAWHAL_PROBE_MEMORY, lending | lanes));
+        EXPECT_EQ(lanes ? 1u : 0, kernel.info()->kept_vgprs);
+        EXPECT_EQ(lending == RAWHAL_PROBE_LEND_TO_SCRATCH ? 4u : 0, kernel.info()->scratch_bytes);
+        EXPECT_EQ(RAWHAL_OK, kernel.verify(kernel.apply())) << kernel.error.message;
+      }
+  }
+}
+
 // Who records without code needs no registers.
 TEST(ProbeKept, NothingWhereThereAreOnlyPoints)
 {

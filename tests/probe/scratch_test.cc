@@ -1,4 +1,5 @@
-// Probes whose records go from a kernel's entry to its end in scratch memory, on chips that have it ready.
+// Probes whose records go from a kernel's entry to its end in scratch memory, on chips that have it ready; and those that are
+// lent a VGPR, whose value is there meanwhile.
 #include "tests/probe/probed.h"
 #include "tests/probe/written.h"
 
@@ -25,6 +26,20 @@ protected:
       different.insert({wave.workgroup[0], wave.first_item});
     }
     EXPECT_EQ(different.size(), std::min<size_t>(count, seen.waves.size()));
+  }
+
+  // What waves recorded, in whatever order they came.
+  using Events = std::multiset<std::vector<uint64_t>>;
+  static Events events_of(const Seen &seen)
+  {
+    Events events;
+    for (const Seen::Event &event : seen.events) {
+      std::vector<uint64_t> one = {event.head.exec, event.head.offset};
+      one.insert(one.end(), event.head.scalar, event.head.scalar + 4);
+      one.insert(one.end(), event.lanes, event.lanes + RAWHAL_PROBE_LANES);
+      events.insert(one);
+    }
+    return events;
   }
 };
 
@@ -66,4 +81,38 @@ TEST_F(ProbeScratch, ResultsAreTheOriginals)
       probe("reduce-gfx942-v5.co", "reduce", RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_SCRATCH);
   expect_waves(run_probed(*plan, dispatch), 64);
   EXPECT_EQ(download<float>(out, 16), expected);
+}
+
+// Whatever lanes are active: of a reduction they are fewer and fewer.
+TEST_F(ProbeScratch, LentVgprsHaveTheirValuesAgain)
+{
+  std::vector<float> values(4096);
+  std::iota(values.begin(), values.end(), 1.0f);
+  rawhal_buffer_t *in = upload(values), *out = buffer(values.size() * sizeof(float));
+  Blob blob;
+  blob.add(rawhal_buffer_address(out)).add(rawhal_buffer_address(in));
+  const rawhal_dispatch_t dispatch =
+      dispatch_of(kernel("reduce-gfx942-v5.co", "reduce"), 4096, 256, blob);
+  Events events;
+  std::vector<float> results;
+  const uint32_t lanes = RAWHAL_PROBE_KEEP_IN_LANES,
+                 kinds = every_kind & ~uint32_t(RAWHAL_PROBE_BARRIERS); // whose events have times
+  for (uint32_t flags :
+       {0u, uint32_t(RAWHAL_PROBE_LEND_TO_AGPR), RAWHAL_PROBE_LEND_TO_AGPR | lanes,
+        uint32_t(RAWHAL_PROBE_LEND_TO_SCRATCH), RAWHAL_PROBE_LEND_TO_SCRATCH | lanes}) {
+    SCOPED_TRACE(flags);
+    auto plan = probe("reduce-gfx942-v5.co", "reduce", kinds, flags);
+    ASSERT_FALSE(HasFailure());
+    EXPECT_EQ(flags & RAWHAL_PROBE_LEND_TO_SCRATCH ? 4u : 0u, plan->info()->scratch_bytes);
+    ASSERT_OK(rawhal_buffer_write(out, 0, std::vector<float>(16).data(), 64, &error));
+    const Seen seen = run_probed(*plan, dispatch, 4096, 65536);
+    expect_waves(seen, 64);
+    if (!flags) {
+      events = events_of(seen);
+      results = download<float>(out, 16);
+    }
+    EXPECT_LT(64u, seen.header.events);
+    EXPECT_TRUE(events_of(seen) == events);
+    EXPECT_EQ(download<float>(out, 16), results);
+  }
 }

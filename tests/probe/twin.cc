@@ -42,6 +42,8 @@ const Twins::Kind Twins::kinds[] = {
     {"blocks", RAWHAL_PROBE_BLOCKS, 0},
     {"memory", RAWHAL_PROBE_MEMORY, 0},
     {"all kinds in lanes", all_kinds, RAWHAL_PROBE_KEEP_IN_LANES},
+    {"all kinds with a VGPR that is lent", all_kinds,
+     RAWHAL_PROBE_LEND_TO_AGPR | RAWHAL_PROBE_LEND_TO_SCRATCH},
 };
 
 // Memory for records, of the host.

@@ -90,6 +90,7 @@ static void put_plan(planning_t *planning, const rawhal_kernel_t *kernel,
     json_put_unsigned(json, "first_kept_vgpr", info->first_kept_vgpr);
     json_put_unsigned(json, "kept_vgprs", info->kept_vgprs);
     json_put_unsigned(json, "scratch_bytes", info->scratch_bytes);
+    json_put_unsigned(json, "lent_vgprs", info->lent_vgprs);
     json_put_unsigned(json, "argument_offset", info->argument_offset);
     json_put_bool(json, "reads_pc", info->reads_pc);
   }
@@ -112,13 +113,15 @@ static void print_plan(const planning_t *planning, const rawhal_kernel_t *kernel
   if (info->kept_sgprs)
     printf("keeps %" PRIu32 " SGPR%s from s%" PRIu32, info->kept_sgprs,
            info->kept_sgprs == 1 ? "" : "s", info->first_kept_sgpr);
-  else if (info->scratch_bytes)
-    printf("keeps %" PRIu32 " bytes of scratch for each work-item", info->scratch_bytes);
-  else
+  else if (info->kept_vgprs)
     printf("keeps lanes of v%" PRIu32, info->first_kept_vgpr);
+  else
+    printf("keeps %" PRIu32 " bytes of scratch for each work-item", info->scratch_bytes);
   if (info->kept_vgprs)
     printf(" and %" PRIu32 " VGPR%s from v%" PRIu32, info->kept_vgprs,
            info->kept_vgprs == 1 ? "" : "s", info->first_kept_vgpr);
+  if (info->lent_vgprs)
+    printf(", uses one VGPR of the kernel's meanwhile,");
   printf(" of s0..s%" PRIu32 ", v0..v%" PRIu32 " named%s\n",
          info->named_sgprs ? info->named_sgprs - 1 : 0,
          info->named_vgprs ? info->named_vgprs - 1 : 0, info->reads_pc ? "; reads PC" : "");
