@@ -51,6 +51,7 @@ _HOMES = {
     "arrays": ("DeviceArray",),
     "streams": ("Stream",),
     "tickets": ("Ticket",),
+    "timelines": ("Timeline", "Timepoint", "wait_all", "wait_any"),
     "library": ("Library", "Match"),
     "recordings": ("Recording",),
     "traces": ("Trace", "TracedLaunch"),
@@ -119,4 +120,6 @@ if TYPE_CHECKING:
     from .signatures import Argument as Argument, Layout as Layout, Signature as Signature
     from .streams import Stream as Stream
     from .tickets import Ticket as Ticket
+    from .timelines import Timeline as Timeline, Timepoint as Timepoint
+    from .timelines import wait_all as wait_all, wait_any as wait_any
     from .traces import Trace as Trace, TracedLaunch as TracedLaunch

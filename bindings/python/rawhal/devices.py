@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .observing import Observer
     from .recordings import Recording
     from .streams import Stream
+    from .timelines import Timeline
     from .traces import Trace
 
 Log = Callable[[str, str], None]
@@ -431,10 +432,17 @@ class Device:
     def stream(self, **options: Any) -> "Stream":
         """A stream of its own: `share` of the device's time ("30%"), for a device with limits;
         `priority` ("low", "normal", "high"), a hint to the device; `compute_units`, which it may
-        use; `output(stream, text)` for what its kernels print."""
+        use; `output(stream, text)` for what its kernels print; `label`, which names it in faults,
+        traces and to who watches."""
         from .streams import Stream
 
         return Stream(self, **options)
+
+    def timeline(self, value: int = 0, label: Optional[str] = None) -> "Timeline":
+        """A timeline semaphore of this value, for streams of all devices. See Timeline."""
+        from .timelines import Timeline
+
+        return Timeline(self, value, label)
 
     # ---- What is launched ----
 

@@ -42,6 +42,7 @@ class Fault(FaultError):
     known are None.
 
     kernel, kind     its name; "memory access fault", ...
+    label            of the launch; stream_label: of its stream. None without
     argument         name, or number where it has none, of the argument that most likely leads there
     access           "read", "write" or "atomic"
     address, size    what was accessed: on the device, or an offset in LDS or scratch; bytes of a
@@ -57,6 +58,8 @@ class Fault(FaultError):
 
     kernel: str
     kind: str
+    label: Optional[str] = None
+    stream_label: Optional[str] = None
     argument: Optional[str] = None
     access: Optional[str] = None
     address: Optional[int] = None
@@ -155,6 +158,7 @@ def fault_of(raw: Any, record: Optional["Record"], otherwise: RawhalError,
 def _tell_place(fault: Fault, raw: Any) -> None:
     fault.kind = text(lib.rawhal_fault_kind_name(raw.kind))
     fault.details = text(raw.device_text)
+    fault.label, fault.stream_label = text(raw.label) or None, text(raw.queue_label) or None
     fault.access = _ACCESSES[raw.access] if raw.access < len(_ACCESSES) else None
     if raw.known & lib.RAWHAL_FAULT_KNOWS_ADDRESS:
         fault.address, fault.size = raw.address, raw.bytes or None

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import operator
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Iterable, Optional, Union
 
-from ._library import NULL, ffi, lib, string
+from ._library import NULL, ffi, lib, string, to_bytes
 from .errors import Closed, InvalidArgument
 from .memory import Buffer
 from .signatures import Argument, Layout, Signature, layout_of
@@ -142,6 +142,7 @@ class Kernel:
         names: Optional[tuple[str, ...]] = None,
         overlap: bool = False,
         cooperative: bool = False,
+        label: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Ticket:
         """Launches with a blob that was packed by hand, `layout.size` bytes; returns at once. For
@@ -149,8 +150,9 @@ class Kernel:
 
         `keep`: whatever the kernel's addresses depend on; it is kept until the launch is complete.
         Buffers among it are known to be in use until then. `names`: of the arguments, for reports
-        of faults. `overlap`: it may start while earlier launches of its stream run. `timeout`:
-        seconds to wait for room in the stream's rings: TimedOut."""
+        of faults. `overlap`: it may start while earlier launches of its stream run. `label`: names
+        it in faults and traces. `timeout`: seconds to wait for room in the stream's rings:
+        TimedOut."""
         flags = (_OVERLAP if overlap else 0) | (_COOPERATIVE if cooperative else 0)
         return submit(
             self,
@@ -164,6 +166,7 @@ class Kernel:
             names,
             flags,
             timeout,
+            to_bytes("label", label) if label else None,
         )
 
 
@@ -179,6 +182,16 @@ class Launch:
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     lds_bytes: int = 0
+    label: Optional[str] = None
+
+    def labelled(self, label: Optional[str]) -> "Launch":
+        """The same with a label, which names it in faults, traces, core files and events; 31 bytes
+        of it are kept.
+
+            kernel[4, 256].labelled("layer 3")(c, a, b, 1024)"""
+        if label:
+            to_bytes("label", label)
+        return replace(self, label=label or None)
 
     def submit(self, /, *args: Any, stream: Optional[Stream] = None, **kwargs: Any) -> Ticket:
         """Launches, and returns at once. Arrays of numpy's are copied before it returns, and
@@ -215,7 +228,8 @@ class Bound:
         launch, packed = self.launch, self.packed
         names = tuple(one.name for one in launch.kernel.signature.parameters)
         return submit(launch.kernel, launch.grid, launch.block, launch.lds_bytes,
-                      packed.blob, stream, (*packed.buffers, *packed.keep), packed.after, names)
+                      packed.blob, stream, (*packed.buffers, *packed.keep), packed.after, names,
+                      label=to_bytes("label", launch.label) if launch.label else None)
 
     def __call__(self, *, stream: Optional[Stream] = None,
                  timeout: Optional[float] = None) -> Ticket:
@@ -251,6 +265,7 @@ def submit(
     names: Optional[tuple[str, ...]],
     flags: int = 0,
     timeout: Optional[float] = None,
+    label: Optional[bytes] = None,
 ) -> Ticket:
     """All launches."""
     facts = kernel._facts
@@ -269,6 +284,9 @@ def submit(
         "rawhal_dispatch_t *",
         [facts.handle, items, block, lds_bytes, data, len(data), NULL, 0, flags]
     )
+    if label:
+        named = ffi.from_buffer("char[]", label + b"\0")
+        dispatch.label = named
     wait_ns = in_ns(timeout)
     deadline = None if wait_ns is None else time.monotonic_ns() + wait_ns
 

@@ -59,6 +59,7 @@ class Queue:
         self.device = device
         self.services = services
         self.lock = threading.RLock()  # completing is one thread's
+        self.waits = False  # for timelines, which may fail
         self.fault: Optional[RawhalError] = None
         chosen = sized("rawhal_queue_options_t", **options)
         if services:
@@ -94,23 +95,33 @@ class Queue:
     def _closed(self) -> RawhalError:
         return self.fault.copy() if self.fault else Closed("the stream was closed")
 
+    def label(self, text: Optional[bytes]) -> None:
+        """Names it, or takes its name away."""
+        handle = self.handle
+        if handle is not None:
+            lib.rawhal_queue_label(handle.pointer, text or NULL)
+
     # ---- Submitting ----
 
     def submit(self, record: Record, dispatch: Any, deadline_ns: Optional[int] = None) -> None:
         """Submits one dispatch. Waits for room, interruptibly, until the deadline
         (CLOCK_MONOTONIC)."""
+        self.submit_by(record, lib.rawhal_queue_submit_sized, dispatch,
+                       ffi.sizeof("rawhal_dispatch_t"), 1, deadline_ns=deadline_ns)
+
+    def submit_by(self, record: Record, function: Callable[..., int], *arguments: Any,
+                  deadline_ns: Optional[int] = None) -> None:
+        """The same by any function of the library's that takes the queue, these arguments, a
+        deadline, a ticket and an error record."""
         self.prune()
         self.in_flight.append(record)  # before: an interrupt may come between any two lines
         error = _library.error_record()
-        size = ffi.sizeof("rawhal_dispatch_t")
         try:
             while True:
                 until = time.monotonic_ns() + SLICE_NS
                 if deadline_ns is not None:
                     until = min(until, deadline_ns)
-                status = self._with(
-                    lib.rawhal_queue_submit_sized, dispatch, size, 1, until, record.number, error
-                )
+                status = self._with(function, *arguments, until, record.number, error)
                 if status == _OK:
                     return
                 if status not in (_WOULD_BLOCK, _TIMED_OUT) or until == deadline_ns:
@@ -175,6 +186,11 @@ class Queue:
 
     def _fail(self, record: Record, status: int, error: Any) -> None:
         failure = self._closed() if status == _CLOSED else self._failure(status, error)
+        if self.waits and self.fault is None and status != _CLOSED:
+            with self.lock:  # for what never came: it runs on, on what was never made
+                if self.fault is None:
+                    self._die(failure)
+                failure = self._closed()
         if not record.done:
             record.end(failure)
 
@@ -231,6 +247,20 @@ class Queue:
             self.wait(record, None if end is None else max(0, end - time.monotonic_ns()))
             if record.error and not record.told:
                 record.tell()
+
+    # ---- Timelines ----
+
+    def timeline(self, record: Record, waits: Any, signals: Any,
+                 deadline_ns: Optional[int]) -> None:
+        """Waits for all of the one, then signals all of the other: each NULL, or an array."""
+        self.waits = self.waits or waits != NULL
+        counts = [len(one) if one != NULL else 0 for one in (waits, signals)]
+        self.submit_by(record, lib.rawhal_queue_timeline, waits, counts[0], signals, counts[1],
+                       deadline_ns=deadline_ns)
+
+    def notify(self, record: Record, descriptor: int) -> None:
+        """Adds 1 to an eventfd's count when the record has ended, now where it has."""
+        self._ask(lib.rawhal_queue_notify, record.number[0], descriptor)
 
     # ---- Asking ----
 

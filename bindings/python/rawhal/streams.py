@@ -4,10 +4,11 @@ from __future__ import annotations
 import itertools
 import operator
 import threading
+import time
 import weakref
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Optional, Union
 
-from ._library import ffi, lib
+from ._library import ffi, lib, to_bytes
 from .errors import Closed, InvalidArgument, RawhalError
 from .observing import submit_observed
 from .queues import Queue
@@ -15,6 +16,7 @@ from .tickets import Record, Ticket, in_ns
 
 if TYPE_CHECKING:
     from .devices import Device
+    from .timelines import Timepoint
 
 Output = Callable[[str, str], None]
 _MOST_UNITS = 1 << 16
@@ -43,6 +45,7 @@ class Stream:
         priority: Optional[str] = None,
         compute_units: Optional[Iterable[int]] = None,
         output: Optional[Output] = None,
+        label: Optional[str] = None,
     ):
         if priority not in _PRIORITIES:
             raise InvalidArgument(f"priority is {priority!r}; it is one of low, normal and high")
@@ -53,6 +56,7 @@ class Stream:
         self._options: dict[str, Any] = {"priority": _PRIORITIES[priority]}
         self._held: list[Any] = []  # what the options point to
         self._closed = False
+        self._label = self._label_bytes(label)
         if share is not None:
             self._options["share_ppm"] = _parts_per_million(share)
             if not device.limited:
@@ -76,6 +80,25 @@ class Stream:
             raise Closed("the device was closed")
         return device
 
+    # ---- Its name ----
+
+    @staticmethod
+    def _label_bytes(label: Optional[str]) -> Optional[bytes]:
+        return to_bytes("label", label) if label else None
+
+    @property
+    def label(self) -> Optional[str]:
+        """What names it in faults, traces, core files and to `rawhal attach`, `events` and `top`;
+        31 bytes of it are kept. It may be set at any time."""
+        return self._label.decode("utf-8", "surrogateescape") if self._label else None
+
+    @label.setter
+    def label(self, text: Optional[str]) -> None:
+        self._label = self._label_bytes(text)
+        queue = self._queue
+        if queue is not None:
+            queue.label(self._label)
+
     def _mask(self, wanted: Iterable[int]) -> None:
         units = [operator.index(unit) for unit in wanted]
         if units and not 0 <= min(units) <= max(units) < _MOST_UNITS:
@@ -89,7 +112,8 @@ class Stream:
         self._options.update(cu_mask=mask, cu_mask_bits=32 * len(words))
 
     def __repr__(self) -> str:
-        return f"<rawhal.Stream of {self._device()!r}{', closed' if self._closed else ''}>"
+        named = f" {self.label!r}" if self._label else ""
+        return f"<rawhal.Stream{named} of {self._device()!r}{', closed' if self._closed else ''}>"
 
     def __enter__(self) -> "Stream":
         return self
@@ -118,6 +142,7 @@ class Stream:
 
                 services = Services(self.device, self.output)
             fresh = Queue(self.device._handle, self._options, services)
+            fresh.label(self._label)
             # else one of those was first
             if self._queue is queue or self._queue is None or self._queue.handle is None:
                 self._queue = fresh
@@ -133,6 +158,33 @@ class Stream:
         else:
             queue.submit(record, dispatch, deadline_ns)
         return Ticket(record, queue, kernel)
+
+    # ---- Timelines ----
+
+    def wait_for(self, *points: "Timepoint", timeout: Optional[float] = None) -> Ticket:
+        """What comes after it in the stream begins when all of these have been reached; they may
+        still be for somebody to signal. The host does not wait, but for room in the stream's rings.
+        Raises the failure of one that never will be."""
+        return self._mark("a wait", points, (), timeout)
+
+    def signal(self, *points: "Timepoint", timeout: Optional[float] = None) -> Ticket:
+        """They are reached when all that was submitted before is complete. InvalidArgument: a value
+        that has been reached or is to be signalled by something else; a circle of streams that
+        would wait for each other."""
+        return self._mark("a signal", (), points, timeout)
+
+    def _mark(self, name: str, waits: tuple["Timepoint", ...], signals: tuple["Timepoint", ...],
+              timeout: Optional[float]) -> Ticket:
+        from .timelines import Marker, points_of
+
+        awaited, kept = points_of(waits)
+        signalled, also = points_of(signals)
+        queue = self._live(False)
+        record = Record(queue, Marker(name), None, (*kept, *also), ())
+        wait_ns = in_ns(timeout)
+        queue.timeline(record, awaited, signalled,
+                       None if wait_ns is None else time.monotonic_ns() + wait_ns)
+        return Ticket(record, queue, name)
 
     def synchronize(self, timeout: Optional[float] = None) -> None:
         """Waits until all that was submitted is complete. Raises the fault of what failed, if

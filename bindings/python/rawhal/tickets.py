@@ -5,8 +5,10 @@ code. It refers to nothing that a user holds, so that a stream that is dropped c
 what the user holds: a record and its queue."""
 from __future__ import annotations
 
+import os
+import sys
 import weakref
-from typing import TYPE_CHECKING, Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Generator, Optional
 
 from ._library import ffi
 from .errors import RawhalError, TimedOut
@@ -133,6 +135,20 @@ class Ticket:
         does not count."""
         self.wait()
         return self._queue.instructions(self._record)
+
+    def __await__(self) -> Generator[Any, None, "Ticket"]:
+        """`await ticket` is wait() for asyncio: other tasks run meanwhile, and no thread waits."""
+        from .timelines import until_notified
+
+        if not self.done():
+            yield from until_notified(self._notify).__await__()
+        return self.wait()
+
+    def _notify(self, descriptor: int) -> None:
+        try:
+            self._queue.notify(self._record, descriptor)
+        except RawhalError:  # the queue has gone: wait() says why
+            os.write(descriptor, (1).to_bytes(8, sys.byteorder))
 
     def on_complete(self, function: Callable[["Ticket"], None]) -> None:
         """Calls `function(ticket)` once when the launch has ended, from a thread of the stream's.

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Union, overload
 
+from ._library import text
 from .errors import RawhalError
 from .observing import Observer
 
@@ -25,6 +26,8 @@ class TracedLaunch:
     those of a work-group, static and dynamic. `stream` is Stream.number, `ticket` the number of the
     launch in its queue: after a fault the stream's next queue begins at 1.
 
+    `label` and `stream_label` are what the program calls them: Launch.labelled(), Stream.label.
+
     `state`: "running", "complete" or "failed"; what follows is None unless it is complete.
     `instructions` are those of all waves, the same each time; None where the device does not count.
     `start_ns` and `end_ns` are the device's, in nanoseconds of the HSA clock: on softgpu **times of
@@ -40,6 +43,8 @@ class TracedLaunch:
     instructions: Optional[int]
     start_ns: Optional[int]
     end_ns: Optional[int]
+    label: Optional[str] = None
+    stream_label: Optional[str] = None
 
     @property
     def time_ns(self) -> Optional[int]:
@@ -50,13 +55,14 @@ class TracedLaunch:
 class _Entry:
     """Of a launch, until it has ended; then what is told of it."""
 
-    __slots__ = ("_told", "_record", "_facts")
+    __slots__ = ("_told", "_labels", "_record", "_facts")
 
     def __init__(self, stream: "Stream", record: "Record", dispatch: Any):
         items, block = tuple(dispatch.work_items), tuple(dispatch.workgroup)
         lds = int(record.facts.info.group_segment_size) + dispatch.dynamic_lds
         self._told = (record.facts.name, tuple(a // b for a, b in zip(items, block)), block, lds,
                       stream.number)
+        self._labels = (text(dispatch.label) or None, stream.label)
         self._record: Optional["Record"] = record
         self._facts: tuple[Any, ...] = (0, "running", None, None, None)
 
@@ -82,7 +88,7 @@ class _Entry:
                            None, None, None)
             if failed:
                 self._record = None
-        return TracedLaunch(*self._told, *self._facts)
+        return TracedLaunch(*self._told, *self._facts, *self._labels)
 
     def wait(self) -> None:
         record = self._record
@@ -154,8 +160,10 @@ class Trace(Observer, Sequence[TracedLaunch]):
         told = self.description + ("; times are those of this machine's processors"
                                    if self.is_software else "")
         events: list[dict[str, Any]] = [_name("process_name", process, 0, told)]
-        for number in sorted({one.stream for one in launches}):
-            events.append(_name("thread_name", process, number, f"stream {number}"))
+        streams = {one.stream: one.stream_label for one in launches}  # the last that it had
+        for number, label in sorted(streams.items(), key=lambda one: one[0]):
+            named = f" {label!r}" if label else ""
+            events.append(_name("thread_name", process, number, f"stream {number}{named}"))
         events.extend(_event(one, process, begin) for one in launches)
         text = "[\n" + ",\n".join(json.dumps(event) for event in events) + "\n]\n"
         with open(path, "x", encoding="ascii") as file:
@@ -178,7 +186,8 @@ def _event(one: TracedLaunch, process: int, begin: int) -> dict[str, Any]:
             "ts": (one.start_ns - begin) / 1e3, "dur": one.time_ns / 1e3,
             "args": {"work_items": [a * b for a, b in zip(one.grid, one.block)],
                      "workgroup": list(one.block), "group_bytes": one.lds_bytes,
-                     "instructions": one.instructions, "ticket": one.ticket, "measured": True}}
+                     "instructions": one.instructions, "ticket": one.ticket, "measured": True,
+                     **({"label": one.label} if one.label else {})}}
 
 
 __all__ = ["Trace", "TracedLaunch"]

@@ -33,6 +33,24 @@ def test_an_overrun_has_argument_lanes_and_line(add):
     assert not c.any()  # nothing is copied back
 
 
+def test_labels_of_launches_and_streams(dev, add):
+    x, small = dev.zeros(64), dev.zeros(10)
+    with dev.stream(label="decode") as stream:
+        for label, name in (("layer 3", "decode"), (None, "decode"), ("last", None)):
+            with pytest.raises(rawhal.MemoryFault) as caught:
+                add[1, 64].labelled(label)(small, x, x, 64, stream=stream)
+            fault = caught.value
+            assert (fault.label, fault.stream_label) == (label, name)
+            assert ("'layer 3'" in str(fault)) == (label == "layer 3")
+            if label is None:  # the queues are new ones, which are named, too
+                stream.label = None
+        assert stream.label is None
+    for wrong in (lambda: add[1, 64].labelled("a\0b"), lambda: dev.stream(label="a\0b"),
+                  lambda: add.launch(1, 1, b"", label="\0")):
+        with pytest.raises(rawhal.InvalidArgument, match="label has a NUL"):
+            wrong()
+
+
 def test_before_the_start_and_labels(dev, mistakes):
     x = dev.zeros(16, "u4", label="the ledger")
     with pytest.raises(rawhal.MemoryFault) as caught:

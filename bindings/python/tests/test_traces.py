@@ -35,6 +35,25 @@ def test_each_launch_in_order(dev, add):
         one.kernel = "another"
 
 
+def test_labels(dev, add, tmp_path):
+    x = dev.zeros(64)
+    with dev.trace() as trace, dev.stream(label="decode") as stream:
+        add[1, 64].labelled("layer 3")(x, x, x, 64, stream=stream)
+        add[1, 64](x, x, x, 64, stream=stream)
+        stream.label = "prefill \x1b"
+        add[1, 64].labelled("a").labelled(None).submit(x, x, x, 64, stream=stream)
+        blob = bytes(add.layout.size)
+        add.launch(1, 64, blob, stream=stream, label="by hand")
+    assert [(one.label, one.stream_label) for one in trace] == [
+        ("layer 3", "decode"), (None, "decode"), (None, "prefill \x1b"),
+        ("by hand", "prefill \x1b")]
+    trace.save(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text())
+    assert any(one["args"].get("name", "").endswith("'prefill \\x1b'") for one in events)
+    assert [one["args"].get("label") for one in events if one["ph"] == "X"] == [
+        "layer 3", None, None, "by hand"]
+
+
 def test_facts_of_more_than_a_queue_keeps(dev, add):
     x = dev.zeros(64)
     with dev.trace() as trace:
