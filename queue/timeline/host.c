@@ -17,6 +17,10 @@ static const uint64_t look_again_ns = 5000000; /* for what is more than that */
 
 /* What the thread that sleeps sleeps on. */
 typedef struct sleeper {
+  const hsa_table_t *hsa;
+  uint64_t hz;
+  hsa_signal_t bell;
+  int64_t rings;
   struct sleeper_queue {
     rawhal_queue_t *queue;
     uint64_t ticket;
@@ -88,11 +92,11 @@ static void sleep_on_all(sleeper_t *sleeper)
 }
 
 /* Without the lock. */
-static void sleep_in_runtime(const sleeper_t *sleeper, int64_t rings, uint64_t deadline)
+static void sleep_in_runtime(const sleeper_t *sleeper, uint64_t deadline)
 {
-  hsa_signal_t signals[SLEEP_SIGNALS + 1] = {timelines.bell};
+  hsa_signal_t signals[SLEEP_SIGNALS + 1] = {sleeper->bell};
   hsa_signal_condition_t conditions[SLEEP_SIGNALS + 1] = {HSA_SIGNAL_CONDITION_NE};
-  hsa_signal_value_t values[SLEEP_SIGNALS + 1] = {rings}, value;
+  hsa_signal_value_t values[SLEEP_SIGNALS + 1] = {sleeper->rings}, value;
   uint32_t count = 1;
   uint64_t now = clock_now();
   for (uint32_t i = 0; i < sleeper->count; ++i) {
@@ -105,8 +109,8 @@ static void sleep_in_runtime(const sleeper_t *sleeper, int64_t rings, uint64_t d
   uint64_t ns = deadline == RAWHAL_FOREVER ? UINT64_MAX : deadline > now ? deadline - now : 0;
   if (sleeper->more && ns > look_again_ns)
     ns = look_again_ns;
-  (void)timelines.hsa->hsa_amd_signal_wait_any(
-      count, signals, conditions, values, ns == UINT64_MAX ? ns : deadline_ticks(ns, timelines.hz),
+  (void)sleeper->hsa->hsa_amd_signal_wait_any(
+      count, signals, conditions, values, ns == UINT64_MAX ? ns : deadline_ticks(ns, sleeper->hz),
       HSA_WAIT_STATE_BLOCKED, &value);
 }
 
@@ -116,14 +120,14 @@ void timelines_sleep(uint64_t deadline)
     (void)clock_wait(&timelines.changed, &timelines.lock, deadline);
     return;
   }
-  sleeper_t sleeper = {.count = 0};
-  int64_t rings = timelines.rings;
+  sleeper_t sleeper = {
+      .hsa = timelines.hsa, .hz = timelines.hz, .bell = timelines.bell, .rings = timelines.rings};
   timelines.sleeping = true;
   ++timelines.sleeps;
   sleep_on_all(&sleeper);
   timelines_unlock();
   if (!sleeper.over)
-    sleep_in_runtime(&sleeper, rings, deadline);
+    sleep_in_runtime(&sleeper, deadline);
   for (uint32_t i = 0; i < sleeper.count; ++i)
     if (sleeper.of[i].slot) {
       queue_slot_leave(sleeper.of[i].queue, sleeper.of[i].slot);

@@ -278,7 +278,8 @@ static void plan_submit(rawhal_queue_t *queue, const request_t *request, const p
 static rawhal_status_t place(rawhal_queue_t *queue, const request_t *request, bool *placed,
                              ring_reservation_t *reserved, rawhal_error_t *error)
 {
-  plan_t plan = {.wait_count = 0};
+  plan_t plan; /* of which only what is counted is set */
+  plan.wait_count = plan.signal_count = 0;
   timelines_settle();
   rawhal_status_t status = plan_make(queue, request, &plan, error);
   *placed = status == RAWHAL_OK && submit_try(queue, plan.packets, reserved);

@@ -6,6 +6,9 @@
 
 #include <poll.h>
 
+#include <filesystem>
+#include <set>
+
 namespace {
 
 class Descriptor : public TimelineTest {
@@ -116,6 +119,43 @@ TEST_F(Descriptor, AFullOneIsLeftAsItIs)
   ASSERT_EQ(read(blocking, &is, sizeof(is)), ssize_t(sizeof(is)));
   EXPECT_EQ(is, full);
   close(blocking);
+}
+
+std::set<std::string> threads()
+{
+  std::set<std::string> found;
+  for (const auto &each : std::filesystem::directory_iterator("/proc/self/task"))
+    found.insert(each.path().filename());
+  return found;
+}
+
+TEST_F(Descriptor, OneThreadServesAllAndOnlyOnceOneWasAskedFor)
+{
+  rawhal_queue_t *on = queue(), *other = queue();
+  rawhal_semaphore_t *s = own_semaphore(), *t = own_semaphore();
+  ASSERT_OK(timeline(on, {}, {{s, 1}}));
+  ASSERT_OK(timeline(other, {{s, 1}}, {{t, 1}}));
+  ASSERT_OK(wait_value(t, 1)); // what the device has for threads is there
+  std::set<std::string> before = threads();
+  for (uint64_t i = 2; i < 10; ++i) {
+    ASSERT_OK(timeline(other, {{s, i}}, {{t, i}}));
+    ASSERT_OK(timeline(on, {}, {{s, i}}));
+    ASSERT_OK(wait_value(t, i));
+  }
+  EXPECT_EQ(threads(), before);
+  for (uint64_t i = 10; i < 20; ++i) {
+    ASSERT_OK(rawhal_semaphore_notify(s, i, fd, &error));
+    ASSERT_OK(rawhal_semaphore_notify(t, i, fd, &error));
+  }
+  EXPECT_EQ(threads().size(), before.size() + 1);
+  rawhal_semaphore_destroy(s);
+  EXPECT_EQ(threads().size(), before.size() + 1);
+  rawhal_semaphore_destroy(t); // the last
+  for (int i = 0; i < 5000 && threads() != before;
+       ++i) // the kernel has it a little longer than pthread_join()
+    usleep(1000);
+  EXPECT_EQ(threads(), before);
+  EXPECT_EQ(count(), 20u);
 }
 
 TEST_F(Descriptor, RefusesWhatIsNone)

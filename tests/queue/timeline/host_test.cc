@@ -51,10 +51,10 @@ TEST_F(HostWait, AnotherThreadSignals)
 {
   rawhal_semaphore_t *there = semaphore(), *back = semaphore();
   std::thread other([&] {
-    rawhal_error_t failure;
+    rawhal_error_t error;
     for (uint64_t i = 1; i <= 200; ++i) {
-      EXPECT_OK(rawhal_semaphore_wait(there, i, RAWHAL_FOREVER, &failure));
-      EXPECT_OK(rawhal_semaphore_signal(back, i, &failure));
+      EXPECT_OK(rawhal_semaphore_wait(there, i, RAWHAL_FOREVER, &error));
+      EXPECT_OK(rawhal_semaphore_signal(back, i, &error));
     }
   });
   for (uint64_t i = 1; i <= 200; ++i) {
@@ -73,8 +73,8 @@ TEST_F(HostWait, ManyThreadsAndASignalThatComesLater)
   std::vector<std::thread> threads;
   for (uint64_t i = 0; i < 6; ++i)
     threads.emplace_back([&, i] {
-      rawhal_error_t failure;
-      EXPECT_OK(rawhal_semaphore_wait(s, i + 1, RAWHAL_FOREVER, &failure));
+      rawhal_error_t error;
+      EXPECT_OK(rawhal_semaphore_wait(s, i + 1, RAWHAL_FOREVER, &error));
       ++done;
     });
   EXPECT_EQ(rawhal_semaphore_wait(s, 1, rawhal_deadline_after(20 * millisecond), &error),
@@ -100,11 +100,11 @@ TEST_F(HostWait, BesideOneThatWaitsForTheTicket)
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&, i] {
-      rawhal_error_t failure;
+      rawhal_error_t error;
       if (i % 2)
-        EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &failure));
+        EXPECT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
       else
-        EXPECT_OK(rawhal_semaphore_wait(s, 1, RAWHAL_FOREVER, &failure));
+        EXPECT_OK(rawhal_semaphore_wait(s, 1, RAWHAL_FOREVER, &error));
     });
   EXPECT_EQ(rawhal_semaphore_wait(s, 1, rawhal_deadline_after(20 * millisecond), &error),
             RAWHAL_TIMED_OUT);
@@ -144,11 +144,11 @@ TEST_F(HostWait, DestructionWakesThemAll)
   std::atomic<int> waiting{0};
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
-      rawhal_error_t failure;
-      EXPECT_OK(rawhal_semaphore_wait(s, 3, 0, &failure));
+      rawhal_error_t error;
+      EXPECT_OK(rawhal_semaphore_wait(s, 3, 0, &error));
       ++waiting;
-      EXPECT_EQ(rawhal_semaphore_wait(s, 4, RAWHAL_FOREVER, &failure), RAWHAL_DEVICE_LOST);
-      EXPECT_NE(strstr(failure.message, "destroyed"), nullptr) << failure.message;
+      EXPECT_EQ(rawhal_semaphore_wait(s, 4, RAWHAL_FOREVER, &error), RAWHAL_DEVICE_LOST);
+      EXPECT_NE(strstr(error.message, "destroyed"), nullptr) << error.message;
     });
   while (waiting < 4)
     std::this_thread::yield();
