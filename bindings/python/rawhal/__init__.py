@@ -53,6 +53,7 @@ _HOMES = {
     "tickets": ("Ticket",),
     "timelines": ("Timeline", "Timepoint", "wait_all", "wait_any"),
     "library": ("Library", "Match"),
+    "pools": ("Pool", "PoolInfo"),
     "recordings": ("Recording",),
     "traces": ("Trace", "TracedLaunch"),
     "objects": ("inspect", "CodeObject", "KernelInfo", "Diff", "Coverage"),
@@ -116,6 +117,7 @@ if TYPE_CHECKING:
     from .modules import Module as Module
     from .objects import CodeObject as CodeObject, Coverage as Coverage, Diff as Diff
     from .objects import KernelInfo as KernelInfo, inspect as inspect
+    from .pools import Pool as Pool, PoolInfo as PoolInfo
     from .recordings import Recording as Recording
     from .signatures import Argument as Argument, Layout as Layout, Signature as Signature
     from .streams import Stream as Stream

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .arrays import DeviceArray, Shape
     from .modules import Module, Source
     from .observing import Observer
+    from .pools import Pool
     from .recordings import Recording
     from .streams import Stream
     from .timelines import Timeline
@@ -400,6 +401,15 @@ class Device:
         from .dlpack import import_from
 
         return import_from(self, source)
+
+    def pool(self, budget: Optional[int] = None, *, slab: Optional[int] = None,
+             label: Optional[str] = None) -> "Pool":
+        """A pool of the device's memory, whose arrays are allocated and freed in the order of
+        streams. `budget`: bytes that it may take together; `slab`: at once, 64 MiB unless set.
+        See Pool."""
+        from .pools import Pool
+
+        return Pool(self, budget, slab, label)
 
     def map_host(self, address: int, nbytes: int) -> int:
         """The device's address of the program's own memory, in place and with exact bounds; for
