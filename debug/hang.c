@@ -237,7 +237,9 @@ static void say_signal(search_t *search, size_t stand, hsa_signal_t signal, prin
       print(to, ", which waits for a signal that no packet in flight sets");
     return;
   }
-  if (signal_value(scene, signal, &value))
+  if (scene->name_signal && scene->name_signal(scene->context, signal.handle, to))
+    print(to, ", which no packet in flight sets");
+  else if (signal_value(scene, signal, &value))
     print(to, "signal 0x%" PRIx64 ", which is %" PRId64 " and which no packet in flight sets",
           signal.handle, value);
   else

@@ -54,6 +54,8 @@ typedef struct hang_scene {
   bool others_wait;    /* what is none of these packets, such as copies, waits for its turn */
   /* Says which packet of a queue it is; NULL: "packet 4 of queue 2". */
   void (*name)(void *context, size_t stand, uint64_t packet, print_t *to);
+  /* Says what a signal that no packet sets stands for; false: nothing was said. NULL: never. */
+  bool (*name_signal)(void *context, uint64_t signal, print_t *to);
   void *context;
 } hang_scene_t;
 

@@ -1,5 +1,6 @@
 /* Barriers: packets that run nothing and hold what comes after them. */
 #include "queue/submit.h"
+#include "queue/timeline/timeline.h"
 #include "queue/wait.h"
 
 #include "base/error.h"
@@ -18,6 +19,16 @@ static rawhal_status_t foreign_dependency(const rawhal_dependency_t *dependency,
   return RAWHAL_OK;
 }
 
+static rawhal_status_t ticket_dependency(const rawhal_dependency_t *dependency,
+                                         hsa_signal_t *signal, int64_t *target,
+                                         rawhal_error_t *error)
+{
+  rawhal_status_t status =
+      queue_dependency(dependency->queue, dependency->ticket, signal, target, error);
+  return status == RAWHAL_OK ? timeline_check(dependency->queue, dependency->ticket, error)
+                             : status;
+}
+
 /* Nothing is waited for on the host: each dependency that has not finished becomes a packet,
  * written to `bodies` before anything is reserved. */
 static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t stride, size_t count,
@@ -31,7 +42,7 @@ static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t s
     int64_t target = 0;
     rawhal_status_t status = RAWHAL_OK;
     if (each->queue || !each->signal)
-      status = queue_dependency(each->queue, each->ticket, &signal, &target, error);
+      status = ticket_dependency(each, &signal, &target, error);
     else
       status = foreign_dependency(each, &signal, &target, error);
     if (status != RAWHAL_OK && error)

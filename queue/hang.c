@@ -5,6 +5,7 @@
 #include "queue/packet.h"
 #include "queue/scene.h"
 #include "queue/submit.h"
+#include "queue/timeline/timeline.h"
 #include "queue/wait.h"
 
 #include "debug/cause_text.h"
@@ -119,6 +120,12 @@ static void say_ticket(void *context, size_t stand, uint64_t packet, print_t *to
   print(to, "packet %" PRIu64 " of queue %" PRIu64, packet, search->stands[stand].id);
 }
 
+static bool say_signal(void *context, uint64_t signal, print_t *to)
+{
+  (void)context;
+  return timeline_say(signal, to);
+}
+
 static hang_why_t why(rawhal_queue_t *queue, search_t *search, print_t *barrier)
 {
   search->count = 0;
@@ -132,6 +139,7 @@ static hang_why_t why(rawhal_queue_t *queue, search_t *search, print_t *barrier)
                               .count = search->count,
                               .others_wait = search->more,
                               .name = say_ticket,
+                              .name_signal = say_signal,
                               .context = search};
   return hang_why(&scene, 0, barrier);
 }

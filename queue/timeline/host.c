@@ -139,17 +139,11 @@ void timelines_sleep(uint64_t deadline)
   pthread_cond_broadcast(&timelines.changed);
 }
 
-static void ring(void)
+void timelines_wake(void)
 {
   pthread_cond_broadcast(&timelines.changed);
   if (timelines.sleeping)
     timelines.hsa->hsa_signal_store_screlease(timelines.bell, ++timelines.rings);
-}
-
-void timelines_wake(void)
-{
-  if (timelines.waiting || timelines.started || timelines.sleeping)
-    ring();
 }
 
 void timeline_notice(void)
@@ -157,7 +151,7 @@ void timeline_notice(void)
   if (__builtin_expect(!atomic_load_explicit(&timelines.follows, memory_order_seq_cst), 1))
     return;
   timelines_lock();
-  ring();
+  timelines_wake();
   timelines_unlock();
 }
 

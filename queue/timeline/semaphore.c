@@ -141,7 +141,7 @@ void rawhal_semaphore_destroy(rawhal_semaphore_t *semaphore)
     semaphore->next->previous = semaphore->previous;
   semaphore->destroyed = true;
   bool waited = semaphore->host_waits > 0;
-  timelines_wake();
+  timelines_changed();
   timelines_trim();
   if (!waited)
     semaphore_free(semaphore);
@@ -164,6 +164,22 @@ void rawhal_semaphore_label(rawhal_semaphore_t *semaphore, const char *label)
   timelines_lock();
   snprintf(semaphore->label, sizeof(semaphore->label), "%s", label ? label : "");
   timelines_unlock();
+}
+
+bool timeline_say(uint64_t signal, print_t *to)
+{
+  bool found = false;
+  if (pthread_mutex_trylock(&timelines.lock) != 0)
+    return false;
+  for (const rawhal_semaphore_t *each = timelines.semaphores; each && !found; each = each->next)
+    for (const timepoint_t *point = each->first; point && !found; point = point->next)
+      if (point->signal.handle == signal) {
+        char name[SEMAPHORE_NAME_BYTES];
+        print(to, "%" PRIu64 " of %s", point->value, semaphore_name(each, name));
+        found = true;
+      }
+  timelines_unlock();
+  return found;
 }
 
 /* ---- Values ---- */
@@ -209,7 +225,7 @@ rawhal_status_t rawhal_semaphore_signal(rawhal_semaphore_t *semaphore, uint64_t 
   if (status == RAWHAL_OK && timelines.notices)
     notices_serve();
   if (status == RAWHAL_OK)
-    timelines_wake();
+    timelines_changed();
   timelines_unlock();
   return status;
 }
@@ -231,7 +247,7 @@ rawhal_status_t rawhal_semaphore_fail(rawhal_semaphore_t *semaphore, const rawha
   semaphore_fail_now(semaphore, &taken);
   if (timelines.notices)
     notices_serve();
-  timelines_wake();
+  timelines_changed();
   timelines_unlock();
   return RAWHAL_OK;
 }
@@ -257,6 +273,7 @@ static rawhal_status_t export_point(rawhal_semaphore_t *semaphore, uint64_t valu
     point_end(*point, failed);
   } else if (point_passing(semaphore)) {
     status = timelines_thread(semaphore->device, error);
+    timelines_wake();
   }
   if (status != RAWHAL_OK) {
     (*point)->exported = before;

@@ -24,13 +24,15 @@
  *
  * Failure: a semaphore fails at a value, with a cause, and never reaches it: when a queue dies that
  * was to signal it, when a queue that was to signal it has itself waited for a value that failed,
- * by rawhal_semaphore_fail(), and by its destruction. It still reaches smaller values. All that
- * waits for the value or more is let go and told of the cause: host waits fail, descriptors become
- * readable, and a queue that waited is spoilt: what it runs after the wait works on what was
- * never made. From its wait's ticket on rawhal_queue_wait() and callbacks of a spoilt queue answer
- * the cause, although the device has done the work, and so does every later
- * rawhal_queue_timeline(); other submissions still run. To continue, make a new queue. (A copy that
- * the device failed to carry out fails its own ticket only.)
+ * by rawhal_semaphore_fail(), and by its destruction. It still reaches the smaller values that
+ * other queues have been asked to signal by then; those that nobody has been asked to signal fail,
+ * too, so that nothing waits for them for ever. All that waits for what fails is let go and told of
+ * the cause: host waits fail, descriptors become readable, and a queue that waited is spoilt: what
+ * it runs after the wait works on what was never made. From its wait's ticket on, callbacks of a
+ * spoilt queue, rawhal_queue_wait() and barriers on its tickets answer the cause, although the
+ * device has done the work, and so does every later rawhal_queue_timeline(); other submissions
+ * still run. To continue, make a new queue. (A copy that the device failed to carry out fails its
+ * own ticket only.)
  *
  * What can never happen is refused where that is known: a submission by which submissions would
  * wait for each other in a circle, through signals of exactly the values that are waited for; a

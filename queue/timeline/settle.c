@@ -179,7 +179,7 @@ void timeline_died(rawhal_queue_t *queue)
 {
   timelines_lock();
   timelines_settle();
-  timelines_wake();
+  timelines_changed();
   timelines_unlock();
   (void)queue;
 }
@@ -205,7 +205,7 @@ void timeline_leave(rawhal_queue_t *queue, bool ended)
     step_drop(queue);
   }
   notices_serve();
-  timelines_wake();
+  timelines_changed();
   timelines_trim();
 }
 

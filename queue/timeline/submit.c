@@ -23,6 +23,7 @@ typedef struct request {
 typedef struct plan {
   timepoint_t *waits[RAWHAL_MAX_TIMEPOINTS], *signals[RAWHAL_MAX_TIMEPOINTS];
   uint32_t wait_count, signal_count, packets;
+  bool passes; /* over a value that is waited for */
 } plan_t;
 
 /* ---- Checks ---- */
@@ -231,7 +232,8 @@ static rawhal_status_t plan_make(rawhal_queue_t *queue, const request_t *request
                        "it takes %" PRIu32 " packets, the queue has %" PRIu32, plan->packets,
                        queue->ring.packets);
   status = steps_reserve(plan->wait_count + plan->signal_count, error);
-  if (status == RAWHAL_OK && __builtin_expect(plan_passes(plan, queue), 0))
+  plan->passes = status == RAWHAL_OK && plan_passes(plan, queue);
+  if (__builtin_expect(plan->passes, 0))
     status = timelines_thread(queue->device, error);
   return status;
 }
@@ -290,8 +292,10 @@ static rawhal_status_t place(rawhal_queue_t *queue, const request_t *request, bo
   plan_submit(queue, request, &plan, reserved);
   if (atomic_load(&queue->health) == QUEUE_DEAD) /* it may have died before these were there */
     timelines_settle();
-  if (plan.signal_count)
+  if (__builtin_expect(plan.passes, 0))
     timelines_wake();
+  else if (plan.signal_count)
+    timelines_changed();
   return RAWHAL_OK;
 }
 

@@ -20,6 +20,10 @@ void timeline_leave(rawhal_queue_t *queue, bool ended);
 /* A thread has left a slot on which it slept. */
 void timeline_notice(void);
 
+/* "4 of semaphore 2 (ready)", of a signal that stands for that. False: it does not, or that cannot
+ * be told now. With any lock, waits for none. */
+bool timeline_say(uint64_t signal, print_t *to);
+
 /* OK, or why a ticket that has finished worked on what was never made. */
 RAWHAL_CHECKED rawhal_status_t timeline_spoilt(rawhal_queue_t *queue, uint64_t ticket,
                                                rawhal_error_t *error);

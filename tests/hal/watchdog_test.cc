@@ -77,6 +77,24 @@ protected:
 #define EXPECT_IN(part, text)                                                                      \
   EXPECT_NE((text).find(part), std::string::npos) << "'" << (part) << "' is missing in: " << (text)
 
+TEST_F(Watchdog, TellsWhichValueOfASemaphoreAQueueWaitsFor)
+{
+  rawhal_semaphore_t *ready = nullptr;
+  ASSERT_OK(rawhal_semaphore_create(device, 0, &ready, &error));
+  rawhal_semaphore_label(ready, "ready");
+  rawhal_queue_t *on = queue();
+  const rawhal_timepoint_t point = {ready, 4};
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_timeline(on, &point, 1, nullptr, 0, 0, &ticket, &error));
+  const std::string line = next();
+  EXPECT_IN("ticket 1", line);
+  EXPECT_IN("the barrier waits for 4 of semaphore ", line);
+  EXPECT_IN("(ready), which no packet in flight sets", line);
+  ASSERT_OK(rawhal_semaphore_signal(ready, 4, &error));
+  ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+  rawhal_semaphore_destroy(ready);
+}
+
 TEST_F(Watchdog, TellsWhichKernelRunsAndWhereItsWavesAre)
 {
   Blob blob;

@@ -57,6 +57,19 @@ TEST_F(TimelineFailure, ADeadQueueFailsWhatItWasToSignal)
   EXPECT_EQ(timeline(on, {}, {{gate, 2}}), RAWHAL_FAULT); // it is spoilt
 }
 
+TEST_F(TimelineFailure, ABarrierOnASpoiltTicketIsRefused)
+{
+  rawhal_queue_t *on = queue(), *other = queue();
+  rawhal_semaphore_t *s = semaphore();
+  rawhal_ticket_t early = submit(on, empty()), waits = 0;
+  ASSERT_OK(timeline(on, {{s, 1}}, {}, &waits));
+  ASSERT_OK(rawhal_semaphore_fail(s, nullptr, &error));
+  const rawhal_dependency_t dependencies[] = {{on, early, 0, 0}, {on, waits, 0, 0}};
+  EXPECT_OK(rawhal_queue_barrier(other, dependencies, 1, 0, nullptr, &error));
+  EXPECT_EQ(rawhal_queue_barrier(other, dependencies, 2, 0, nullptr, &error), RAWHAL_DEVICE_LOST);
+  EXPECT_TRUE(says("dependency 1") && says("given it up")) << error.message;
+}
+
 // From queue to queue, by semaphores of which the later ones are waited for before anybody signals.
 TEST_F(TimelineFailure, ItSpreads)
 {

@@ -149,6 +149,28 @@ TEST_F(Timeline, AValueThatIsPassedOverLetsGoToo)
   EXPECT_OK(wait(third, after));
 }
 
+// The thread has nothing to do when the queue comes to wait, which is after the signal was submitted.
+TEST_F(Timeline, AValueThatIsPassedOverWhenTheThreadIsThere)
+{
+  rawhal_queue_t *first = queue(), *second = queue(), *third = queue();
+  rawhal_semaphore_t *s = semaphore();
+  rawhal_ticket_t before = 0, after = 0;
+  ASSERT_OK(timeline(second, {{s, 2}}, {}, &before));
+  ASSERT_OK(timeline(first, {}, {{s, 5}})); // starts it
+  ASSERT_OK(wait(second, before));
+  EXPECT_EQ(rawhal_semaphore_wait(s, 6, rawhal_deadline_after(20 * millisecond), &error),
+            RAWHAL_TIMED_OUT);
+  submit(first, held());
+  ASSERT_OK(timeline(first, {}, {{s, 9}}));
+  ASSERT_OK(timeline(third, {{s, 7}}, {}, &after));
+  uint64_t exported = 0;
+  ASSERT_OK(rawhal_semaphore_export(s, 8, &exported, &error));
+  release();
+  EXPECT_OK(wait(third, after));
+  EXPECT_OK(wait_value(s, 9));
+  EXPECT_LE(HSA(hsa_signal_load_scacquire)({exported}), 0);
+}
+
 // The one that is passed over is signalled later, by a queue that the larger one needs.
 TEST_F(Timeline, AWaitTakesNoLargerSignalForItsOwn)
 {
