@@ -317,6 +317,165 @@ TEST_F(Order, names_lanes)
   }
 }
 
+// Code that is written here: who wrote the bytes that `ask` names, on an engine. The chip's number is the dispatch's.
+std::vector<softgpu_back_writer_t> writers_of(const std::vector<uint32_t> &code,
+                                              softgpu_chip_t chip, bool reference,
+                                              const std::vector<uint32_t> &kernargs,
+                                              softgpu_back_t asked)
+{
+  device::Kernel kernel(code);
+  device::Memory arguments(512);
+  std::vector<softgpu_back_writer_t> writers;
+  memcpy(arguments.as<void>(), kernargs.data(), kernargs.size() * 4);
+  softgpu_dispatch_t dispatch =
+      device::dispatch(kernel.object(), arguments.as<void>(), 1, 64, chip);
+  dispatch.group_bytes = 2048;
+  softgpu_invalidate_code();
+  order_begin(1);
+  softgpu_engine_reference(reference);
+  asked.kernel_object = kernel.object();
+  EXPECT_TRUE(softgpu_back(&asked, sizeof asked));
+  const device::Result result = device::run(dispatch, 60000);
+  EXPECT_TRUE(result.ok) << result.fault.text;
+  softgpu_back_told_t told{};
+  EXPECT_TRUE(softgpu_back_told(
+      &told, sizeof told,
+      [](void *context, const softgpu_back_writer_t *writer) {
+        static_cast<std::vector<softgpu_back_writer_t> *>(context)->push_back(*writer);
+      },
+      &writers));
+  return writers;
+}
+
+struct Part {
+  uint64_t bytes;
+  const char *instruction; // what its text begins with; "": nobody
+  uint32_t lane;
+};
+
+void expect_parts(const std::vector<softgpu_back_writer_t> &writers, const std::vector<Part> &parts)
+{
+  ASSERT_EQ(writers.size(), parts.size());
+  uint64_t next = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    SCOPED_TRACE(i);
+    const std::string text = writers[i].instruction_text;
+    EXPECT_EQ(writers[i].offset, next);
+    EXPECT_EQ(writers[i].bytes, parts[i].bytes);
+    EXPECT_EQ(text.substr(0, text.find(' ')), parts[i].instruction);
+    EXPECT_EQ(writers[i].lane, parts[i].lane);
+    EXPECT_EQ(writers[i].pc != 0, *parts[i].instruction != 0);
+    next += parts[i].bytes;
+  }
+}
+
+softgpu_back_t memory_of(const device::Memory &memory, uint64_t bytes)
+{
+  softgpu_back_t asked{};
+  asked.space = SOFTGPU_BACK_MEMORY;
+  asked.address = memory.address();
+  asked.bytes = bytes;
+  return asked;
+}
+
+TEST_F(Order, knows_scalar_stores)
+{
+  const std::vector<uint32_t> code = {
+      0xc0060100, 0x00000000, // s_load_dwordx2 s[4:5], s[0:1], 0x0
+      0xbe880088,             // s_mov_b32 s8, 8
+      0xbe890089,             // s_mov_b32 s9, 9
+      0xbe8a008a,             // s_mov_b32 s10, 10
+      0xbe8b008b,             // s_mov_b32 s11, 11
+      0xbf8cc07f,             // s_waitcnt lgkmcnt(0)
+      0xbe8c0004,             // s_mov_b32 s12, s4
+      0xbe8d0005,             // s_mov_b32 s13, s5
+      0xb00e0040,             // s_movk_i32 s14, 0x40
+      0xbe8f00ff, 0x00027000, // s_mov_b32 s15, 0x27000
+      0xc0420202, 0x00000000, // s_store_dword s8, s[4:5], 0x0
+      0xc0460202, 0x00000008, // s_store_dwordx2 s[8:9], s[4:5], 0x8
+      0xc04a0202, 0x00000010, // s_store_dwordx4 s[8:11], s[4:5], 0x10
+      0xc0620206, 0x00000020, // s_buffer_store_dword s8, s[12:15], 0x20
+      0xc20a0202, 0x00000024, // s_atomic_add s8, s[4:5], 0x24
+      0xc0840000, 0x00000000, // s_dcache_wb
+      0xbf810000,             // s_endpgm
+  };
+  const uint32_t scalar = SOFTGPU_BACK_NO_LANE;
+  for (softgpu_chip_t chip : {SOFTGPU_GFX90A, SOFTGPU_GFX942, SOFTGPU_GFX950})
+    for (bool reference : {false, true}) {
+      SCOPED_TRACE(std::to_string(chip) + (reference ? " reference" : " fast"));
+      device::Memory out(4096);
+      memset(out.as<void>(), 0, 4096);
+      expect_parts(writers_of(code, chip, reference,
+                              {uint32_t(out.address()), uint32_t(out.address() >> 32)},
+                              memory_of(out, 48)),
+                   {{4, "s_store_dword", scalar},
+                    {4, "", 0},
+                    {8, "s_store_dwordx2", scalar},
+                    {16, "s_store_dwordx4", scalar},
+                    {4, "s_buffer_store_dword", scalar},
+                    {4, "s_atomic_add", scalar},
+                    {8, "", 0}});
+    }
+}
+
+TEST_F(Order, knows_stores_to_images)
+{
+  const std::vector<uint32_t> code = {
+      0xc00e0200, 0x00000000, // s_load_dwordx8 s[8:15], s[0:1], 0x0
+      0x7e080300,             // v_mov_b32_e32 v4, v0
+      0xbf8cc07f,             // s_waitcnt lgkmcnt(0)
+      0xf0201f00, 0x00020400, // image_store v[4:7], v0, s[8:15] dmask:0xf unorm
+      0xbf810000,             // s_endpgm
+  };
+  for (bool reference : {false, true}) {
+    SCOPED_TRACE(reference);
+    device::Memory out(4096);
+    memset(out.as<void>(), 0, 4096);
+    // 40 texels of four dwords, so that the lanes behind write nothing.
+    const uint64_t base = out.address() >> 8;
+    const uint32_t rgba32 = 14, whole = 4, one_dimension = 8,
+                   components = 4 | 5 << 3 | 6 << 6 | 7 << 9;
+    std::vector<Part> parts;
+    for (uint32_t lane = 0; lane < 40; ++lane)
+      parts.push_back({16, "image_store", lane});
+    parts.push_back({128, "", 0});
+    expect_parts(writers_of(code, SOFTGPU_GFX90A, reference,
+                            {uint32_t(base), uint32_t(base >> 32) | rgba32 << 20 | whole << 26, 39,
+                             one_dimension << 28 | components, 39 << 13, 0, 0, 0},
+                            memory_of(out, 40 * 16 + 128)),
+                 parts);
+  }
+}
+
+// Of 16 bytes, which gfx950 alone has.
+TEST_F(Order, knows_loads_into_lds)
+{
+  const std::vector<uint32_t> code = {
+      0xc0060100, 0x00000000, // s_load_dwordx2 s[4:5], s[0:1], 0x0
+      0xb0060040,             // s_movk_i32 s6, 0x40
+      0xbefc0006,             // s_mov_b32 m0, s6
+      0x24020084,             // v_lshlrev_b32_e32 v1, 4, v0
+      0xbf8cc07f,             // s_waitcnt lgkmcnt(0)
+      0xddf48000, 0x00040001, // global_load_lds_dwordx4 v1, s[4:5]
+      0xbf8c0f70,             // s_waitcnt vmcnt(0)
+      0xbf810000,             // s_endpgm
+  };
+  std::vector<Part> parts = {{64, "", 0}};
+  for (uint32_t lane = 0; lane < 64; ++lane)
+    parts.push_back({16, "global_load_lds_dwordx4", lane});
+  parts.push_back({64, "", 0});
+  for (bool reference : {false, true}) {
+    SCOPED_TRACE(reference);
+    device::Memory in(4096);
+    softgpu_back_t asked{};
+    asked.space = SOFTGPU_BACK_LDS;
+    asked.bytes = 64 + 64 * 16 + 64;
+    expect_parts(writers_of(code, SOFTGPU_GFX950, reference,
+                            {uint32_t(in.address()), uint32_t(in.address() >> 32)}, asked),
+                 parts);
+  }
+}
+
 TEST_F(Order, refuses_what_makes_no_sense)
 {
   softgpu_back_t asked{};

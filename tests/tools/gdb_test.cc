@@ -16,8 +16,6 @@ static std::string showing(const Scratch &scratch)
 
 TEST(Gdb, GetsTheProgramAndTheDriver)
 {
-  if (*RAWHAL_SANITIZER)
-    GTEST_SKIP() << "a sanitizer: there is no libsoftgpu-debug.so";
   Scratch scratch;
   const std::string gdb = showing(scratch);
   const std::vector<std::string> softly = {"RAWHAL_DEVICE=softgpu"};
@@ -36,8 +34,6 @@ TEST(Gdb, GetsTheProgramAndTheDriver)
 // What its own programs inherit has nothing of the driver any more.
 TEST(Gdb, IsFoundByWhatItIsLinkedWith)
 {
-  if (*RAWHAL_SANITIZER)
-    GTEST_SKIP() << "a sanitizer: there is no libsoftgpu-debug.so";
   Scratch scratch;
   const std::string library = scratch / "librocm-dbgapi.so.0", found = scratch / "rocgdb";
   spit(scratch / "library.c", "int amd_dbgapi_initialize(void) { return 7; }\n");
