@@ -23,6 +23,7 @@ typedef struct debug_dispatch {
   uint64_t queue_id, ticket, packet;
   uint32_t index; /* in its submission */
   rawhal_string_t kernel, label;
+  rawhal_string_t queue_label;
   const rawhal_kernarg_layout_t *layout; /* NULL: not known */
   rawhal_bytes_t kernargs;               /* its image, as the device reads it */
   uint64_t kernarg_address;              /* where the device reads it */

@@ -121,6 +121,7 @@ void dump_add_dispatches(dump_store_t *store, const dump_queue_t *queue)
         .label = from->label,
         .kernarg_bytes =
             dump_wants(store, CORE_KERNARG) ? from->kernargs : (rawhal_bytes_t){NULL, 0},
+        .queue_label = from->queue_label,
     };
     (void)core_notes_put(&store->dispatches, CORE_RECORD_DISPATCH, &dispatch);
   }

@@ -65,6 +65,7 @@ static void add_packet(scene_t *scene, const queue_slot_t *slot, uint64_t ticket
   dispatch->index = index;
   dispatch->kernel = kernel->info.kernel->name;
   dispatch->label = rawhal_string(label);
+  dispatch->queue_label = label_text(queue->label); /* whoever has a scene holds drain_lock */
   dispatch->layout = kernel->info.layout;
   dispatch->kernargs = image_of(queue, kernel, packet.kernarg_address);
   dispatch->running = runs;

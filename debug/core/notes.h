@@ -65,6 +65,7 @@ typedef struct core_note_dispatch {
   uint64_t kernel_object, kernarg;
   rawhal_string_t kernel, label;
   rawhal_bytes_t packet_bytes, kernarg_bytes; /* may be empty */
+  rawhal_string_t queue_label;
 } core_note_dispatch_t;
 
 typedef enum core_allocation_state {

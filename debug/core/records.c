@@ -59,6 +59,7 @@ static const field_t dispatch_fields[] = {
     FIELD(STRING, core_note_dispatch_t, label),
     FIELD(BYTES, core_note_dispatch_t, packet_bytes),
     FIELD(BYTES, core_note_dispatch_t, kernarg_bytes),
+    FIELD(STRING, core_note_dispatch_t, queue_label),
 };
 static const field_t allocation_fields[] = {
     FIELD(U64, core_note_allocation_t, base),       FIELD(U64, core_note_allocation_t, size),

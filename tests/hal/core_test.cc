@@ -116,7 +116,9 @@ protected:
     const rawhal_device_kernel_t *fill = kernel(name, "fill");
     rawhal_dispatch_t dispatch = dispatch_of(fill, 2048, 256, blob);
     dispatch.label = "step 7";
-    EXPECT_EQ(run(queue(), dispatch), RAWHAL_FAULT);
+    rawhal_queue_t *on = queue();
+    rawhal_queue_label(on, "decode");
+    EXPECT_EQ(run(on, dispatch), RAWHAL_FAULT);
   }
 
   char folder[64];
@@ -168,9 +170,11 @@ TEST_P(CoreFile, HasNoContentsUnlessTheyAreAskedFor)
       if (note.type == CORE_NOTE_CAUSE && core_notes_fault(note.bytes, &told))
         labels.push_back(told.label);
       if (note.type == CORE_NOTE_DISPATCHES && core_notes_next(note.bytes, &at, &record))
-        labels.push_back({record.as.dispatch.label.data, record.as.dispatch.label.size});
+        for (const rawhal_string_t &text :
+             {record.as.dispatch.label, record.as.dispatch.queue_label})
+          labels.push_back({text.data, text.size});
     }
-  EXPECT_EQ(labels, (std::vector<std::string>{"step 7", "step 7"}));
+  EXPECT_EQ(labels, (std::vector<std::string>{"step 7", "step 7", "decode"}));
   core_file_close(&file);
   unlink((std::string(folder) + "/" + files()[0]).c_str());
   set("RAWHAL_CORE_CONTENTS", "all");

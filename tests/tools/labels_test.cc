@@ -10,6 +10,7 @@ namespace {
 
 // A label that would clear a screen, end a line and turn it round, and is no UTF-8 at its end.
 const char *const hostile = "\x1b[2J\n\xe2\x80\xae'\"\\\xff";
+const char *const raw = "\x1b[2J\n\xe2\x80\xae'\"\\\xc3\xbf"; // in JSON
 const char *const as_text = "\\x1b[2J\\x0a\\u{202e}'\"\\\\\\xff";
 
 class Labels : public DeviceTest {
@@ -49,7 +50,7 @@ TEST_F(Labels, OfQueuesAndBuffersAreShownWhileTheyExist)
   const json_t *queues =
       json_object_get(json_array_get(json_object_get(document.get(), "doors"), 0), "queues");
   ASSERT_EQ(json_array_size(queues), 3u);
-  EXPECT_EQ("\x1b[2J\n\xe2\x80\xae'\"\\\xc3\xbf", text_of(json_array_get(queues, 0), "label"));
+  EXPECT_EQ(raw, text_of(json_array_get(queues, 0), "label"));
   EXPECT_EQ("decode", text_of(json_array_get(queues, 1), "label"));
   EXPECT_TRUE(json_is_null(json_object_get(json_array_get(queues, 2), "label")));
   const std::string listed = shown({"events", pid, "--list"});
@@ -107,6 +108,39 @@ TEST_F(Labels, OfQueuesStandWithWhatHappensInThem)
   EXPECT_EQ(submissions, 2u);
 }
 
+TEST_F(Labels, OfQueuesAreInCoreFiles)
+{
+  Scratch scratch;
+  const std::string core = scratch / "core";
+  DeviceTest::TearDown();
+  setenv("RAWHAL_DOOR", "answers", 1);
+  DeviceTest::SetUp();
+  unsetenv("RAWHAL_DOOR");
+  rawhal_queue_t *on = queue();
+  rawhal_queue_label(on, hostile);
+  Blob blob;
+  blob.add(rawhal_buffer_address(buffer(4096))).add(0x5eed5eedu);
+  rawhal_dispatch_t dispatch =
+      dispatch_of(kernel("mistakes-gfx90a-v5.co", "fill"), 1024, 256, blob);
+  dispatch.label = "layer 3";
+  rawhal_ticket_t ticket = 0;
+  softgpu_call("softgpu_pause");
+  ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, RAWHAL_FOREVER, &ticket, &error));
+  (void)shown({"attach", pid, "--core", core});
+  softgpu_call("softgpu_resume");
+  ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
+  const std::string text = shown({"core", "show", core});
+  EXPECT_TRUE(contains(text, "layer 3\n")) << text;
+  EXPECT_TRUE(contains(text, std::string(" ") + as_text + "\n")) << text;
+  const Json document = parse(shown({"core", "show", core, "--json"}));
+  const json_t *queues = json_object_get(document.get(), "queues");
+  ASSERT_EQ(json_array_size(queues), 1u);
+  EXPECT_EQ(raw, text_of(json_array_get(queues, 0), "label"));
+  const json_t *dispatches = json_object_get(document.get(), "dispatches");
+  ASSERT_GE(json_array_size(dispatches), 1u);
+  EXPECT_EQ(raw, text_of(json_array_get(dispatches, 0), "queue_label"));
+}
+
 TEST_F(Labels, OfQueuesAreInTop)
 {
   Scratch scratch;
@@ -145,7 +179,7 @@ TEST_F(Labels, OfQueuesAreInTop)
       continue;
     ++processes;
     ASSERT_EQ(json_array_size(queues), 3u);
-    EXPECT_EQ("\x1b[2J\n\xe2\x80\xae'\"\\\xc3\xbf", text_of(json_array_get(queues, 0), "label"));
+    EXPECT_EQ(raw, text_of(json_array_get(queues, 0), "label"));
     EXPECT_EQ(3, number_of(json_array_get(queues, 0), "in_flight"));
     EXPECT_EQ("decode", text_of(json_array_get(queues, 1), "label"));
     EXPECT_TRUE(json_is_null(json_object_get(json_array_get(queues, 2), "label")));

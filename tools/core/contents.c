@@ -165,6 +165,16 @@ uint32_t core_queue_id(const core_contents_t *contents, size_t index)
   return 0;
 }
 
+rawhal_string_t core_queue_label(const core_contents_t *contents, uint64_t id)
+{
+  const rawhal_bytes_t note = core_own_note(contents->file, CORE_NOTE_DISPATCHES);
+  core_record_t record;
+  for (uint64_t cursor = 0; core_notes_next(note, &cursor, &record);)
+    if (record.type == CORE_RECORD_DISPATCH && record.as.dispatch.queue == id)
+      return record.as.dispatch.queue_label;
+  return (rawhal_string_t){0};
+}
+
 /* ---- Near the address ---- */
 
 static uint64_t distance(const core_note_allocation_t *allocation, uint64_t address)

@@ -51,6 +51,10 @@ void core_contents_free(core_contents_t *contents);
 /* The id of the queue that is the file's `index`-th; 0: it is not shown. */
 uint32_t core_queue_id(const core_contents_t *contents, size_t index);
 
+/* What the program calls the queue of that id, by the first dispatch of it that is listed; empty:
+ * nothing. */
+rawhal_string_t core_queue_label(const core_contents_t *contents, uint64_t id);
+
 /* The function that has an address, and how far behind its start it is. False: none is known. */
 bool core_symbol(const core_contents_t *contents, uint64_t address, rawhal_string_t *name,
                  uint64_t *offset);

@@ -69,6 +69,7 @@ static void put_dispatch(json_writer_t *out, const core_note_dispatch_t *dispatc
   json_put_string_or_null(out, "label", dispatch->label);
   put_hex(out, "packet_bytes", dispatch->packet_bytes);
   put_hex(out, "kernarg_bytes", dispatch->kernarg_bytes);
+  json_put_string_or_null(out, "queue_label", dispatch->queue_label);
   json_end(out);
 }
 
@@ -179,6 +180,7 @@ static void put_queues(json_writer_t *out, const core_contents_t *contents)
     json_put_unsigned(out, "ring_bytes", queues[i].entry.ring_bytes);
     json_put_unsigned(out, "read_id", queues[i].read_id);
     json_put_unsigned(out, "write_id", queues[i].write_id);
+    json_put_string_or_null(out, "label", core_queue_label(contents, queues[i].entry.id));
     json_end(out);
   }
   json_end(out);

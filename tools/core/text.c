@@ -157,22 +157,24 @@ static void show_allocations(const core_contents_t *contents, bool all)
 
 static void show_queues(const core_contents_t *contents)
 {
-  static const unsigned char widths[] = {6, 10, 18, 10, 10, 0};
+  static const unsigned char widths[] = {6, 10, 18, 10, 10, 9, 0};
   const walk_agent_t *agents = contents->agents.items;
   const walk_queue_t *queues = contents->queues.items;
   if (!contents->queues.count)
     return;
   terminal_heading("queues");
-  row((const char *const[]){"QUEUE", "CHIP", "RING", "FROM", "TO", "STATE", NULL}, widths);
+  row((const char *const[]){"QUEUE", "CHIP", "RING", "FROM", "TO", "STATE", "LABEL", NULL}, widths);
   for (size_t i = 0; i < contents->queues.count; ++i) {
-    char id[24], chip[32], ring[24], from[24], to[24];
+    char id[24], chip[32], ring[24], from[24], to[24], label[LONG_TEXT];
     core_chip_text(agents[queues[i].agent].entry.gfx_target_version, chip);
     (void)snprintf(id, sizeof(id), "%u", queues[i].entry.id);
     (void)snprintf(ring, sizeof(ring), "0x%" PRIx64, queues[i].entry.ring);
     (void)snprintf(from, sizeof(from), "%" PRIu64, queues[i].read_id);
     (void)snprintf(to, sizeof(to), "%" PRIu64, queues[i].write_id);
-    row((const char *const[]){id, chip, ring, from, to,
-                              queues[i].write_id > queues[i].read_id ? "in flight" : "idle", NULL},
+    row(
+        (const char *const[]){
+            id, chip, ring, from, to, queues[i].write_id > queues[i].read_id ? "in flight" : "idle",
+            terminal_cell(core_queue_label(contents, queues[i].entry.id), label, LONG_TEXT), NULL},
         widths);
   }
 }
