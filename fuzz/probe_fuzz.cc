@@ -71,7 +71,7 @@ void probe(const rawhal_kernel_t *kernel, uint32_t kinds, uint32_t flags, const 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   input_t input = {data, size};
-  const uint8_t kinds = take(&input) & 0x5f, flags = take(&input) & 3, shape = take(&input);
+  const uint8_t kinds = take(&input) & 0x5f, flags = take(&input) & 0x1b, shape = take(&input);
   Changes changes = {};
   changes.count = take(&input) % 5;
   for (uint32_t i = 0; i < changes.count; ++i) {
