@@ -15,6 +15,7 @@
 #include "queue/timeline/timeline.h"
 
 typedef struct timepoint {
+  struct timepoint *next_left;       /* of those whose signals are left to the device for ever */
   struct timepoint *next, *previous; /* of its semaphore, by ascending value; or `next`: spare */
   rawhal_semaphore_t *semaphore;     /* NULL: it is over, reached or failed */
   uint64_t value;
@@ -22,7 +23,7 @@ typedef struct timepoint {
   struct timeline_step *signaller; /* whose packet is going to count it down; NULL: none will */
   struct timeline_step *waits;     /* not when it is over */
   uint32_t uses;                   /* steps that name it */
-  bool exported, failed;
+  bool exported, failed, left;
 } timepoint_t;
 
 /* A submission waits for a timepoint or signals it. */
@@ -73,7 +74,7 @@ typedef struct timelines {
   uint64_t numbers, forks, visits;
   rawhal_queue_t *queues; /* that have steps */
   rawhal_queue_t *spoilt; /* that are to spread it */
-  timepoint_t *spare_points;
+  timepoint_t *spare_points, *left_points;
   timeline_step_t *spare_steps;
   timeline_notice_t *notices;
   host_wait_t *waiting;
@@ -122,6 +123,8 @@ void point_release(timepoint_t *point);
 void point_end(timepoint_t *point, bool failed);
 /* Gives it back if nobody needs it. */
 void point_put(timepoint_t *point);
+/* The device may use its signal for ever: it is never given back. */
+void point_leave(timepoint_t *point);
 /* So many spare steps. */
 RAWHAL_CHECKED rawhal_status_t steps_reserve(size_t count, rawhal_error_t *error);
 /* The queue's next step, from those that were reserved. */

@@ -95,6 +95,16 @@ void point_put(timepoint_t *point)
   timelines.spare_points = point;
 }
 
+void point_leave(timepoint_t *point)
+{
+  if (point->left)
+    return;
+  point->left = true;
+  ++point->uses;
+  point->next_left = timelines.left_points;
+  timelines.left_points = point;
+}
+
 void point_end(timepoint_t *point, bool failed)
 {
   rawhal_semaphore_t *semaphore = point->semaphore;

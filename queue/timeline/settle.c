@@ -201,7 +201,7 @@ void timeline_leave(rawhal_queue_t *queue, bool ended)
     die(queue, &cause);
   while (timeline->first) {
     if (!ended)
-      ++timeline->first->point->uses; /* for ever */
+      point_leave(timeline->first->point);
     step_drop(queue);
   }
   notices_serve();
