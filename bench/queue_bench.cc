@@ -2,6 +2,8 @@
 // the packet processors paused. Times are per dispatch; 512 dispatches are timed at a go, warm.
 #include "raw_queue.h"
 
+#include "tests/graph_of.h"
+
 namespace {
 
 void submit(benchmark::State &state, const rawhal_dispatch_t &dispatch, size_t batch, Bench &b)
@@ -68,7 +70,7 @@ void SubmitBlob28Watched(benchmark::State &state)
 
 CASE(SubmitBatch32, submit(state, one_item(bench().empty), 32, bench()));
 
-// A recording of 1,000 dispatches with blobs of 28 bytes.
+// A graph of 1,000 dispatches with blobs of 28 bytes.
 void Replay1000(benchmark::State &state)
 {
   constexpr size_t count = 1000;
@@ -76,15 +78,18 @@ void Replay1000(benchmark::State &state)
   if (!b.ready)
     return state.SkipWithError(b.error.message);
   std::vector<rawhal_dispatch_t> dispatches(count, with_blob(b.add, 28));
-  rawhal_recording_t *recording = nullptr;
-  if (rawhal_recording_create(b.queue, dispatches.data(), count, &recording, &b.error) != RAWHAL_OK)
+  rawhal_graph_exec_t *exec = nullptr;
+  if (graph_of(rawhal_instance_device(b.instance, 0), b.queue, dispatches.data(), count, &exec,
+               &b.error) != RAWHAL_OK)
     return state.SkipWithError(b.error.message);
   rawhal_ticket_t ticket = 0;
   measure(
       state,
-      [&] { return rawhal_queue_replay(b.queue, recording, 0, &ticket, &b.error) == RAWHAL_OK; },
+      [&] {
+        return rawhal_graph_launch(b.queue, exec, nullptr, 0, 0, &ticket, &b.error) == RAWHAL_OK;
+      },
       [&] { return b.drain(b.queue, ticket); }, count);
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
 }
 
 // Kernel, geometry and layout bound once: each has a blob of its own.
@@ -92,8 +97,9 @@ void replay_blob(benchmark::State &state, const rawhal_dispatch_t &dispatch, Ben
 {
   if (!b.ready)
     return state.SkipWithError(b.error.message);
-  rawhal_recording_t *recording = nullptr;
-  if (rawhal_recording_create(b.queue, &dispatch, 1, &recording, &b.error) != RAWHAL_OK)
+  rawhal_graph_exec_t *exec = nullptr;
+  if (graph_of(rawhal_instance_device(b.instance, 0), b.queue, &dispatch, 1, &exec, &b.error) !=
+      RAWHAL_OK)
     return state.SkipWithError(b.error.message);
   rawhal_ticket_t ticket = 0;
   measure(
@@ -101,12 +107,12 @@ void replay_blob(benchmark::State &state, const rawhal_dispatch_t &dispatch, Ben
       [&] {
         bool good = true;
         for (size_t i = 0; i < round_size; ++i)
-          good &= rawhal_queue_replay_blob(b.queue, recording, dispatch.blob, dispatch.blob_size, 0,
+          good &= rawhal_graph_launch_blob(b.queue, exec, dispatch.blob, dispatch.blob_size, 0,
                                            &ticket, &b.error) == RAWHAL_OK;
         return good;
       },
       [&] { return b.drain(b.queue, ticket); });
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
 }
 
 CASE(ReplayBlob28, replay_blob(state, with_blob(bench().add, 28), bench()));

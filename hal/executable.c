@@ -3,7 +3,7 @@
  *
  * The same bytes are loaded once per device and counted. A thread that asks for what another is
  * loading waits for that load, and for no other, and gets its result. An executable that has no
- * users any more, but that a dispatch in flight or a recording needs, stays until an
+ * users any more, but that a dispatch in flight or a graph needs, stays until an
  * executables_reap() finds it unneeded. */
 #include "hal/executable.h"
 #include "hal/runtime.h"
@@ -256,7 +256,7 @@ void executables_reap(void)
   if (runtime_check(NULL) != RAWHAL_OK || atomic_load(&retiring) == 0)
     return;
   rawhal_executable_t *unneeded;
-  WITHOUT_CANCELLATION(); /* of a recording that is destroyed, too, which may end the runtime */
+  WITHOUT_CANCELLATION(); /* of a graph that is destroyed, too, which may end the runtime */
   pthread_mutex_lock(&table_lock);
   while ((unneeded = sources_find(is_unneeded, NULL))) {
     --retiring;

@@ -25,6 +25,7 @@
 #define RAWHAL_HAL_H
 
 #include <rawhal/container.h>
+#include <rawhal/graph.h>
 #include <rawhal/hsaco.h>
 #include <rawhal/kernarg.h>
 #include <rawhal/limit.h>
@@ -440,10 +441,11 @@ typedef struct rawhal_executable_info {
 RAWHAL_API const rawhal_executable_info_t *
 rawhal_executable_info(const rawhal_executable_t *executable);
 
-/* Its kernels must not be submitted or recorded any more. What is submitted or recorded may go on:
- * the code leaves the device after the last such dispatch has finished, or its queue or recording
- * is destroyed; this call does not wait for it. Whether code can be unloaded is checked whenever a
- * queue, recording or executable is destroyed, an executable is loaded, or a buffer is allocated.
+/* Its kernels must not be submitted any more, nor added to graphs. What is submitted or in a graph
+ * may go on: the code leaves the device after the last such dispatch has finished, or its queue or
+ * graph is destroyed; this call does not wait for it. Whether code can be unloaded is checked
+ * whenever a queue, graph or executable is destroyed, an executable is loaded, or a buffer is
+ * allocated.
  */
 RAWHAL_API void rawhal_executable_destroy(rawhal_executable_t *executable);
 
@@ -478,6 +480,14 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_semaphore_create(rawhal_device_
                                                                   uint64_t value,
                                                                   rawhal_semaphore_t **semaphore,
                                                                   rawhal_error_t *error);
+
+/* ---- Graphs: everything else is in graph.h ---- */
+
+/* Makes an empty graph of what is to run on `device`. OUT_OF_MEMORY; DEVICE_LOST: the device is the
+ * parent's. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_graph_create(rawhal_device_t *device,
+                                                              rawhal_graph_t **graph,
+                                                              rawhal_error_t *error);
 
 /* ---- Copies in queue order ----
  *

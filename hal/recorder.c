@@ -234,7 +234,7 @@ static rawhal_status_t begin(rawhal_capture_t *made, const rawhal_queue_t *queue
   if (!image)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for kernargs");
   memset(image, 0, room);
-  rawhal_status_t status = image_write(queue, dispatch, image, error);
+  rawhal_status_t status = image_write(&queue->launch, dispatch, image, error);
   const rawhal_bytes_t kernargs = {image,
                                    rawhal_kernarg_layout_info(kernel->info.layout)->segment_size};
   if (status == RAWHAL_OK)

@@ -6,6 +6,7 @@
 #include <rawhal/builder.h>
 #include <rawhal/container.h>
 #include <rawhal/events.h>
+#include <rawhal/graph.h>
 #include <rawhal/hal.h>
 #include <rawhal/hsaco.h>
 #include <rawhal/kernarg.h>

@@ -60,13 +60,13 @@ static rawhal_status_t check_device(const queue_device_t *device, const rawhal_d
   return RAWHAL_OK;
 }
 
-static rawhal_status_t check_dispatch(const rawhal_queue_t *queue,
+static rawhal_status_t check_dispatch(const dispatch_place_t *place,
                                       const rawhal_dispatch_t *dispatch, rawhal_error_t *error)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   if (!kernel)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "kernel is NULL");
-  if (kernel->agent != queue->device->agent.handle)
+  if (kernel->agent != place->device->agent.handle)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "the kernel is loaded on another device than the queue's");
   if (dispatch->flags & ~(uint32_t)KNOWN_FLAGS)
@@ -76,15 +76,15 @@ static rawhal_status_t check_dispatch(const rawhal_queue_t *queue,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
                        "both a blob and an array of arguments are given");
   const rawhal_kernarg_layout_t *layout = kernel->info.layout;
-  rawhal_launch_t launch = launch_of(queue, dispatch);
+  rawhal_launch_t launch = launch_of(place->launch, dispatch);
   rawhal_status_t status = rawhal_launch_check(kernel->info.kernel, &launch, error);
   if (status == RAWHAL_OK)
-    status = check_device(queue->device, dispatch, error);
+    status = check_device(place->device, dispatch, error);
   if (status == RAWHAL_OK && !dispatch->arguments)
     status = rawhal_kernarg_check(layout, dispatch->blob, dispatch->blob_size,
                                   kernarg_flags(dispatch), error);
   if (status == RAWHAL_OK && dispatch->flags & RAWHAL_DISPATCH_COOPERATIVE)
-    status = check_resident(queue, dispatch, error);
+    status = check_resident(place->compute_units, dispatch, error);
   if (status == RAWHAL_OK && (dispatch->arguments || layout->hidden.narrow))
     status = check_image(dispatch, &launch, error);
   return status;
@@ -106,12 +106,11 @@ static inline bool has_partial_workgroups(const rawhal_dispatch_t *dispatch)
 }
 
 /* True only for what check_dispatch() would allow; it need not be for all of that. */
-static inline bool check_fast(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch)
+static inline bool check_fast(const queue_device_t *device, const rawhal_dispatch_t *dispatch)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
-  if (!kernel || kernel->agent != queue->device->agent.handle ||
-      dispatch->flags & ~(uint32_t)FAST_FLAGS || dispatch->arguments ||
-      (!dispatch->blob && dispatch->blob_size))
+  if (!kernel || kernel->agent != device->agent.handle || dispatch->flags & ~(uint32_t)FAST_FLAGS ||
+      dispatch->arguments || (!dispatch->blob && dispatch->blob_size))
     return false;
   const kernel_bounds_t *bounds = &kernel->bounds;
   uint64_t flat =
@@ -124,29 +123,45 @@ static inline bool check_fast(const rawhal_queue_t *queue, const rawhal_dispatch
   return right && !(bounds->uniform && has_partial_workgroups(dispatch));
 }
 
+rawhal_status_t dispatch_check(const dispatch_place_t *place, const rawhal_dispatch_t *dispatch,
+                               rawhal_error_t *error)
+{
+  return check_fast(place->device, dispatch) ? RAWHAL_OK : check_dispatch(place, dispatch, error);
+}
+
+static rawhal_status_t check_strange_stride(const batch_t *batch, rawhal_error_t *error)
+{
+  const size_t first = offsetof(rawhal_dispatch_t, label), ours = sizeof(rawhal_dispatch_t);
+  return sized_array(batch->first, batch->stride, batch->count, batch->stride < ours ? first : ours,
+                     "rawhal_dispatch_t", error);
+}
+
+rawhal_status_t batch_check(const batch_t *batch, rawhal_error_t *error)
+{
+  if (!batch->first || batch->count == 0)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no dispatches");
+  return __builtin_expect(batch->stride == sizeof(rawhal_dispatch_t), 1)
+             ? RAWHAL_OK
+             : check_strange_stride(batch, error);
+}
+
 rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch, uint32_t *blocks,
                              rawhal_error_t *error)
 {
   size_t count = batch->count;
-  if (!batch->first || count == 0)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no dispatches");
+  rawhal_status_t status = batch_check(batch, error);
+  if (status != RAWHAL_OK)
+    return status;
   if (count > queue->ring.packets - closing_packets(queue))
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                        "a batch of %zu dispatches can never fit into a ring of %u packets", count,
                        queue->ring.packets);
-  if (__builtin_expect(batch->stride != sizeof(rawhal_dispatch_t), 0)) {
-    const size_t first = offsetof(rawhal_dispatch_t, label), ours = sizeof(rawhal_dispatch_t);
-    rawhal_status_t status =
-        sized_array(batch->first, batch->stride, count, batch->stride < ours ? first : ours,
-                    "rawhal_dispatch_t", error);
-    if (status != RAWHAL_OK)
-      return status;
-  }
   uint64_t total = 0;
   for (size_t i = 0; i < count; ++i) {
     const rawhal_dispatch_t *dispatch = batch_at(batch, i);
-    if (__builtin_expect(!check_fast(queue, dispatch), 0)) {
-      rawhal_status_t status = check_dispatch(queue, dispatch, error);
+    if (__builtin_expect(!check_fast(queue->device, dispatch), 0)) {
+      const dispatch_place_t place = {queue->device, &queue->launch, queue->compute_units};
+      status = check_dispatch(&place, dispatch, error);
       if (status != RAWHAL_OK && count > 1 && error)
         return rawhal_fail_at(error, status, error->offset, "dispatch %zu: %s", i, error->message);
       if (status != RAWHAL_OK)

@@ -87,7 +87,7 @@ typedef struct queue_device {
   /* Keep the runtime open from the first to the last call of a queue. */
   void (*hold)(void);
   void (*release)(void);
-  /* Something that may have kept kernels loaded is gone: a queue, a recording. */
+  /* Something that may have kept kernels loaded is gone: a queue, a graph. */
   void (*unpinned)(void);
 } queue_device_t;
 
@@ -178,6 +178,7 @@ struct rawhal_queue {
   hsa_signal_t *times;     /* of each packet, for its dispatch's time; NULL: not asked for */
   _Atomic(const rawhal_device_kernel_t *) *kernels; /* of each packet of several; queue_kernel() */
   rawhal_launch_t launch; /* what all launches have in common, for hidden arguments */
+  uint64_t launch_number; /* whose it is: no two queues of the process have the same, nor 0 */
   gate_t gate;
   queue_grant_t *grants;  /* of the slots' tickets; with limits */
   uint64_t own_bytes;     /* of the device's memory, where that has a quota */

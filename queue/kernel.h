@@ -9,7 +9,7 @@
 /* What holds a kernel's code on a device: it must stay while it is pinned, and while queues_run()
  * any of it. */
 typedef struct kernel_owner {
-  _Atomic size_t pins; /* dispatches in recordings */
+  _Atomic size_t pins; /* nodes of graphs */
 } kernel_owner_t;
 
 typedef struct kernel_range {

@@ -125,7 +125,7 @@ rawhal_status_t rawhal_device_kernel_occupancy(const rawhal_device_kernel_t *ker
   return status;
 }
 
-rawhal_status_t check_resident(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch,
+rawhal_status_t check_resident(uint32_t compute_units, const rawhal_dispatch_t *dispatch,
                                rawhal_error_t *error)
 {
   uint64_t groups = 1, work_items = 1;
@@ -143,12 +143,12 @@ rawhal_status_t check_resident(const rawhal_queue_t *queue, const rawhal_dispatc
       kernel_occupancy(dispatch->kernel, work_items, dispatch->dynamic_lds, &occupancy, error);
   if (status != RAWHAL_OK)
     return status;
-  uint64_t room = (uint64_t)occupancy.workgroups_per_cu * queue->compute_units;
+  uint64_t room = (uint64_t)occupancy.workgroups_per_cu * compute_units;
   if (groups <= room)
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                      "a cooperative grid of %llu work-groups, but %llu can run at once: %u on each "
                      "of %u compute units",
                      (unsigned long long)groups, (unsigned long long)room,
-                     occupancy.workgroups_per_cu, queue->compute_units);
+                     occupancy.workgroups_per_cu, compute_units);
 }

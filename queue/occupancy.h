@@ -40,8 +40,9 @@ RAWHAL_CHECKED rawhal_status_t kernel_occupancy(const rawhal_device_kernel_t *ke
                                                 uint64_t work_items, uint32_t dynamic_lds,
                                                 rawhal_occupancy_t *occupancy,
                                                 rawhal_error_t *error);
-/* OUT_OF_RANGE unless the whole grid can run at once. The dispatch is otherwise right. */
-RAWHAL_CHECKED rawhal_status_t check_resident(const rawhal_queue_t *queue,
+/* OUT_OF_RANGE unless the whole grid can run at once on so many compute units. The dispatch is
+ * otherwise right. */
+RAWHAL_CHECKED rawhal_status_t check_resident(uint32_t compute_units,
                                               const rawhal_dispatch_t *dispatch,
                                               rawhal_error_t *error);
 

@@ -206,6 +206,8 @@ static rawhal_status_t launch_init(rawhal_queue_t *queue, const rawhal_queue_ser
   queue->launch.default_queue = services.default_queue;
   queue->launch.completion_action = services.completion_action;
   queue->launch.multigrid_sync = services.multigrid_sync;
+  static _Atomic uint64_t numbers;
+  queue->launch_number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
   return status;
 }
 

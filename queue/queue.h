@@ -122,7 +122,7 @@ typedef struct rawhal_dispatch {
   const char *label; /* names it in faults, core files and events; NULL: nothing does. Any bytes:
                         they are escaped where they are shown. Copied during the call; what is
                         longer than RAWHAL_LABEL_BYTES is cut, never within a character of UTF-8. A
-                        recording has those of its dispatches */
+                        graph's nodes have those of their dispatches */
 } rawhal_dispatch_t;
 
 typedef uint64_t rawhal_ticket_t; /* 0 is never a ticket */
@@ -255,8 +255,9 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_timing(rawhal_queue_t *qu
                                                               uint64_t *start_ns, uint64_t *end_ns,
                                                               rawhal_error_t *error);
 
-/* The same for one of its dispatches, counted from 0 in the order of submission or recording, on a
- * queue with dispatch_times. OUT_OF_RANGE: no such dispatch, or one without times of its own. */
+/* The same for one of its dispatches, counted from 0 in the order of submission, or of a graph's
+ * nodes, on a queue with dispatch_times. OUT_OF_RANGE: no such dispatch, or one without times of
+ * its own. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_queue_dispatch_timing(rawhal_queue_t *queue, rawhal_ticket_t ticket, size_t dispatch,
                              uint64_t *start_ns, uint64_t *end_ns, rawhal_error_t *error);
@@ -282,63 +283,6 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_dispatch_instructions(raw
                                                                              size_t dispatch,
                                                                              uint64_t *instructions,
                                                                              rawhal_error_t *error);
-
-/* ---- Recordings ----
- *
- * A recording is a batch that was checked and packed once, hidden arguments included, and is
- * submitted again and again by copying: a replay is one submission with one ticket and one
- * doorbell, in the order and with the flags of its dispatches.
- *
- * It belongs to the queue it was made for, whose addresses its images may hold, and must not be
- * replayed after that queue is destroyed. It keeps its kernels loaded. Thread-safety: any number of
- * threads may replay a recording; rawhal_recording_set() and destroy must not run while anything
- * else uses it. */
-
-/* A recorded batch. */
-typedef struct rawhal_recording rawhal_recording_t;
-
-/* Records `count` dispatches (at least 1). Fails as rawhal_queue_submit() would for the same batch,
- * except for want of room, which is the replay's concern. Blobs and pointer arrays are read during
- * the call only. OUT_OF_MEMORY. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_recording_create_sized(
-    rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t dispatch_size, size_t count,
-    rawhal_recording_t **recording, rawhal_error_t *error);
-
-RAWHAL_CHECKED RAWHAL_INLINE rawhal_status_t
-rawhal_recording_create(rawhal_queue_t *queue, const rawhal_dispatch_t *dispatches, size_t count,
-                        rawhal_recording_t **recording, rawhal_error_t *error)
-{
-  return rawhal_recording_create_sized(queue, dispatches, sizeof(*dispatches), count, recording,
-                                       error);
-}
-RAWHAL_API void rawhal_recording_destroy(rawhal_recording_t *recording); /* NULL is allowed */
-
-/* Changes one visible argument of one dispatch, by index in metadata order, for this and later
- * replays; replays already submitted keep what they had. `size` must be the argument's.
- * OUT_OF_RANGE: no such dispatch or argument; INVALID_ARGUMENT: as rawhal_kernarg_set(). */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_recording_set(rawhal_recording_t *recording,
-                                                               size_t dispatch, size_t argument,
-                                                               const void *value, size_t size,
-                                                               rawhal_error_t *error);
-
-/* Submits a recording. WOULD_BLOCK / TIMED_OUT, FAULT / DEVICE_LOST as rawhal_queue_submit();
- * INVALID_ARGUMENT: the recording of another queue. `ticket` may be NULL. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay(rawhal_queue_t *queue,
-                                                              const rawhal_recording_t *recording,
-                                                              uint64_t deadline,
-                                                              rawhal_ticket_t *ticket,
-                                                              rawhal_error_t *error);
-
-/* Submits a recording of one dispatch with other arguments: a blob of the size that it was recorded
- * with. Hidden arguments, and whatever lies between them, are the recording's; with KEEP_HIDDEN
- * those that the blob covers are the blob's. Kernel, geometry and blob size were checked when it
- * was recorded, so no submission costs less. The blob is read during the call only, so any number
- * of threads may do so at once. INVALID_ARGUMENT: a recording of several dispatches, one made with
- * pointers, or one of a kernel with arguments after hidden ones; a blob of another size; otherwise
- * as rawhal_queue_replay(). */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_replay_blob(
-    rawhal_queue_t *queue, const rawhal_recording_t *recording, const void *blob, size_t blob_size,
-    uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
 
 /* Device addresses of what only the program can provide to kernels that ask for it by a hidden
  * argument of that name; 0: there is none. The queue does not look at what is there;

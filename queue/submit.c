@@ -6,14 +6,14 @@
 #include "debug/door/ticket.h"
 #include "kernarg/layout.h"
 
-rawhal_status_t image_write(const rawhal_queue_t *queue, const rawhal_dispatch_t *dispatch,
+rawhal_status_t image_write(const rawhal_launch_t *common, const rawhal_dispatch_t *dispatch,
                             void *image, rawhal_error_t *error)
 {
   const rawhal_device_kernel_t *kernel = dispatch->kernel;
   rawhal_launch_t values;
   const rawhal_launch_t *launch = NULL;
   if (kernel->info.layout->hidden.field_count) {
-    values = launch_of(queue, dispatch);
+    values = launch_of(common, dispatch);
     launch = &values;
   }
   if (!dispatch->arguments)
@@ -104,7 +104,7 @@ static rawhal_status_t dispatch_write(rawhal_queue_t *queue, const rawhal_dispat
   uint32_t at = (*block + kernel->alignment - 1) & ~(kernel->alignment - 1);
   *block += kernel->block_count + kernel->spare_blocks;
   unsigned char *image = kernarg_slot(queue, at);
-  rawhal_status_t status = image_write(queue, dispatch, image, error);
+  rawhal_status_t status = image_write(&queue->launch, dispatch, image, error);
   if (__builtin_expect(status != RAWHAL_OK, 0)) {
     /* It passed the checks, so the caller changed it meanwhile. The packet is ours already and must
      * not stay invalid, or the queue would stop here. */

@@ -1,4 +1,4 @@
-/* The steps of a submission, shared by batches (submit.c) and recordings (recording.c). Internal.
+/* The steps of a submission, shared by batches (submit.c) and graphs (graph/). Internal.
  *
  *   submit_check -> submit_reserve -> submit_begin -> packets and images -> submit_ring
  *
@@ -25,7 +25,22 @@ static inline const rawhal_dispatch_t *batch_at(const batch_t *batch, size_t i)
 /* What a dispatch takes of limits. */
 limit_shape_t dispatch_shape(const rawhal_dispatch_t *dispatch);
 
-/* check.c: checks a batch, all of it, and counts its kernarg blocks. */
+/* Where dispatches are to run. */
+typedef struct dispatch_place {
+  const queue_device_t *device;
+  const rawhal_launch_t *launch; /* what all launches there have in common */
+  uint32_t compute_units;        /* for what must run at once */
+} dispatch_place_t;
+
+/* check.c: one dispatch. */
+RAWHAL_CHECKED rawhal_status_t dispatch_check(const dispatch_place_t *place,
+                                              const rawhal_dispatch_t *dispatch,
+                                              rawhal_error_t *error);
+
+/* The caller's array, which has at least one. */
+RAWHAL_CHECKED rawhal_status_t batch_check(const batch_t *batch, rawhal_error_t *error);
+
+/* Checks a batch, all of it, and counts its kernarg blocks. */
 RAWHAL_CHECKED rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch,
                                             uint32_t *blocks, rawhal_error_t *error);
 
@@ -102,8 +117,9 @@ static inline hsa_signal_t submit_signal(const rawhal_queue_t *queue,
 hsa_signal_t batch_begin(rawhal_queue_t *queue, const ring_reservation_t *reserved, uint32_t count,
                          uint32_t blocks, uint32_t signaller, const rawhal_device_kernel_t *first);
 
-/* Writes the checked image of a dispatch, block_count * 64 bytes. */
-RAWHAL_CHECKED rawhal_status_t image_write(const rawhal_queue_t *queue,
+/* Writes the checked image of a dispatch, block_count * 64 bytes. `common`: of all launches there.
+ */
+RAWHAL_CHECKED rawhal_status_t image_write(const rawhal_launch_t *common,
                                            const rawhal_dispatch_t *dispatch, void *image,
                                            rawhal_error_t *error);
 
@@ -114,10 +130,10 @@ static inline uint32_t kernarg_flags(const rawhal_dispatch_t *dispatch)
 }
 
 /* What the hidden arguments of a dispatch are made of. */
-static inline rawhal_launch_t launch_of(const rawhal_queue_t *queue,
+static inline rawhal_launch_t launch_of(const rawhal_launch_t *common,
                                         const rawhal_dispatch_t *dispatch)
 {
-  rawhal_launch_t launch = queue->launch; /* what all of a queue have in common */
+  rawhal_launch_t launch = *common;
   for (int d = 0; d < 3; ++d) {
     launch.work_items[d] = dispatch->work_items[d];
     launch.workgroup[d] = dispatch->workgroup[d];

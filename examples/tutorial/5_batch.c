@@ -41,15 +41,18 @@ int main(int argc, char **argv)
   printf("one batch: z = %g\n", z[0]);
 
   /* Checked once, submitted with another blob each time: x = x + x. */
-  rawhal_recording_t *recording;
-  check(rawhal_recording_create(queue, both, 1, &recording, &error));
+  rawhal_graph_t *graph;
+  rawhal_graph_exec_t *exec;
+  check(rawhal_graph_create(device, &graph, &error));
+  check(rawhal_graph_add_batch(graph, both, 1, NULL, &error));
+  check(rawhal_graph_instantiate(graph, NULL, &exec, &error));
   blobs[0].c = at;
   for (int round = 0; round < ROUNDS; ++round)
-    check(
-        rawhal_queue_replay_blob(queue, recording, &blobs[0], 28, RAWHAL_FOREVER, &ticket, &error));
+    check(rawhal_graph_launch_blob(queue, exec, &blobs[0], 28, RAWHAL_FOREVER, &ticket, &error));
   check(rawhal_queue_wait(queue, ticket, RAWHAL_FOREVER, &error));
-  printf("%d replays: x = %g\n", ROUNDS, x[0]);
-  rawhal_recording_destroy(recording);
+  printf("%d launches: x = %g\n", ROUNDS, x[0]);
+  rawhal_graph_exec_destroy(exec);
+  rawhal_graph_destroy(graph);
   rawhal_queue_destroy(queue);
   rawhal_buffer_free(memory);
   rawhal_executable_destroy(executable);

@@ -2,6 +2,7 @@
 // malloc, calloc, realloc and aligned_alloc here.
 #include "device_test.h"
 
+#include "tests/graph_of.h"
 #include "tests/harness/allocation_failure.h"
 
 #include <functional>
@@ -220,18 +221,19 @@ TEST_F(Allocation, OfObjectsThatNeedOthersAndAreOpenedAtOnce)
             8);
 }
 
-TEST_F(Allocation, OfRecordings)
+TEST_F(Allocation, OfGraphs)
 {
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t dispatch = empty();
-  EXPECT_EQ(sweep([&](rawhal_error_t *why) {
-              rawhal_recording_t *made = nullptr;
-              rawhal_status_t status = rawhal_recording_create(on, &dispatch, 1, &made, why);
-              EXPECT_EQ(made != nullptr, status == RAWHAL_OK);
-              rawhal_recording_destroy(made);
-              return status;
-            }),
-            3); // it, its dispatches, its images
+  EXPECT_EQ(
+      sweep([&](rawhal_error_t *why) {
+        rawhal_graph_exec_t *made = nullptr;
+        rawhal_status_t status = graph_of(device, on, &dispatch, 1, &made, why);
+        EXPECT_EQ(made != nullptr, status == RAWHAL_OK);
+        rawhal_graph_exec_destroy(made);
+        return status;
+      }),
+      11); // a graph, its nodes, an image; an exec, its nodes, kernels, packets, images, hidden and visible arguments
 }
 
 TEST_F(Allocation, OfCallbacks)
@@ -268,8 +270,8 @@ TEST_F(Allocation, NoneOfSubmissions)
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t dispatch = empty();
   std::vector<rawhal_dispatch_t> batch(20, dispatch);
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, batch.data(), batch.size(), &exec, &error));
   uint32_t value = 5;
   rawhal_buffer_t *out = buffer(64), *host = buffer(64, RAWHAL_MEMORY_HOST);
   uint64_t address = rawhal_buffer_address(out);
@@ -291,7 +293,7 @@ TEST_F(Allocation, NoneOfSubmissions)
               if (status == RAWHAL_OK)
                 status = rawhal_queue_barrier(on, &dependency, 1, RAWHAL_FOREVER, nullptr, why);
               if (status == RAWHAL_OK)
-                status = rawhal_queue_replay(on, recording, RAWHAL_FOREVER, nullptr, why);
+                status = rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, nullptr, why);
               if (status == RAWHAL_OK)
                 status = rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, why);
               if (status == RAWHAL_OK)
@@ -303,7 +305,7 @@ TEST_F(Allocation, NoneOfSubmissions)
               return status;
             }),
             0);
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // All that is made with an instance's devices is in memory of the instance's allocator.
 #include "device_test.h"
 
+#include "tests/graph_of.h"
 #include "tests/harness/allocator.h"
 
 #include <functional>
@@ -46,7 +47,7 @@ struct Everything {
   const rawhal_device_kernel_t *kernel = nullptr;
   rawhal_buffer_t *memory = nullptr, *other = nullptr, *imported = nullptr, *shared = nullptr;
   rawhal_queue_t *queue = nullptr;
-  rawhal_recording_t *recording = nullptr;
+  rawhal_graph_exec_t *exec = nullptr;
   rawhal_services_t *services = nullptr;
   rawhal_ticket_t ticket = 0;
   std::vector<char> host = std::vector<char>(8192);
@@ -115,7 +116,7 @@ struct Everything {
       status = rawhal_queue_create(first, &options, &queue, error);
     std::vector<rawhal_dispatch_t> batch(3, dispatch_of(kernel, 1, 1, {}));
     if (status == RAWHAL_OK)
-      status = rawhal_recording_create(queue, batch.data(), batch.size(), &recording, error);
+      status = graph_of(first, queue, batch.data(), batch.size(), &exec, error);
     if (status == RAWHAL_OK)
       status =
           rawhal_queue_write(queue, memory, 0, host.data(), 4096, RAWHAL_FOREVER, nullptr, error);
@@ -124,7 +125,7 @@ struct Everything {
     if (status == RAWHAL_OK)
       status = rawhal_queue_submit(queue, batch.data(), 3, RAWHAL_FOREVER, &ticket, error);
     for (int i = 0; status == RAWHAL_OK && i < 3; ++i)
-      status = rawhal_queue_replay(queue, recording, RAWHAL_FOREVER, &ticket, error);
+      status = rawhal_graph_launch(queue, exec, nullptr, 0, RAWHAL_FOREVER, &ticket, error);
     for (int i = 0; status == RAWHAL_OK && i < 40; ++i)
       status = rawhal_queue_on_complete(queue, ticket, count_call, &calls, error);
     return status == RAWHAL_OK ? rawhal_queue_wait(queue, ticket, RAWHAL_FOREVER, error) : status;
@@ -165,7 +166,7 @@ struct Everything {
           rawhal_queue_destroy(queue);
           rawhal_services_destroy(services);
         },
-        [this] { rawhal_recording_destroy(recording); },
+        [this] { rawhal_graph_exec_destroy(exec); },
     };
     constexpr unsigned count = sizeof(steps) / sizeof(*steps);
     for (unsigned i = 0; i < count; ++i)
@@ -395,7 +396,8 @@ TEST_F(OwnAllocator, IsNotAskedBySubmissions)
   for (int i = 0; i < 100; ++i) {
     ASSERT_OK(rawhal_queue_submit(all.queue, batch.data(), 1, RAWHAL_FOREVER, nullptr, &error));
     ASSERT_OK(rawhal_queue_submit(all.queue, batch.data(), 20, RAWHAL_FOREVER, nullptr, &error));
-    ASSERT_OK(rawhal_queue_replay(all.queue, all.recording, RAWHAL_FOREVER, &all.ticket, &error));
+    ASSERT_OK(
+        rawhal_graph_launch(all.queue, all.exec, nullptr, 0, RAWHAL_FOREVER, &all.ticket, &error));
   }
   ASSERT_OK(rawhal_queue_wait(all.queue, all.ticket, RAWHAL_FOREVER, &error));
   EXPECT_EQ(before, own.taken());

@@ -2,6 +2,7 @@
 // let go, and everything can be used again.
 #include "held_test.h"
 #include "tests/cancelled.h"
+#include "tests/graph_of.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -270,26 +271,26 @@ TEST_F(Cancelled, AWaitInSlicesGoesOnToASignalWithinOne)
 }
 
 // Its end may be that of the executable, of the instance, and of the runtime.
-TEST(CancelledLast, DestroyingARecordingIsTheEndOfAll)
+TEST(CancelledLast, DestroyingAGraphIsTheEndOfAll)
 {
   class Last : public HeldTest {
   public:
     using HeldTest::HeldTest;
     void TestBody() override {}
-    rawhal_recording_t *record()
+    rawhal_graph_exec_t *record()
     {
       SetUp();
       rawhal_queue_t *on = queue();
       const rawhal_dispatch_t dispatch = empty();
-      rawhal_recording_t *recording = nullptr;
-      EXPECT_OK(rawhal_recording_create(on, &dispatch, 1, &recording, &error));
+      rawhal_graph_exec_t *exec = nullptr;
+      EXPECT_OK(graph_of(device, on, &dispatch, 1, &exec, &error));
       TearDown();
-      return recording;
+      return exec;
     }
   };
   for (int i = 0; i < 20; ++i) {
-    rawhal_recording_t *recording = Last().record();
-    EXPECT_TRUE(goes_on_though_cancelled([&] { rawhal_recording_destroy(recording); }));
+    rawhal_graph_exec_t *exec = Last().record();
+    EXPECT_TRUE(goes_on_though_cancelled([&] { rawhal_graph_exec_destroy(exec); }));
   }
 }
 

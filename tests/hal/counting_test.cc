@@ -6,6 +6,7 @@
 // filter of its own, which counts.
 #include "device_test.h"
 #include "tests/extended.h"
+#include "tests/graph_of.h"
 
 #include <hsa/hsa.h>
 
@@ -223,7 +224,7 @@ protected:
     EXPECT_EQ(counts.last_call, SYS_getppid);
   }
 
-  void count_replays();
+  void count_launches();
 
   rawhal_queue_t *large()
   {
@@ -254,28 +255,33 @@ uint64_t many(uint64_t without = 6000)
   return is_extended_to_all() ? 1000000 : without;
 }
 
-void Counting::count_replays()
+void Counting::count_launches()
 {
   rawhal_dispatch_t dispatch =
       smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), zeros, sizeof(zeros));
   const std::vector<rawhal_dispatch_t> batch(8, dispatch);
   rawhal_queue_t *on = large(), *other = queue();
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, batch.data(), batch.size(), &exec, &error));
   submit_all(
-      on, [=](rawhal_error_t *why) { return rawhal_queue_replay(on, recording, 0, nullptr, why); },
-      [=](rawhal_error_t *why) { return rawhal_queue_replay(other, recording, 0, nullptr, why); },
+      on,
+      [=](rawhal_error_t *why) {
+        return rawhal_graph_launch(on, exec, nullptr, 0, 0, nullptr, why);
+      },
+      [=](rawhal_error_t *why) {
+        return rawhal_graph_launch(other, exec, nullptr, 0, 0, nullptr, why);
+      },
       RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
-  rawhal_recording_destroy(recording);
-  ASSERT_OK(rawhal_recording_create(on, batch.data(), 1, &recording, &error));
+  rawhal_graph_exec_destroy(exec);
+  ASSERT_OK(graph_of(device, on, batch.data(), 1, &exec, &error));
   const auto with = [=](size_t size) {
     return [=](rawhal_error_t *why) {
-      return rawhal_queue_replay_blob(on, recording, zeros, size, 0, nullptr, why);
+      return rawhal_graph_launch_blob(on, exec, zeros, size, 0, nullptr, why);
     };
   };
   submit_all(on, with(sizeof(zeros)), with(sizeof(zeros) - 1), RAWHAL_INVALID_ARGUMENT, many(), 256,
              0);
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
 }
 
 TEST_F(Counting, SubmissionsOfBlobs)
@@ -309,9 +315,9 @@ TEST_F(Counting, PointersToManyBytes)
   submit_all(large(), &dispatch, 1, many(), 128);
 }
 
-TEST_F(Counting, Replays)
+TEST_F(Counting, GraphLaunches)
 {
-  count_replays();
+  count_launches();
 }
 
 TEST_F(Counting, BatchesWhoseDispatchesHaveTimes)
@@ -371,9 +377,9 @@ TEST_F(CountingLimited, SubmissionsOfBlobs)
   submit_all(large(), &dispatch, 1, many(), 256);
 }
 
-TEST_F(CountingLimited, Replays)
+TEST_F(CountingLimited, GraphLaunches)
 {
-  count_replays();
+  count_launches();
 }
 
 // What no limit would ever admit: a grid and a batch above their caps.

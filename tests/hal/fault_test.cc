@@ -1,5 +1,6 @@
 // What goes wrong on the device reaches every waiter, with the cause, and nothing hangs.
 #include "device_test.h"
+#include "tests/graph_of.h"
 #include "tests/values.h"
 
 #include <hsa/hsa_ext_amd.h>
@@ -175,7 +176,50 @@ TEST_F(Faults, NameKernelPcAndAddress)
   EXPECT_NE(error.hsa_status, 0);
 }
 
-// Of a batch whose second fails; of a recording; of dispatches as older headers have them; of what is unlabelled, none,
+// a, then b beside the one that fails, then c.
+TEST_F(Faults, AGraphKnowsHowFarItCame)
+{
+  Blob blob, good;
+  rawhal_graph_t *graph = nullptr;
+  ASSERT_OK(rawhal_graph_create(device, &graph, &error));
+  rawhal_dispatch_t store = good_store(1, good), wild = wild_store(blob);
+  wild.label = "layer 3";
+  rawhal_graph_node_t a, b, bad, c;
+  ASSERT_OK(rawhal_graph_add_kernel(graph, &store, nullptr, 0, &a, &error));
+  ASSERT_OK(rawhal_graph_add_kernel(graph, &store, &a, 1, &b, &error));
+  ASSERT_OK(rawhal_graph_add_kernel(graph, &wild, &a, 1, &bad, &error));
+  ASSERT_OK(rawhal_graph_add_kernel(graph, &store, &bad, 1, &c, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(rawhal_graph_instantiate(graph, nullptr, &exec, &error));
+  rawhal_queue_t *on = queue();
+  rawhal_graph_failure_t failure = {};
+  failure.size = sizeof(failure);
+  ASSERT_OK(run(on, store));
+  EXPECT_EQ(rawhal_graph_failure(exec, on, 1, &failure, &error), RAWHAL_NOT_FOUND) << "it is alive";
+  rawhal_ticket_t ticket = 0, behind = 0;
+  softgpu_call("softgpu_pause");
+  EXPECT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &ticket, &error));
+  EXPECT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &behind, &error));
+  softgpu_call("softgpu_resume");
+  EXPECT_EQ(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error), RAWHAL_FAULT);
+  ASSERT_OK(rawhal_graph_failure(exec, on, ticket, &failure, &error));
+  EXPECT_EQ(failure.failed, bad);
+  EXPECT_STREQ(failure.label, "layer 3");
+  EXPECT_EQ(failure.finished, b) << "a has; b may not have";
+  EXPECT_EQ(failure.begun, c);
+  ASSERT_OK(rawhal_graph_failure(exec, on, behind, &failure, &error));
+  EXPECT_EQ(failure.failed, UINT32_MAX);
+  EXPECT_EQ(failure.finished, 0u);
+  EXPECT_EQ(failure.begun, 0u) << "nothing of it began";
+  EXPECT_EQ(rawhal_graph_failure(exec, on, 1, &failure, &error), RAWHAL_NOT_FOUND)
+      << "it had finished";
+  EXPECT_EQ(rawhal_graph_failure(exec, on, 99, &failure, &error), RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_graph_failure(nullptr, on, 1, &failure, &error), RAWHAL_INVALID_ARGUMENT);
+  rawhal_graph_exec_destroy(exec);
+  rawhal_graph_destroy(graph);
+}
+
+// Of a batch whose second fails; of a graph; of dispatches as older headers have them; of what is unlabelled, none,
 // though others have been where its packet is.
 TEST_F(Faults, HaveTheLabelsOfQueueAndDispatch)
 {
@@ -207,13 +251,13 @@ TEST_F(Faults, HaveTheLabelsOfQueueAndDispatch)
   failed(on, "layer 3, attention, and more th", "decode");
 
   on = queue();
-  rawhal_recording_t *recording = nullptr;
+  rawhal_graph_exec_t *exec = nullptr;
   all[1].label = "replayed";
-  ASSERT_OK(rawhal_recording_create(on, all, 2, &recording, &error));
+  ASSERT_OK(graph_of(device, on, all, 2, &exec, &error));
   all[1].label = nullptr;
-  ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, nullptr, &error));
+  ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, nullptr, &error));
   failed(on, "replayed", "");
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
 
   constexpr size_t old = offsetof(rawhal_dispatch_t, label);
   struct alignas(8) {

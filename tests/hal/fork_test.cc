@@ -1,6 +1,7 @@
 // A child of fork() gets clean errors for everything of its parent's, and the parent goes on.
 #include "device_test.h"
 #include "tests/child.h"
+#include "tests/graph_of.h"
 #include "tests/values.h"
 
 #include <atomic>
@@ -89,8 +90,8 @@ TEST_F(Fork, AChildGetsNoExecutablesQueuesAndInstances)
   Blob nothing;
   dispatch = dispatch_of(kernel("empty-gfx90a-v5.co", "empty"), 1, 1, nothing);
   ASSERT_OK(run(on, dispatch));
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, &dispatch, 1, &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, &dispatch, 1, &exec, &error));
   std::vector<char> bytes = fixture_bytes("write_ids-gfx90a-v5.co");
   rawhal_hsaco_t *hsaco = nullptr;
   ASSERT_OK(rawhal_hsaco_open(bytes.data(), bytes.size(), nullptr, &hsaco, &error));
@@ -101,7 +102,7 @@ TEST_F(Fork, AChildGetsNoExecutablesQueuesAndInstances)
         rawhal_executable_t *loaded = nullptr;
         rawhal_instance_t *second = nullptr;
         rawhal_queue_t *made = nullptr;
-        rawhal_recording_t *recorded = nullptr;
+        rawhal_graph_exec_t *exec_of_child = nullptr;
         rawhal_dependency_t on_it = {on, 1, 0, 0};
         auto ignore = [](void *, rawhal_ticket_t, const rawhal_error_t *) {};
         wrong |= rawhal_executable_kernel(executable, {"write_ids", 9}, 0, &found, &error) !=
@@ -118,14 +119,14 @@ TEST_F(Fork, AChildGetsNoExecutablesQueuesAndInstances)
         wrong |= (rawhal_queue_on_complete(on, 1, ignore, nullptr, &error) != RAWHAL_DEVICE_LOST)
                  << 5;
         wrong |=
-            (rawhal_recording_create(on, &dispatch, 1, &recorded, &error) != RAWHAL_DEVICE_LOST ||
-             rawhal_queue_replay(on, recording, 0, nullptr, &error) != RAWHAL_DEVICE_LOST)
+            (graph_of(device, on, &dispatch, 1, &exec_of_child, &error) != RAWHAL_DEVICE_LOST ||
+             rawhal_graph_launch(on, exec, nullptr, 0, 0, nullptr, &error) != RAWHAL_DEVICE_LOST)
             << 6;
         uint64_t start, end;
         wrong |= (rawhal_queue_timing(on, 1, &start, &end, &error) != RAWHAL_DEVICE_LOST ||
                   device_memory(device).total != 0)
                  << 7;
-        rawhal_recording_destroy(recording);
+        rawhal_graph_exec_destroy(exec);
         rawhal_queue_destroy(on);
         rawhal_executable_destroy(executable);
         rawhal_instance_destroy(instance);
@@ -133,9 +134,9 @@ TEST_F(Fork, AChildGetsNoExecutablesQueuesAndInstances)
       }),
       0);
   rawhal_hsaco_close(hsaco);
-  ASSERT_OK(rawhal_queue_replay(on, recording, 0, nullptr, &error));
+  ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, nullptr, &error));
   ASSERT_OK(run(on, dispatch));
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
   load("vector_add-gfx90a-v5.co");
 }
 

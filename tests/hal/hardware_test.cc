@@ -1,6 +1,7 @@
 // What a queue's creator asks of the hardware: compute units and priority. And grids that must run
 // as a whole.
 #include "device_test.h"
+#include "tests/graph_of.h"
 
 #include <dlfcn.h>
 #include <hsa/hsa_ext_amd.h>
@@ -137,15 +138,22 @@ TEST_F(Hardware, WorkGroupsOfACooperativeGridWaitForEachOther)
   EXPECT_EQ(run(made, dispatch), RAWHAL_OUT_OF_RANGE);
 }
 
-TEST_F(Hardware, ARecordedCooperativeGrid)
+TEST_F(Hardware, ACooperativeGridInAGraph)
 {
   ASSERT_OK(make({}));
   nothing = kernel("empty-gfx90a-v5.co", "empty");
   rawhal_dispatch_t dispatch = dispatch_of(nothing, (104 * 8 + 1) * 256, 256, none);
   dispatch.flags = RAWHAL_DISPATCH_COOPERATIVE;
-  rawhal_recording_t *recording = nullptr;
-  EXPECT_EQ(rawhal_recording_create(made, &dispatch, 1, &recording, &error), RAWHAL_OUT_OF_RANGE);
-  EXPECT_EQ(recording, nullptr);
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, made, &dispatch, 1, &exec, &error));
+  EXPECT_EQ(rawhal_graph_launch(made, exec, nullptr, 0, 0, nullptr, &error), RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(std::string(error.message).rfind("node 0: a cooperative grid", 0), 0u) << error.message;
+  rawhal_graph_grid_t fits = {{104 * 8 * 256, 1, 1}, {256, 1, 1}, 0, 0, 0, {}};
+  rawhal_graph_binding_t binding = {RAWHAL_GRAPH_GRID, 0, 0, sizeof(fits), &fits};
+  EXPECT_OK(rawhal_graph_launch(made, exec, &binding, 1, 0, nullptr, &error));
+  ++fits.work_items[0];
+  EXPECT_EQ(rawhal_graph_launch(made, exec, &binding, 1, 0, nullptr, &error), RAWHAL_OUT_OF_RANGE);
+  rawhal_graph_exec_destroy(exec);
 }
 
 class LimitedHardware : public Hardware {

@@ -1,6 +1,7 @@
 // Faults ordered from softgpu: every way a queue can stop, stand still or not come to be. No call
 // hangs, the right tickets fail, and what was refused leaves nothing behind.
 #include "device_test.h"
+#include "tests/graph_of.h"
 #include "tests/softgpu/newer.h"
 #include "tests/values.h"
 
@@ -120,17 +121,17 @@ TEST_F(Injection, AReplayFailsLikeABatch)
   rawhal_queue_t *on = queue();
   Blob first, second;
   rawhal_dispatch_t batch[2] = {store(0, 1, first), store(1, 2, second)};
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch, 2, &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, batch, 2, &exec, &error));
   ASSERT_TRUE(inject("queue_error", on, 4, 0x80000000)); // the last of the second replay
   rawhal_ticket_t good = 0, bad = 0;
-  EXPECT_OK(rawhal_queue_replay(on, recording, 0, &good, &error));
+  EXPECT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &good, &error));
   EXPECT_OK(wait(on, good));
-  EXPECT_OK(rawhal_queue_replay(on, recording, 0, &bad, &error));
+  EXPECT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &bad, &error));
   EXPECT_EQ(wait(on, bad), RAWHAL_FAULT);
-  EXPECT_EQ(rawhal_queue_replay(on, recording, 0, &bad, &error), RAWHAL_FAULT);
+  EXPECT_EQ(rawhal_graph_launch(on, exec, nullptr, 0, 0, &bad, &error), RAWHAL_FAULT);
   EXPECT_EQ(bad, 0u);
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
 }
 
 TEST_F(Injection, AStallMissesDeadlinesAndLosesNothing)

@@ -1,6 +1,7 @@
 // Beside the program's own HSA objects: its queues, and signals in both directions.
 #include "held_test.h"
 #include "tests/cancelled.h"
+#include "tests/graph_of.h"
 #include "tests/values.h"
 
 #include <dlfcn.h>
@@ -160,21 +161,21 @@ TEST_F(Shared, AFullQueueIsWaitedForAndLeavesNothing)
   EXPECT_OK(rawhal_queue_wait(on, first, 0, &error));
 }
 
-TEST_F(Shared, CopiesAndRecordingsGoThere)
+TEST_F(Shared, CopiesAndGraphsGoThere)
 {
   rawhal_queue_t *on = join(64);
   rawhal_buffer_t *to = buffer(4096);
   const rawhal_device_kernel_t *write_ids = kernel("write_ids-gfx90a-v5.co", "write_ids");
   rawhal_dispatch_t one = store(write_ids, 3);
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, &one, 1, &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, &one, 1, &exec, &error));
   hsa_signal_t count = signal(1);
   rawhal_ticket_t ticket = 0;
   their_barrier(count);
-  ASSERT_OK(rawhal_queue_replay(on, recording, 0, nullptr, &error));
+  ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, nullptr, &error));
   ASSERT_OK(copy_in(on, {0, to, 0, out, 0, 4}, 0, &ticket, &error));
   ASSERT_OK(wait(on, ticket));
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
   EXPECT_EQ(download<uint32_t>(to, 1)[0], 3u);
 }
 

@@ -1,5 +1,6 @@
-// Each dispatch's own time, in batches and recordings, and what they executed.
+// Each dispatch's own time, in batches and graphs, and what they executed.
 #include "device_test.h"
+#include "tests/graph_of.h"
 #include "tests/values.h"
 
 namespace {
@@ -110,17 +111,17 @@ TEST_F(Times, OfDispatchesThatOverlap)
   }
 }
 
-TEST_F(Times, OfARecordingsDispatches)
+TEST_F(Times, OfAGraphsNodes)
 {
   rawhal_queue_t *on = timed();
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch, 4, &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, batch, 4, &exec, &error));
   for (int round = 0; round < 30; ++round) {
     rawhal_ticket_t ticket = 0;
-    ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &ticket, &error));
+    ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
     check(on, ticket, 4, true);
   }
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 103u);
 }
 
@@ -153,11 +154,11 @@ TEST_F(Times, InstructionsAreThoseOfTheDispatches)
       EXPECT_EQ(rawhal_queue_dispatch_instructions(on, tickets[0], i, &own, &error), expected);
       EXPECT_EQ(own, expected != RAWHAL_OK ? 0 : i == 1 ? 2 * count : count);
     }
-    rawhal_recording_t *recording = nullptr;
-    ASSERT_OK(rawhal_recording_create(on, batch, 4, &recording, &error));
-    ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &tickets[1], &error));
+    rawhal_graph_exec_t *exec = nullptr;
+    ASSERT_OK(graph_of(device, on, batch, 4, &exec, &error));
+    ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &tickets[1], &error));
     EXPECT_EQ(instructions(on, tickets[1]), 5 * count);
-    rawhal_recording_destroy(recording);
+    rawhal_graph_exec_destroy(exec);
     ASSERT_OK(rawhal_queue_barrier(on, nullptr, 0, 0, &tickets[2], &error));
     EXPECT_EQ(instructions(on, tickets[2]), 0u);
     ASSERT_OK(rawhal_queue_fill(on, out, 0, 1, 64, RAWHAL_FOREVER, &tickets[3], &error));

@@ -1,5 +1,6 @@
 // Executables that are shared, outlive their owners while the device needs them, and leave then.
 #include "held_test.h"
+#include "tests/graph_of.h"
 
 #include <dlfcn.h>
 #include <hsa/hsa.h>
@@ -154,23 +155,23 @@ TEST_F(Unload, WithTheQueueThatDied)
   EXPECT_FALSE(loaded(object));
 }
 
-TEST_F(Unload, AfterTheLastRecording)
+TEST_F(Unload, AfterTheLastGraph)
 {
   take_ids();
   rawhal_queue_t *on = own_queue();
   rawhal_dispatch_t twice[2] = {store(kernel, 7), store(kernel, 7)};
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, twice, 2, &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, twice, 2, &exec, &error));
   rawhal_executable_destroy(executable);
   look();
   EXPECT_TRUE(loaded(object));
   rawhal_ticket_t ticket = 0;
-  ASSERT_OK(rawhal_queue_replay(on, recording, 0, &ticket, &error));
+  ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &ticket, &error));
   ASSERT_OK(wait(on, ticket));
   EXPECT_EQ(download<uint32_t>(out, 1)[0], 7u);
   rawhal_queue_destroy(on);
   EXPECT_TRUE(loaded(object));
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
   EXPECT_FALSE(loaded(object));
 }
 

@@ -119,13 +119,15 @@ def call_inline(ffi, lib):
     assert lib.rawhal_builder_finish(builder[0], blob, ffi.NULL) == lib.RAWHAL_OK
     assert bytes(ffi.buffer(blob.data, blob.size)) == b"\7" + bytes(7) + b"\0\0\0\0\0\0\xf0\x3f"
     lib.rawhal_builder_destroy(builder[0])
-    ticket, recording = (ffi.new("rawhal_ticket_t *", 1),
-                         ffi.new("rawhal_recording_t **", ffi.cast("void *", 1)))
+    ticket = ffi.new("rawhal_ticket_t *", 1)
     for status in (lib.rawhal_queue_submit(ffi.NULL, ffi.NULL, 1, 0, ticket, ffi.NULL),
                    lib.rawhal_queue_barrier(ffi.NULL, ffi.NULL, 0, 0, ticket, ffi.NULL),
-                   lib.rawhal_recording_create(ffi.NULL, ffi.NULL, 1, recording, ffi.NULL)):
+                   lib.rawhal_graph_launch(ffi.NULL, ffi.NULL, ffi.NULL, 0, 0, ticket, ffi.NULL),
+                   lib.rawhal_graph_exec_bind(ffi.NULL, ffi.NULL, 0, ffi.NULL),
+                   lib.rawhal_graph_add_kernel(ffi.NULL, ffi.NULL, ffi.NULL, 0, ffi.NULL, ffi.NULL),
+                   lib.rawhal_graph_add_batch(ffi.NULL, ffi.NULL, 1, ffi.NULL, ffi.NULL)):
         assert status == lib.RAWHAL_INVALID_ARGUMENT
-    assert ticket[0] == 0 and recording[0] == ffi.NULL
+    assert ticket[0] == 0
 
 
 def refused(describe, folder):

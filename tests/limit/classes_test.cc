@@ -6,6 +6,7 @@
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include "tests/graph_of.h"
 #include "tests/limit/limited_device.h"
 
 namespace {
@@ -17,8 +18,8 @@ class Classes : public LimitedDevice<DeviceTest> {
 protected:
   void TearDown() override
   {
-    for (rawhal_recording_t *recording : recordings_)
-      rawhal_recording_destroy(recording);
+    for (rawhal_graph_exec_t *exec : execs_)
+      rawhal_graph_exec_destroy(exec);
     DeviceTest::TearDown();
   }
   uint64_t Used(Class which)
@@ -57,7 +58,7 @@ protected:
   Blob blob_;
   const rawhal_device_kernel_t *kernel_ = nullptr;
   rawhal_buffer_t *out_ = nullptr;
-  std::vector<rawhal_recording_t *> recordings_;
+  std::vector<rawhal_graph_exec_t *> execs_;
 };
 
 // As much as lies at the kernel's address: the runtime's allocation for the loaded segments.
@@ -168,17 +169,17 @@ TEST_F(Classes, ScratchOfAQueueThatTheProgramMadeStaysWithIt)
   EXPECT_EQ(HSA_STATUS_SUCCESS, destroy(mine));
 }
 
-TEST_F(Classes, RecordingsAndBatchesTakeScratchToo)
+TEST_F(Classes, GraphsAndBatchesTakeScratchToo)
 {
   Start({{RAWHAL_LIMIT_MEMORY, 200 * kMi}});
   rawhal_queue_t *on = queue(), *other = queue();
   rawhal_dispatch_t batch[] = {Scratch(), Scratch()};
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch, 2, &recording, &error));
-  recordings_.push_back(recording);
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, batch, 2, &exec, &error));
+  execs_.push_back(exec);
   EXPECT_EQ(0u, Used(kScratch));
   rawhal_ticket_t ticket;
-  ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
   ASSERT_OK(rawhal_queue_wait(on, ticket, rawhal_deadline_after(8000 * millisecond), &error));
   uint64_t taken = Used(kScratch);
   EXPECT_GT(taken, 0u);

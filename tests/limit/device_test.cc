@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/graph_of.h"
 #include "tests/limit/limited_device.h"
 
 namespace {
@@ -168,14 +169,14 @@ TEST_F(Limited, EverythingThatRunsIsCounted)
   ASSERT_OK(rawhal_queue_submit(on, batch.data(), batch.size(), RAWHAL_FOREVER, &ticket, &error));
   ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
   EXPECT_EQ(before + 5, Row(2).launches);
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, batch.data(), batch.size(), &exec, &error));
   for (int i = 0; i < 3; ++i) {
-    ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &ticket, &error));
+    ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
     ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
   }
   EXPECT_EQ(before + 20, Row(2).launches);
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
   ASSERT_OK(rawhal_queue_barrier(on, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
   ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
   EXPECT_EQ(before + 20, Row(2).launches); // nothing ran

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/graph_of.h"
 #include "tests/hal/held_test.h"
 #include "tests/limit/limited_device.h"
 #include "tests/values.h"
@@ -120,13 +121,13 @@ TEST_F(Unpaid, AKernelShowsWhileItRuns)
 }
 
 // What a batch takes is known from its first packet to its last.
-TEST_F(Unpaid, BatchesAndRecordingsAreTimedAsAWhole)
+TEST_F(Unpaid, BatchesAndGraphsAreTimedAsAWhole)
 {
   Start({{RAWHAL_LIMIT_GPU_SHARE, 990000}});
   rawhal_queue_t *on = queue();
   rawhal_dispatch_t batch[] = {held(), empty(), empty()};
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch, 3, &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(graph_of(device, on, batch, 3, &exec, &error));
   for (int round = 0; round < 2; ++round) {
     ASSERT_OK(rawhal_buffer_fill(flag, 0, 0, 4, &error));
     uint64_t before = Row(2).gpu_ns, from = 0, to = 0;
@@ -134,7 +135,7 @@ TEST_F(Unpaid, BatchesAndRecordingsAreTimedAsAWhole)
     if (round == 0)
       ASSERT_OK(rawhal_queue_submit(on, batch, 3, RAWHAL_FOREVER, &ticket, &error));
     else
-      ASSERT_OK(rawhal_queue_replay(on, recording, RAWHAL_FOREVER, &ticket, &error));
+      ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
     Sleep(120);
     release();
     ASSERT_OK(wait(on, ticket));
@@ -143,7 +144,7 @@ TEST_F(Unpaid, BatchesAndRecordingsAreTimedAsAWhole)
     EXPECT_GE(Row(2).gpu_ns, before + (to - from)) << round;
     EXPECT_LE(Row(2).gpu_ns, before + (to - from) + millisecond) << round;
   }
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
 }
 
 // Of dispatches that may overlap nobody knows which began first: the time is the queue's.

@@ -124,11 +124,42 @@ TEST_F(LimitedSteps, WorkGroupsOfABatchDoNotWrap)
   rawhal_ticket_t ticket = 0;
   EXPECT_EQ(rawhal_queue_submit(on, batch, 2, 0, &ticket, &error), RAWHAL_QUOTA_EXCEEDED)
       << "as a batch";
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch, 2, &recording, &error));
-  EXPECT_EQ(rawhal_queue_replay(on, recording, 0, &ticket, &error), RAWHAL_QUOTA_EXCEEDED)
-      << "as a recording";
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(toy_graph(on, batch, 2, &exec, &error));
+  EXPECT_EQ(rawhal_graph_launch(on, exec, nullptr, 0, 0, &ticket, &error), RAWHAL_QUOTA_EXCEEDED)
+      << "as a graph";
+  rawhal_graph_exec_destroy(exec);
+  rawhal_queue_destroy(on);
+}
+
+// The grids that a launch really has: a larger one is refused, a smaller one in its place is not.
+TEST_F(LimitedSteps, AGraphsGridsAreThoseThatAreBound)
+{
+  limit({{RAWHAL_LIMIT_GRID_WORKGROUPS, 100}});
+  Loaded kernel;
+  rawhal_queue_t *on = queue();
+  const rawhal_dispatch_t batch[2] = {with_grid(kernel.dispatch(), 50, 1, 1),
+                                      with_grid(kernel.dispatch(), 101, 1, 1)};
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(toy_graph(on, batch, 2, &exec, &error));
+  EXPECT_EQ(rawhal_graph_launch(on, exec, nullptr, 0, 0, nullptr, &error), RAWHAL_QUOTA_EXCEEDED);
+  const auto grid = [&](uint32_t items) {
+    rawhal_graph_grid_t made = {};
+    memcpy(made.work_items, batch[0].work_items, sizeof(made.work_items));
+    memcpy(made.workgroup, batch[0].workgroup, sizeof(made.workgroup));
+    made.work_items[0] = items * batch[0].workgroup[0];
+    return made;
+  };
+  const rawhal_graph_grid_t fits = grid(100), large = grid(101);
+  const rawhal_graph_binding_t small_second = {RAWHAL_GRAPH_GRID, 1, 0, sizeof(fits), &fits};
+  const rawhal_graph_binding_t large_first[2] = {small_second,
+                                                 {RAWHAL_GRAPH_GRID, 0, 0, sizeof(large), &large}};
+  EXPECT_OK(rawhal_graph_launch(on, exec, &small_second, 1, 0, nullptr, &error));
+  EXPECT_EQ(rawhal_graph_launch(on, exec, large_first, 2, 0, nullptr, &error),
+            RAWHAL_QUOTA_EXCEEDED);
+  ASSERT_OK(rawhal_graph_exec_bind(exec, &small_second, 1, &error));
+  EXPECT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, nullptr, &error));
+  rawhal_graph_exec_destroy(exec);
   rawhal_queue_destroy(on);
 }
 
@@ -138,7 +169,7 @@ TEST_F(LimitedSteps, ScratchIsThatOfTheHungriestAndTakenOver)
 {
   Loaded plain;
   for (bool first : {false, true})
-    for (bool recorded : {false, true}) {
+    for (bool launched : {false, true}) {
       limit({{RAWHAL_LIMIT_MEMORY, uint64_t{1} << 30}});
       const std::unique_ptr<Loaded> hungry = Hungry(1024);
       const uint64_t before = used();
@@ -148,17 +179,17 @@ TEST_F(LimitedSteps, ScratchIsThatOfTheHungriestAndTakenOver)
                                             first ? plain.dispatch() : hungry->dispatch(),
                                             plain.dispatch()};
         rawhal_ticket_t ticket = 0;
-        rawhal_recording_t *recording = nullptr;
-        if (recorded) {
-          ASSERT_OK(rawhal_recording_create(on, batch, 3, &recording, &error));
-          ASSERT_OK(rawhal_queue_replay(on, recording, 0, &ticket, &error));
+        rawhal_graph_exec_t *exec = nullptr;
+        if (launched) {
+          ASSERT_OK(toy_graph(on, batch, 3, &exec, &error));
+          ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &ticket, &error));
         } else {
           ASSERT_OK(rawhal_queue_submit(on, batch, 3, 0, &ticket, &error));
         }
-        rawhal_recording_destroy(recording);
+        rawhal_graph_exec_destroy(exec);
         rawhal_queue_destroy(on);
         // 1,024 bytes for each of 64 lanes of 32 waves of the one compute unit.
-        EXPECT_EQ(used() - before, 1024u * 64 * 32) << first << recorded << round;
+        EXPECT_EQ(used() - before, 1024u * 64 * 32) << first << launched << round;
       }
       toy_limit(nullptr);
       rawhal_limiter_close(limiter);

@@ -82,17 +82,17 @@ TEST_F(Steps, WhatMayOverlapSignals)
   } cases[] = {{{0}, 0}, {{0, 0, 0}, 2}, {{0, 0, o}, 1}, {{0, o, 0, o, o}, 2}, {{o, o, o}, 0}};
   bool signalled[8];
   toy_signalled(signalled, 8);
-  for (bool recorded : {false, true})
+  for (bool launched : {false, true})
     for (const auto &one : cases) {
       std::vector<rawhal_dispatch_t> batch(one.flags.size(), kernel.dispatch());
       for (size_t i = 0; i < batch.size(); ++i)
         batch[i].flags = one.flags[i];
       rawhal_ticket_t ticket = 0;
-      rawhal_recording_t *recording = nullptr;
-      if (recorded) {
-        ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
-        ASSERT_OK(rawhal_queue_replay(on, recording, 0, &ticket, &error));
-        rawhal_recording_destroy(recording);
+      rawhal_graph_exec_t *exec = nullptr;
+      if (launched) {
+        ASSERT_OK(toy_graph(on, batch.data(), batch.size(), &exec, &error));
+        ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &ticket, &error));
+        rawhal_graph_exec_destroy(exec);
       } else {
         ASSERT_OK(rawhal_queue_submit(on, batch.data(), batch.size(), 0, &ticket, &error));
       }
@@ -318,19 +318,19 @@ TEST_F(Steps, AlignedImagesShareNoBlock)
   }
 }
 
-TEST_F(Steps, AlignedImagesOfRecordingsShareNoBlock)
+TEST_F(Steps, AlignedImagesOfGraphsShareNoBlock)
 {
   Loaded strict(256), plain(16);
   rawhal_queue_t *on = queue();
   std::vector<rawhal_dispatch_t> batch = {plain.dispatch(), strict.dispatch(), plain.dispatch(),
                                           strict.dispatch()};
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create(on, batch.data(), batch.size(), &recording, &error));
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(toy_graph(on, batch.data(), batch.size(), &exec, &error));
   std::vector<uint64_t> images(64);
   rawhal_ticket_t ticket = 0;
   toy_hold(true);
   for (int round = 0; round < 5; ++round) {
-    ASSERT_OK(rawhal_queue_replay(on, recording, 0, &ticket, &error));
+    ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &ticket, &error));
     rawhal_dispatch_t single = plain.dispatch(); // so that replays begin at any block
     ASSERT_OK(rawhal_queue_submit(on, &single, 1, 0, &ticket, &error));
   }
@@ -341,7 +341,7 @@ TEST_F(Steps, AlignedImagesOfRecordingsShareNoBlock)
   for (size_t i = 0; i < images.size(); i += 5)
     for (size_t aligned : {i + 1, i + 3})
       EXPECT_EQ(images[aligned] % 256, 0u) << aligned;
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_destroy(exec);
   rawhal_queue_destroy(on);
 }
 
@@ -368,9 +368,11 @@ TEST_F(Steps, ABatchThatCanNeverFitIsRefusedAtOnce)
   batch[4] = kernel.dispatch(); // one block too many
   EXPECT_EQ(rawhal_queue_submit(on, batch.data(), 5, RAWHAL_FOREVER, &ticket, &error),
             RAWHAL_OUT_OF_RANGE);
-  rawhal_recording_t *recording = nullptr;
-  EXPECT_EQ(rawhal_recording_create(on, batch.data(), 5, &recording, &error), RAWHAL_OUT_OF_RANGE);
-  EXPECT_EQ(recording, nullptr);
+  rawhal_graph_exec_t *exec = nullptr;
+  EXPECT_EQ(toy_graph(on, batch.data(), 5, &exec, &error), RAWHAL_OK);
+  EXPECT_EQ(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &ticket, &error),
+            RAWHAL_OUT_OF_RANGE);
+  rawhal_graph_exec_destroy(exec);
   rawhal_queue_destroy(on);
 }
 
@@ -416,10 +418,10 @@ TEST_F(Steps, ANewerCallersDispatchesAreTakenAsLongAsTheySayNothingNew)
   rawhal_ticket_t ticket = 0;
   ASSERT_OK(rawhal_queue_submit_sized(on, &batch->known, size, 3, 0, &ticket, &error));
   ASSERT_OK(rawhal_queue_wait(on, ticket, 0, &error));
-  rawhal_recording_t *recording = nullptr;
-  ASSERT_OK(rawhal_recording_create_sized(on, &batch->known, size, 3, &recording, &error));
-  ASSERT_OK(rawhal_queue_replay(on, recording, 0, nullptr, &error));
-  rawhal_recording_destroy(recording);
+  rawhal_graph_exec_t *exec = nullptr;
+  ASSERT_OK(toy_graph_sized(on, &batch->known, size, 3, &exec, &error));
+  ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, nullptr, &error));
+  rawhal_graph_exec_destroy(exec);
   LaterDependency after[2] = {{{on, ticket, 0, 0}, 0}, {{on, ticket, 0, 0}, 0}};
   ASSERT_OK(rawhal_queue_barrier_sized(on, &after->known, sizeof(*after), 2, 0, nullptr, &error));
   const uint64_t last = queue_info(on).last_ticket;
@@ -427,8 +429,7 @@ TEST_F(Steps, ANewerCallersDispatchesAreTakenAsLongAsTheySayNothingNew)
   batch[2].more = after[1].more = 1;
   EXPECT_EQ(RAWHAL_UNSUPPORTED,
             rawhal_queue_submit_sized(on, &batch->known, size, 3, 0, &ticket, &error));
-  EXPECT_EQ(RAWHAL_UNSUPPORTED,
-            rawhal_recording_create_sized(on, &batch->known, size, 3, &recording, &error));
+  EXPECT_EQ(RAWHAL_UNSUPPORTED, toy_graph_sized(on, &batch->known, size, 3, &exec, &error));
   EXPECT_EQ(RAWHAL_UNSUPPORTED,
             rawhal_queue_barrier_sized(on, &after->known, sizeof(*after), 2, 0, nullptr, &error));
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT,

@@ -2,6 +2,7 @@
 
 #include "queue/create.h"
 #include "queue/fault.h"
+#include "queue/graph/graph_node.h"
 #include "tests/toy_hsa_parts.h"
 
 #include <pthread.h>
@@ -319,6 +320,28 @@ rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
                           rawhal_queue_t **queue, rawhal_error_t *error)
 {
   return queue_create(device_of(agent), options, queue, error);
+}
+
+rawhal_status_t toy_graph_create(uint64_t agent, rawhal_graph_t **graph, rawhal_error_t *error)
+{
+  return graph_create(device_of(agent), graph, error);
+}
+
+rawhal_status_t toy_graph_sized(rawhal_queue_t *home, const rawhal_dispatch_t *dispatches,
+                                size_t size, size_t count, rawhal_graph_exec_t **exec,
+                                rawhal_error_t *error)
+{
+  rawhal_graph_t *graph = NULL;
+  const rawhal_graph_options_t options = {.size = sizeof(options), .queue = home};
+  *exec = NULL;
+  rawhal_status_t status = graph_create(home->device, &graph, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = rawhal_graph_add_batch_sized(graph, dispatches, size, count, NULL, error);
+  if (status == RAWHAL_OK)
+    status = rawhal_graph_instantiate(graph, &options, exec, error);
+  rawhal_graph_destroy(graph);
+  return status;
 }
 
 uint64_t toy_kernarg_base(const rawhal_queue_t *queue)

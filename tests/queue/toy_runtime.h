@@ -4,8 +4,8 @@
 #ifndef RAWHAL_TESTS_QUEUE_TOY_RUNTIME_H
 #define RAWHAL_TESTS_QUEUE_TOY_RUNTIME_H
 
+#include <rawhal/graph.h>
 #include <rawhal/limit.h>
-#include <rawhal/queue.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +46,18 @@ uint64_t toy_code_bytes(const void *elf, size_t size);
 // A queue on device `agent`.
 rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
                           rawhal_queue_t **queue, rawhal_error_t *error);
+// A graph of one batch that can be launched, at the least cost on this queue.
+rawhal_status_t toy_graph_sized(rawhal_queue_t *home, const rawhal_dispatch_t *dispatches,
+                                size_t size, size_t count, rawhal_graph_exec_t **exec,
+                                rawhal_error_t *error);
+static inline rawhal_status_t toy_graph(rawhal_queue_t *home, const rawhal_dispatch_t *dispatches,
+                                        size_t count, rawhal_graph_exec_t **exec,
+                                        rawhal_error_t *error)
+{
+  return toy_graph_sized(home, dispatches, sizeof(*dispatches), count, exec, error);
+}
+// An empty graph of device `agent`.
+rawhal_status_t toy_graph_create(uint64_t agent, rawhal_graph_t **graph, rawhal_error_t *error);
 // Its kernarg memory, which is twice the ring.
 uint64_t toy_kernarg_base(const rawhal_queue_t *queue);
 // Device `agent` fails, as the runtime's event thread would say it.

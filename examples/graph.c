@@ -1,12 +1,12 @@
-/* A recording: 100 dispatches checked and packed once, replayed with another argument each time.
- * Dispatch i writes its bias to word i.
+/* A graph: 100 dispatches checked and packed once, launched with another argument each time. Node i
+ * writes its bias to word i.
  *
- * usage: recording FILE.co   (tests/fixtures/write_ids-gfx90a-v5.co) */
+ * usage: graph FILE.co   (tests/fixtures/write_ids-gfx90a-v5.co) */
 #include <rawhal/rawhal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COUNT = 100, REPLAYS = 50, BIAS = 3 /* index of the argument */ };
+enum { COUNT = 100, LAUNCHES = 50, BIAS = 3 /* index of the argument */ };
 
 static rawhal_error_t error;
 
@@ -14,7 +14,7 @@ static void check(rawhal_status_t status)
 {
   if (status == RAWHAL_OK)
     return;
-  fprintf(stderr, "recording: %s: %s\n", rawhal_status_name(status), error.message);
+  fprintf(stderr, "graph: %s: %s\n", rawhal_status_name(status), error.message);
   exit(1);
 }
 
@@ -50,25 +50,34 @@ int main(int argc, char **argv)
                                         .blob_size = 20};
   }
   rawhal_queue_t *queue;
-  rawhal_recording_t *recording;
+  rawhal_graph_t *graph;
+  rawhal_graph_exec_t *exec;
   check(rawhal_queue_create(device, NULL, &queue, &error));
-  check(rawhal_recording_create(queue, dispatches, COUNT, &recording, &error));
+  check(rawhal_graph_create(device, &graph, &error));
+  for (uint32_t i = 0; i < COUNT; ++i) /* after no other: they may overlap */
+    check(rawhal_graph_add_kernel(graph, &dispatches[i], NULL, 0, NULL, &error));
+  check(rawhal_graph_instantiate(graph, NULL, &exec, &error));
+  rawhal_graph_destroy(graph);
 
   int right = 0;
-  for (uint32_t replay = 0; replay < REPLAYS; ++replay) {
-    uint32_t changed = replay % COUNT, value = 1000 + replay;
-    check(rawhal_recording_set(recording, changed, BIAS, &value, sizeof(value), &error));
+  for (uint32_t launch = 0; launch < LAUNCHES; ++launch) {
+    uint32_t changed = launch % COUNT, value = 1000 + launch;
+    const rawhal_graph_binding_t bias = {.kind = RAWHAL_GRAPH_ARGUMENT,
+                                         .node = changed,
+                                         .index = BIAS,
+                                         .bytes = sizeof(value),
+                                         .value = &value};
     rawhal_ticket_t ticket;
-    check(rawhal_queue_replay(queue, recording, RAWHAL_FOREVER, &ticket, &error));
+    check(rawhal_graph_launch(queue, exec, &bias, 1, RAWHAL_FOREVER, &ticket, &error));
     check(rawhal_queue_wait(queue, ticket, RAWHAL_FOREVER, &error));
     right += words[changed] == value && words[COUNT - 1] == COUNT - 1;
   }
-  printf("%d of %d replays are right\n", right, REPLAYS);
-  rawhal_recording_destroy(recording);
+  printf("%d of %d launches are right\n", right, LAUNCHES);
+  rawhal_graph_exec_destroy(exec);
   rawhal_queue_destroy(queue);
   rawhal_buffer_free(out);
   rawhal_executable_destroy(executable);
   rawhal_instance_destroy(instance);
   rawhal_hsaco_close(hsaco);
-  return right == REPLAYS ? 0 : 1;
+  return right == LAUNCHES ? 0 : 1;
 }

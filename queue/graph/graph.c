@@ -1,0 +1,288 @@
+/* Graphs that are being made: lists of nodes that have been checked and packed. */
+#include "queue/graph/graph_node.h"
+
+#include "base/cancel.h"
+#include "base/checked.h"
+#include "base/error.h"
+#include "base/sized.h"
+
+#include <string.h>
+
+const rawhal_launch_t graph_no_launch;
+
+rawhal_status_t graph_create(const queue_device_t *device, rawhal_graph_t **result,
+                             rawhal_error_t *error)
+{
+  rawhal_graph_t *graph = allocate_zeroed(device->allocator, 1, sizeof(*graph));
+  if (!graph)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a graph");
+  graph->device = device;
+  device->hold();
+  *result = graph;
+  return RAWHAL_OK;
+}
+
+static void node_free(const queue_device_t *device, graph_node_t *node)
+{
+  if (node->dispatch.kernel)
+    --node->dispatch.kernel->owner->pins;
+  allocate_free(device->allocator, node->image);
+  allocate_free(device->allocator, node->after);
+}
+
+void rawhal_graph_destroy(rawhal_graph_t *graph)
+{
+  WITHOUT_CANCELLATION();
+  if (!graph)
+    return;
+  const queue_device_t *device = graph->device;
+  for (uint32_t i = 0; i < graph->count; ++i)
+    node_free(device, &graph->nodes[i]);
+  allocate_free(device->allocator, graph->nodes);
+  allocate_free(device->allocator, graph);
+  device->unpinned();
+  device->release(); /* last: it may end the runtime */
+}
+
+/* ---- Adding ---- */
+
+enum { FIRST_CAPACITY = 16, MAX_NODES = 1 << 24 }; /* more than any ring has packets */
+
+/* Room for so many more. */
+static rawhal_status_t make_room(rawhal_graph_t *graph, size_t more, rawhal_error_t *error)
+{
+  if (more > MAX_NODES - graph->count)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                       "%zu nodes more than %u, at most there may be %d", more, graph->count,
+                       MAX_NODES);
+  const size_t needed = graph->count + more;
+  size_t capacity = graph->capacity ? graph->capacity : FIRST_CAPACITY;
+  while (capacity < needed)
+    capacity *= 2;
+  if (capacity == graph->capacity)
+    return RAWHAL_OK;
+  graph_node_t *nodes = allocate_more(graph->device->allocator, graph->nodes,
+                                      graph->count * sizeof(*nodes), capacity * sizeof(*nodes));
+  if (!nodes)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu nodes of a graph", needed);
+  graph->nodes = nodes;
+  graph->capacity = (uint32_t)capacity;
+  return RAWHAL_OK;
+}
+
+/* What the node comes after. */
+static rawhal_status_t take_after(const rawhal_graph_t *graph, const rawhal_graph_node_t *after,
+                                  size_t count, graph_node_t *node, rawhal_error_t *error)
+{
+  if (count == RAWHAL_GRAPH_ALL) {
+    node->prefix = graph->count;
+    return RAWHAL_OK;
+  }
+  if (!after && count)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "after is NULL");
+  if (count > graph->count)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "after %zu nodes of a graph that has %u", count,
+                       graph->count);
+  for (size_t i = 0; i < count; ++i)
+    if (after[i] >= graph->count)
+      return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "after node %u of a graph that has %u",
+                         after[i], graph->count);
+  if (!count)
+    return RAWHAL_OK;
+  node->after = allocate_zeroed(graph->device->allocator, count, sizeof(*after));
+  if (!node->after)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu dependencies", count);
+  memcpy(node->after, after, count * sizeof(*after));
+  node->after_count = (uint32_t)count;
+  return RAWHAL_OK;
+}
+
+static void take_label(graph_node_t *node, const char *label)
+{
+  label_copy(node->label, rawhal_string(label));
+}
+
+/* What of a blob another may replace: what comes before hidden arguments, which are the node's. */
+static void note_blob(graph_node_t *node)
+{
+  rawhal_dispatch_t *dispatch = &node->dispatch;
+  const rawhal_kernarg_layout_t *layout = dispatch->kernel->info.layout;
+  if (dispatch->arguments) { /* from here on, as if a blob had them all */
+    dispatch->blob_size = layout->blob_max;
+    dispatch->flags &= ~(uint32_t)(RAWHAL_DISPATCH_KEEP_HIDDEN | RAWHAL_DISPATCH_CLAMP);
+  } else {
+    node->takes_blob =
+        image_blob_bytes(layout, dispatch->blob_size, kernarg_flags(dispatch), &node->blob_bytes);
+  }
+  if (dispatch->flags & RAWHAL_DISPATCH_KEEP_HIDDEN)
+    node->kept = dispatch->blob_size < layout->blob_max ? dispatch->blob_size : layout->blob_max;
+  dispatch->arguments = NULL;
+  dispatch->argument_count = 0;
+  dispatch->label = NULL;
+  dispatch->blob = node->image;
+}
+
+/* Checked and packed as for a queue that has nothing of its own. */
+static rawhal_status_t take_dispatch(const rawhal_graph_t *graph, const rawhal_dispatch_t *given,
+                                     size_t size, graph_node_t *node, rawhal_error_t *error)
+{
+  const dispatch_place_t place = {graph->device, &graph_no_launch, UINT32_MAX};
+  const batch_t batch = {given, size, 1};
+  rawhal_status_t status = batch_check(&batch, error);
+  if (status == RAWHAL_OK)
+    status = dispatch_check(&place, given, error);
+  if (status != RAWHAL_OK)
+    return status;
+  const bool labelled = label_is_given(&batch, given);
+  memcpy(&node->dispatch, given, offsetof(rawhal_dispatch_t, label));
+  node->dispatch.flags &= ~(uint32_t)RAWHAL_DISPATCH_OVERLAP;
+  take_label(node, labelled ? given->label : NULL);
+  node->kind = RAWHAL_GRAPH_KERNEL;
+  const size_t bytes = (size_t)given->kernel->block_count * KERNARG_BLOCK_BYTES;
+  /* At least a byte: a blob of nothing is not NULL. */
+  node->image = allocate_zeroed(graph->device->allocator, bytes ? bytes : 1, 1);
+  if (!node->image)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the arguments of a node");
+  status = image_write(&graph_no_launch, &node->dispatch, node->image, error);
+  if (status == RAWHAL_OK)
+    note_blob(node);
+  return status;
+}
+
+static void append(rawhal_graph_t *graph, const graph_node_t *node)
+{
+  if (node->dispatch.kernel)
+    ++node->dispatch.kernel->owner->pins;
+  if (node->prefix == graph->count)
+    graph->fence = graph->count;
+  graph->nodes[graph->count++] = *node;
+}
+
+/* Of what has not been appended. */
+static rawhal_status_t give_up(const rawhal_graph_t *graph, const graph_node_t *node,
+                               rawhal_status_t status)
+{
+  allocate_free(graph->device->allocator, node->image);
+  allocate_free(graph->device->allocator, node->after);
+  return status;
+}
+
+static rawhal_status_t check_graph(const rawhal_graph_t *graph, rawhal_error_t *error)
+{
+  return graph ? RAWHAL_OK : rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "graph is NULL");
+}
+
+rawhal_status_t rawhal_graph_add_kernel_sized(rawhal_graph_t *graph,
+                                              const rawhal_dispatch_t *dispatch,
+                                              size_t dispatch_size,
+                                              const rawhal_graph_node_t *after, size_t count,
+                                              rawhal_graph_node_t *node, rawhal_error_t *error)
+{
+  graph_node_t made = {0};
+  rawhal_status_t status = check_graph(graph, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = make_room(graph, 1, error);
+  if (status == RAWHAL_OK)
+    status = take_after(graph, after, count, &made, error);
+  if (status == RAWHAL_OK)
+    status = take_dispatch(graph, dispatch, dispatch_size, &made, error);
+  if (status != RAWHAL_OK)
+    return give_up(graph, &made, status);
+  if (node)
+    *node = graph->count;
+  append(graph, &made);
+  return RAWHAL_OK;
+}
+
+/* What `first` and those after it have is taken back. */
+static rawhal_status_t undo(rawhal_graph_t *graph, uint32_t first, uint32_t fence,
+                            rawhal_status_t status)
+{
+  while (graph->count > first)
+    node_free(graph->device, &graph->nodes[--graph->count]);
+  graph->fence = fence;
+  return status;
+}
+
+rawhal_status_t rawhal_graph_add_batch_sized(rawhal_graph_t *graph,
+                                             const rawhal_dispatch_t *dispatches,
+                                             size_t dispatch_size, size_t count,
+                                             rawhal_graph_node_t *first, rawhal_error_t *error)
+{
+  const batch_t batch = {dispatches, dispatch_size, count};
+  rawhal_status_t status = check_graph(graph, error);
+  if (status == RAWHAL_OK)
+    status = batch_check(&batch, error);
+  if (status == RAWHAL_OK)
+    status = make_room(graph, count, error);
+  if (status != RAWHAL_OK)
+    return status;
+  const uint32_t begin = graph->count, fence = graph->fence;
+  for (size_t i = 0; i < count; ++i) {
+    const rawhal_dispatch_t *dispatch = batch_at(&batch, i);
+    const bool overlaps = dispatch->flags & RAWHAL_DISPATCH_OVERLAP;
+    graph_node_t made = {.prefix = overlaps ? graph->fence : graph->count};
+    status = take_dispatch(graph, dispatch, dispatch_size, &made, error);
+    if (status != RAWHAL_OK && count > 1 && error)
+      status = rawhal_fail_at(error, status, error->offset, "dispatch %zu: %s", i, error->message);
+    if (status != RAWHAL_OK)
+      return undo(graph, begin, fence, give_up(graph, &made, status));
+    append(graph, &made);
+  }
+  if (first)
+    *first = begin;
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_graph_add_barrier(rawhal_graph_t *graph, const char *label,
+                                         const rawhal_graph_node_t *after, size_t count,
+                                         rawhal_graph_node_t *node, rawhal_error_t *error)
+{
+  graph_node_t made = {.kind = RAWHAL_GRAPH_BARRIER};
+  rawhal_status_t status = check_graph(graph, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = make_room(graph, 1, error);
+  if (status == RAWHAL_OK)
+    status = take_after(graph, after, count, &made, error);
+  if (status != RAWHAL_OK)
+    return give_up(graph, &made, status);
+  take_label(&made, label);
+  if (node)
+    *node = graph->count;
+  append(graph, &made);
+  return RAWHAL_OK;
+}
+
+/* ---- Looking ---- */
+
+size_t rawhal_graph_node_count(const rawhal_graph_t *graph)
+{
+  return graph ? graph->count : 0;
+}
+
+rawhal_status_t rawhal_graph_node(const rawhal_graph_t *graph, rawhal_graph_node_t node,
+                                  rawhal_graph_node_info_t *info, rawhal_graph_node_t *after,
+                                  size_t capacity, rawhal_error_t *error)
+{
+  if (!graph || !info)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", graph ? "info" : "graph");
+  if (node >= graph->count)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "node %u of a graph that has %u", node,
+                       graph->count);
+  const graph_node_t *found = &graph->nodes[node];
+  rawhal_graph_node_info_t is = {.kind = found->kind,
+                                 .kernel = found->dispatch.kernel,
+                                 .dynamic_lds = found->dispatch.dynamic_lds,
+                                 .flags = found->dispatch.flags,
+                                 .prefix = found->prefix,
+                                 .after_count = found->after_count};
+  memcpy(is.work_items, found->dispatch.work_items, sizeof(is.work_items));
+  memcpy(is.workgroup, found->dispatch.workgroup, sizeof(is.workgroup));
+  memcpy(is.label, found->label, sizeof(is.label));
+  sized_give(info, sizeof(is), &is, sizeof(is));
+  for (uint32_t i = 0; after && i < found->after_count && i < capacity; ++i)
+    after[i] = found->after[i];
+  return RAWHAL_OK;
+}
