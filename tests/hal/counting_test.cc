@@ -320,6 +320,38 @@ TEST_F(Counting, GraphLaunches)
   count_launches();
 }
 
+// Of each kind, in each launch, on a queue that the graph was not made for.
+TEST_F(Counting, GraphLaunchesWithBindings)
+{
+  static const uint64_t nothing = 0;
+  static const rawhal_graph_grid_t grid = {{1, 1, 1}, {1, 1, 1}, 0, 0, 0, {0, 0, 0}};
+  const rawhal_dispatch_t dispatch =
+      smallest(kernel("vector_add-gfx90a-v5.co", "vector_add"), zeros, sizeof(zeros));
+  const std::vector<rawhal_dispatch_t> batch(8, dispatch);
+  rawhal_graph_exec_t *exec = nullptr;
+  rawhal_queue_t *on = large();
+  ASSERT_OK(graph_of(device, nullptr, batch.data(), batch.size(), &exec, &error));
+  std::vector<rawhal_graph_binding_t> bindings;
+  for (uint32_t i = 0; i < batch.size(); ++i)
+    bindings.push_back({RAWHAL_GRAPH_ARGUMENT, i, 1, sizeof(nothing), &nothing});
+  bindings.push_back({RAWHAL_GRAPH_GRID, 2, 0, sizeof(grid), &grid});
+  bindings.push_back({RAWHAL_GRAPH_BLOB, 5, 0, sizeof(zeros), zeros});
+  std::vector<rawhal_graph_binding_t> wrong = bindings;
+  wrong.back().bytes = 4;
+  const auto *right = bindings.data(), *refused = wrong.data();
+  const size_t count = bindings.size();
+  submit_all(
+      on,
+      [=](rawhal_error_t *why) {
+        return rawhal_graph_launch(on, exec, right, count, 0, nullptr, why);
+      },
+      [=](rawhal_error_t *why) {
+        return rawhal_graph_launch(on, exec, refused, count, 0, nullptr, why);
+      },
+      RAWHAL_INVALID_ARGUMENT, many(), 256, 0);
+  rawhal_graph_exec_destroy(exec);
+}
+
 TEST_F(Counting, BatchesWhoseDispatchesHaveTimes)
 {
   rawhal_dispatch_t dispatch =

@@ -1,0 +1,188 @@
+// Launches are admitted and charged like batches, to the tenant of the process and the queue that launches.
+#include "graph_test.h"
+#include "tests/child.h"
+
+#include <cstdlib>
+
+namespace {
+
+class GraphLimits : public GraphTest {
+protected:
+  void SetUp() override
+  {
+    region = testing::TempDir() + "graph-" + std::to_string(getpid()) + ".region";
+    unlink(region.c_str());
+    setenv("RAWHAL_LIMIT_REGION", region.c_str(), 1);
+    setenv("RAWHAL_TENANT", "first", 1);
+    setenv("RAWHAL_GPU_SHARE", "100%", 1);
+    setenv("RAWHAL_DISPATCHES_IN_FLIGHT", "12", 1);
+    setenv("RAWHAL_WORKGROUPS_IN_FLIGHT", "40", 1);
+    setenv("RAWHAL_GRID_WORKGROUPS", "20", 1);
+  }
+
+  void TearDown() override
+  {
+    GraphTest::TearDown();
+    unlink(region.c_str());
+    for (const char *name :
+         {"RAWHAL_LIMIT_REGION", "RAWHAL_TENANT", "RAWHAL_GPU_SHARE", "RAWHAL_DISPATCHES_IN_FLIGHT",
+          "RAWHAL_WORKGROUPS_IN_FLIGHT", "RAWHAL_GRID_WORKGROUPS"})
+      unsetenv(name);
+  }
+
+  void begin()
+  {
+    GraphTest::SetUp();
+    on = queue();
+    words = buffer(256, RAWHAL_MEMORY_HOST);
+    memset(rawhal_buffer_host(words), 0, 256);
+  }
+
+  std::vector<rawhal_dispatch_t> batch(size_t count)
+  {
+    arguments = {rawhal_buffer_address(words), rawhal_buffer_address(words), 64, 3};
+    return std::vector<rawhal_dispatch_t>(count, mix_of(arguments, 64));
+  }
+
+  const rawhal_graph_exec_t *exec_of(size_t count)
+  {
+    rawhal_graph_t *made = graph();
+    const std::vector<rawhal_dispatch_t> all = batch(count);
+    EXPECT_OK(rawhal_graph_add_batch(made, all.data(), count, nullptr, &error));
+    return instantiate(made);
+  }
+
+  // Of a tenant of the region.
+  rawhal_limit_row_t row(const char *tenant)
+  {
+    rawhal_limit_view_t *view = nullptr;
+    rawhal_limit_row_t rows[16] = {};
+    EXPECT_OK(rawhal_limit_view_open(region.c_str(), &view, &error));
+    const size_t count = rawhal_limit_view_read(view, rows, sizeof(*rows), std::size(rows));
+    rawhal_limit_view_close(view);
+    for (size_t i = 0; i < count; ++i)
+      if (rows[i].level == RAWHAL_LIMIT_LEVEL_TENANT && strcmp(rows[i].name, tenant) == 0)
+        return rows[i];
+    ADD_FAILURE() << "no tenant " << tenant;
+    return {};
+  }
+
+  std::string region;
+  rawhal_queue_t *on = nullptr;
+  rawhal_buffer_t *words = nullptr;
+  Mix arguments = {};
+};
+
+TEST_F(GraphLimits, ALaunchIsChargedAsItsBatchIs)
+{
+  ASSERT_NO_FATAL_FAILURE(begin());
+  const std::vector<rawhal_dispatch_t> all = batch(10);
+  const rawhal_graph_exec_t *exec = exec_of(10);
+  uint64_t charged[2], time[2];
+  for (int launched = 0; launched < 2; ++launched) {
+    const rawhal_limit_row_t before = row("first");
+    rawhal_ticket_t ticket = 0;
+    ASSERT_OK(launched ? rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &ticket, &error)
+                       : rawhal_queue_submit(on, all.data(), 10, RAWHAL_FOREVER, &ticket, &error));
+    ASSERT_NO_FATAL_FAILURE(finish(on, ticket));
+    const rawhal_limit_row_t after = row("first");
+    charged[launched] = after.launches - before.launches;
+    time[launched] = after.gpu_ns - before.gpu_ns;
+  }
+  EXPECT_EQ(charged[0], charged[1]);
+  EXPECT_GT(charged[0], 0u);
+  EXPECT_GT(time[0], 0u);
+  EXPECT_GT(time[1], 0u);
+}
+
+TEST_F(GraphLimits, WhatCanNeverBeAdmittedIsRefusedWithoutTrace)
+{
+  ASSERT_NO_FATAL_FAILURE(begin());
+  const rawhal_graph_exec_t *fits = exec_of(12), *never = exec_of(13);
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_graph_launch(on, fits, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_NO_FATAL_FAILURE(finish(on, ticket));
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, rawhal_graph_launch(on, never, nullptr, 0, 0, &ticket, &error));
+  EXPECT_EQ(0u, ticket);
+  // As large as the launch really is.
+  rawhal_graph_grid_t grid = {{64 * 20, 1, 1}, {64, 1, 1}, 0, 0, 0, {0, 0, 0}};
+  const rawhal_graph_binding_t binding = {RAWHAL_GRAPH_GRID, 5, 0, sizeof(grid), &grid};
+  ASSERT_OK(rawhal_graph_launch(on, fits, &binding, 1, RAWHAL_FOREVER, &ticket, &error));
+  ASSERT_NO_FATAL_FAILURE(finish(on, ticket));
+  grid.work_items[0] = 64 * 21;
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, rawhal_graph_launch(on, fits, &binding, 1, 0, &ticket, &error));
+  const rawhal_graph_binding_t both[] = {binding, {RAWHAL_GRAPH_GRID, 6, 0, sizeof(grid), &grid}};
+  grid.work_items[0] = 64 * 20; // 20 + 20 + 10 of 40
+  EXPECT_EQ(RAWHAL_QUOTA_EXCEEDED, rawhal_graph_launch(on, fits, both, 2, 0, &ticket, &error));
+  EXPECT_EQ(2u, queue_info(on).last_ticket);
+  ASSERT_OK(rawhal_graph_launch(on, fits, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
+  EXPECT_EQ(3u, ticket);
+  ASSERT_NO_FATAL_FAILURE(finish(on, ticket));
+}
+
+TEST_F(GraphLimits, WhatIsInFlightHoldsALaunchBack)
+{
+  ASSERT_NO_FATAL_FAILURE(begin());
+  const rawhal_graph_exec_t *exec = exec_of(7);
+  rawhal_ticket_t ticket = 0, other = 0;
+  softgpu_call("softgpu_pause");
+  ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &ticket, &error));
+  EXPECT_EQ(RAWHAL_WOULD_BLOCK, rawhal_graph_launch(on, exec, nullptr, 0, 0, &other, &error));
+  EXPECT_EQ(0u, other);
+  softgpu_call("softgpu_resume");
+  ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &other, &error));
+  ASSERT_NO_FATAL_FAILURE(finish(on, other));
+  EXPECT_EQ(2u, other);
+}
+
+// Each pays for what it launches, and what both compute is right.
+TEST_F(GraphLimits, TwoTenantsPayEachForItself)
+{
+  constexpr uint32_t launches = 30;
+  int go[2], done[2];
+  ASSERT_EQ(0, pipe(go));
+  ASSERT_EQ(0, pipe(done));
+  const auto work = [&](uint32_t count) {
+    const rawhal_graph_exec_t *exec = exec_of(4);
+    rawhal_ticket_t ticket = 0;
+    for (uint32_t i = 0; i < count; ++i)
+      ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
+    ASSERT_NO_FATAL_FAILURE(finish(on, ticket));
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < 4 * count; ++i)
+      expected = expected * 3 + expected + 63;
+    EXPECT_EQ(expected, static_cast<uint32_t *>(rawhal_buffer_host(words))[63]);
+  };
+  const pid_t child = fork_child();
+  if (child == 0) {
+    alarm(60);
+    setenv("RAWHAL_TENANT", "second", 1);
+    begin();
+    char byte = 'r';
+    if (!HasFailure() && write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1)
+      work(launches);
+    if (write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1)
+      _exit(HasFailure() ? 1 : 0);
+    _exit(2);
+  }
+  ASSERT_NO_FATAL_FAILURE(begin());
+  char byte = 0;
+  ASSERT_EQ(1, read(done[0], &byte, 1));
+  const uint64_t before[] = {row("first").launches, row("second").launches};
+  ASSERT_EQ(1, write(go[1], &byte, 1));
+  work(2 * launches);
+  ASSERT_EQ(1, read(done[0], &byte, 1));
+  const uint64_t mine = row("first").launches - before[0],
+                 theirs = row("second").launches - before[1];
+  ASSERT_EQ(1, write(go[1], &byte, 1));
+  int status = 0;
+  ASSERT_EQ(child, waitpid(child, &status, 0));
+  EXPECT_EQ(0, status);
+  EXPECT_EQ(2 * theirs, mine);
+  EXPECT_GT(theirs, 0u);
+  for (int *pipe : {go, done})
+    for (int end : {0, 1})
+      close(pipe[end]);
+}
+
+} // namespace
