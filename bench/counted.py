@@ -4,9 +4,10 @@
 usage: bench/counted.py FOLDER [--filter RE]
 FOLDER holds the bench_* programs; valgrind runs them. What a machine takes for an instruction differs by half between two
 processors, and with what else runs there; how many there are does not. A row has a "program" and the benchmark to run of
-it; a count is that of a "function" with all that it calls, for each call, and with "over" that of two such. "without" names
-what is called as often as time passes, which is slow here. A row with "test" names a test that counts by itself, and "says"
-where the number is in what it prints; where it counts nothing it prints none. Exits with 1 when a row is above its "at_most"."""
+it; a count is that of a "function" with all that it calls, for each call, and with "over" that of two such; with "minus"
+it is what one takes more than another. "without" names what is called as often as time passes, which is slow here. A row
+with "test" names a test that counts by itself, and "says" where the number is in what it prints; where it counts nothing it
+prints none. Exits with 1 when a row is above its "at_most"."""
 import argparse
 import functools
 import json
@@ -89,6 +90,8 @@ def main():
         if value is None:
             print(f"{row['name']:62} not counted on this machine", flush=True)
             continue
+        if "minus" in row:
+            value -= count(options.folder, row["minus"])
         if "over" in row:
             value /= count(options.folder, row["over"])
         above += value > row["at_most"]
