@@ -108,7 +108,7 @@ void drv_command_buffer_destroy(drv_command_buffer_t *commands);
 typedef struct drv_work {
   const drv_executable_t *executable;
   uint32_t groups[3];
-  /* Or the three numbers in a host-visible buffer, which are read when the commands are executed. */
+  /* Or the three numbers in a host-visible buffer, read when the commands are executed. */
   const drv_buffer_ref_t *groups_in;
   const uint32_t *constants;
   size_t constant_count;
@@ -117,7 +117,7 @@ typedef struct drv_work {
 } drv_work_t;
 
 enum { DRV_MOST_BUFFERS = 16, DRV_MOST_BYTES = 256 };
-/* Its arguments, with 0 for buffers of slots and for the scratch of Triton's kernels; how long they
+/* Its arguments, with 0 for buffers of slots and for scratch of Triton's kernels; how long they
  * are. */
 size_t drv_pack(const drv_work_t *work, unsigned char *blob);
 

@@ -12,7 +12,7 @@
 
 enum { STEPS = 6, IN_FLIGHT = 2, TILE = 16 };
 enum { MATMUL, SOFTMAX, LAYERNORM, KERNELS };
-/* What a step has for itself, by slots of its binding table; the last two only while it computes. */
+/* What a step has for itself, by slots of its binding table; the last two while it computes. */
 enum { HOST_X, HOST_OUT, X, OUT, HIDDEN, SHARES, SLOTS };
 enum { UPLOADED, COMPUTED, DOWNLOADED, SEMAPHORES };
 enum { X_BYTES = MODEL_ROWS * MODEL_INNER * 4, OUT_BYTES = MODEL_ROWS * MODEL_COLUMNS * 4 };
