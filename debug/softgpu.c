@@ -12,6 +12,7 @@ void debug_softgpu_find(void *library, debug_softgpu_t *softgpu)
   *(void **)&softgpu->waves = dlsym(library, "softgpu_waves");
   *(void **)&softgpu->waves_take = dlsym(library, "softgpu_waves_take");
   *(void **)&softgpu->memory_bound = dlsym(library, "softgpu_memory_bound");
+  *(void **)&softgpu->memory_order = dlsym(library, "softgpu_memory_order");
   *(void **)&softgpu->instructions = dlsym(library, "softgpu_signal_instructions");
   *(void **)&softgpu->memory_in_place = dlsym(library, "softgpu_memory_in_place");
   *(void **)&softgpu->probe = dlsym(library, "softgpu_probe");

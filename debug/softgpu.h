@@ -13,6 +13,7 @@ typedef struct debug_softgpu {
   softgpu_waves_fn *waves;
   softgpu_waves_take_fn *waves_take;
   softgpu_memory_bound_fn *memory_bound;
+  softgpu_memory_order_fn *memory_order;
   softgpu_signal_instructions_fn *instructions;
   softgpu_memory_in_place_fn *memory_in_place;
   softgpu_probe_fn *probe;

@@ -38,6 +38,7 @@ enum {
   SOFTGPU_CHECK_KERNARG = 1 << 2, /* reads of kernel arguments that were not supplied */
   SOFTGPU_CHECK_STORES = 1 << 3,  /* scalar stores that stay in the scalar cache */
   SOFTGPU_CHECK_MEMORY = 1 << 4,  /* reads of memory that nothing has written */
+  SOFTGPU_CHECK_FREED = 1 << 5,   /* use of memory that was freed in the queue's order */
 };
 
 typedef struct softgpu_gws softgpu_gws_t;     /* resources of global wave sync: isa/memory/gws.h */

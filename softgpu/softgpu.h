@@ -94,9 +94,11 @@ extern "C" {
  *                                      in the scalar cache
  *   check_memory 0        0..1         so are reads of a device's memory that was not written since
  *                                      it was allocated: see below
+ *   check_freed  0        0..1         so is use of memory that was freed before the dispatch, in
+ *                                      the order of its queue: see softgpu_memory_order()
  *   reference    0        0..1         1: kernels run on the plain reference engine, a lane at a
  *                                      time, 20 to 100 times slower, and of the checks above only
- *                                      with check_memory and uses beyond LDS
+ *                                      with check_memory, check_freed and uses beyond LDS
  *   hardware_faults 0     0..1         1: of a fault only what a GPU and its driver tell: of one of
  *                                      memory, an event of the whole device with the address of the
  *                                      page; of others, the queue's error. The functions below tell

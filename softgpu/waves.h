@@ -126,6 +126,16 @@ bool softgpu_waves_take(const void *hsa_queue, uint32_t milliseconds);
  * False, and nothing changed, when no allocation begins there or it has fewer bytes. */
 bool softgpu_memory_bound(uint64_t address, uint64_t bytes);
 
+/* For check_freed, what an allocator knows that gives out parts of allocations in the order of
+ * queues: no packet that is written to `hsa_queue` from now on may use these bytes, which were what
+ * `freed` says, in words that a fault ends with ("allocation \"a\" of 64 bytes, freed .."); or,
+ * with `freed` NULL, packets that are written from now on may again, of whichever queue. What was
+ * written before may go on, and other queues are not looked at: of them the allocator knows no
+ * order. False, and nothing noted: there is no such queue, a tool has handed out another instead of
+ * it, or no memory. */
+bool softgpu_memory_order(uint64_t address, uint64_t bytes, const void *hsa_queue,
+                          const char *freed);
+
 /* Wave-instructions that the queue had executed when it began the packet that a completion signal
  * was last subtracted from by, and when it ended that: one for each instruction of a wave, whatever
  * lanes are active; one that waits at a barrier counts once. The first of a queue begins at 0, and
@@ -166,6 +176,8 @@ typedef bool softgpu_queue_fault_info_fn(const void *hsa_queue, softgpu_fault_in
 typedef size_t softgpu_waves_fn(const void *hsa_queue, softgpu_wave_fn *function, void *context);
 typedef bool softgpu_waves_take_fn(const void *hsa_queue, uint32_t milliseconds);
 typedef bool softgpu_memory_bound_fn(uint64_t address, uint64_t bytes);
+typedef bool softgpu_memory_order_fn(uint64_t address, uint64_t bytes, const void *hsa_queue,
+                                     const char *freed);
 typedef bool softgpu_signal_instructions_fn(uint64_t signal, uint64_t *start, uint64_t *end);
 typedef void softgpu_memory_in_place_fn(uint64_t address, uint64_t bytes);
 

@@ -20,6 +20,8 @@
 #include "hal/pool/shelf.h"
 
 #include "base/error.h"
+#include "debug/cause_text.h"
+#include "debug/label.h"
 
 enum { POOL_SHELVES = 176 }; /* classes up to 1 GiB */
 
@@ -45,6 +47,10 @@ struct rawhal_pool {
   rawhal_memory_kind_t kind;
   uint64_t budget, slab_bytes, granule;
   char label[RAWHAL_LABEL_BYTES];
+  /* With softgpu's check_freed; else NULL. Then no lane is found by the pool itself but by the
+   * name that `lanes_of` is, so that all calls go the long way, where this is looked at. */
+  softgpu_memory_order_fn *order;
+  const void *lanes_of;
   _Atomic uint32_t references; /* its own, and one for each lane */
   _Atomic uint64_t used, peak_used;
   _Atomic uint32_t waiters;
@@ -62,6 +68,12 @@ struct rawhal_pool {
   uint64_t searched; /* allocations that no shelf had */
   pool_lane_t *lanes;
 };
+
+/* As messages have it. */
+static inline cause_phrase_t pool_name(const rawhal_pool_t *pool)
+{
+  return cause_quoted(label_text(pool->label));
+}
 
 /* What is asked for. */
 typedef struct pool_request {

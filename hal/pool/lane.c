@@ -112,7 +112,7 @@ void pool_lanes_leave(rawhal_pool_t *pool)
 {
   for (pool_lane_t *lane = pool->lanes; lane; lane = lane->next) {
     if (lane->queue)
-      queue_unfollow(lane->queue, pool);
+      queue_unfollow(lane->queue, pool->lanes_of);
     lane->queue = NULL;
   }
 }
@@ -132,7 +132,7 @@ static pool_lane_t *lane_new(rawhal_pool_t *pool, rawhal_queue_t *queue)
 /* Another thread may have been here before. The caller holds the followers. */
 static bool enter(rawhal_pool_t *pool, pool_lane_t *lane)
 {
-  if (!queue_follow(lane->queue, pool, lane, gone))
+  if (!queue_follow(lane->queue, pool->lanes_of, lane, gone))
     return false;
   pthread_mutex_lock(&pool->lock);
   lane->next = pool->lanes;
@@ -149,7 +149,7 @@ rawhal_status_t pool_lane_make(rawhal_pool_t *pool, rawhal_queue_t *queue, pool_
                        "the queue belongs to a device other than the pool's");
   pool_lane_t *made = lane_new(pool, queue);
   queue_followers_hold();
-  pool_lane_t *found = queue_followed(queue, pool);
+  pool_lane_t *found = queue_followed(queue, pool->lanes_of);
   if (!found && made && enter(pool, made))
     found = made;
   queue_followers_let();

@@ -13,6 +13,7 @@
 #include "debug/label.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SLAB_BYTES     (UINT64_C(64) << 20)
@@ -35,6 +36,19 @@ static rawhal_status_t choose_sizes(rawhal_pool_t *pool, const rawhal_pool_optio
                        pool->budget < MOST_BYTES ? pool->budget : MOST_BYTES);
   pool->slab_bytes = memory_granules(pool->granule, slab);
   return RAWHAL_OK;
+}
+
+/* Whether softgpu is to look who uses what was freed. */
+static void order_find(rawhal_pool_t *pool)
+{
+  const softgpu_thunk_t *softgpu = pool->device->runtime->softgpu;
+  uint64_t wanted = 0;
+  pool->lanes_of = pool;
+  if (!softgpu || !softgpu->option_get || !softgpu->tells.memory_order ||
+      !softgpu->option_get("check_freed", &wanted) || !wanted)
+    return;
+  pool->order = softgpu->tells.memory_order;
+  pool->lanes_of = &pool->order;
 }
 
 rawhal_status_t rawhal_pool_create(rawhal_device_t *device, const rawhal_pool_options_t *given,
@@ -66,6 +80,7 @@ rawhal_status_t rawhal_pool_create(rawhal_device_t *device, const rawhal_pool_op
   atomic_init(&pool->references, 1);
   pthread_mutex_init(&pool->lock, NULL);
   (void)condition_init(&pool->moved);
+  order_find(pool);
   status = choose_sizes(pool, &options, error);
   if (status != RAWHAL_OK)
     pool_release(pool);
@@ -112,9 +127,9 @@ static rawhal_status_t check_request(const rawhal_pool_t *pool, const rawhal_poo
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "unknown flags 0x%x", given->flags);
   if (given->bytes > MOST_BYTES)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
-                       "%" PRIu64 " bytes asked for of the pool \"%s\"; no allocation has more "
+                       "%" PRIu64 " bytes asked for of the pool %s; no allocation has more "
                        "than %" PRIu64,
-                       given->bytes, pool->label, MOST_BYTES);
+                       given->bytes, pool_name(pool).text, MOST_BYTES);
   return runtime_check(error);
 }
 
@@ -180,7 +195,7 @@ static pool_block_t *take(rawhal_pool_t *pool, pool_lane_t *lane, uint32_t class
 static rawhal_status_t lane_of(rawhal_pool_t *pool, rawhal_queue_t *queue, pool_lane_t **lane,
                                rawhal_error_t *error)
 {
-  *lane = queue ? queue_followed(queue, pool) : NULL;
+  *lane = queue ? queue_followed(queue, pool->lanes_of) : NULL;
   return !queue || *lane ? RAWHAL_OK : pool_lane_make(pool, queue, lane, error);
 }
 
@@ -209,6 +224,8 @@ static rawhal_status_t allocate_request(rawhal_pool_t *pool, rawhal_queue_t *que
     block_fill(block);
   }
   label_copy(block->label, rawhal_string(given->label));
+  if (pool->order)
+    (void)pool->order(block->address, block->size, NULL, NULL);
   hand_out(pool, queue ? ring_finished(&queue->ring) : 0, block, given->bytes, allocation);
   return RAWHAL_OK;
 }
@@ -267,13 +284,12 @@ static rawhal_status_t not_live(rawhal_pool_t *pool, uint64_t id, rawhal_error_t
 {
   const pool_block_t *block = pool_blocks_at(&pool->blocks, id);
   if (!block || id < BLOCK_ID_STEP || atomic_load(&block->live) == id)
-    return rawhal_fail(
-        error, RAWHAL_INVALID_ARGUMENT,
-        "no allocation of the pool \"%s\", but perhaps another pool's: id 0x%" PRIx64, pool->label,
-        id);
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "no allocation of the pool %s, but perhaps another pool's: id 0x%" PRIx64,
+                       pool_name(pool).text, id);
   return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                     "allocation 0x%" PRIx64 " of the pool \"%s\" has been freed already", id,
-                     pool->label);
+                     "allocation 0x%" PRIx64 " of the pool %s has been freed already", id,
+                     pool_name(pool).text);
 }
 
 /* In the pool's index, or the lane's. */
@@ -317,6 +333,19 @@ static inline void free_behind(rawhal_pool_t *pool, rawhal_queue_t *queue, pool_
     pool_wake(pool);
 }
 
+/* What a fault of who uses it all the same says of it. */
+static void tell_order(const rawhal_pool_t *pool, const rawhal_queue_t *queue,
+                       const pool_block_t *block)
+{
+  char text[640];
+  const cause_phrase_t name = cause_quoted(label_text(block->label));
+  snprintf(text, sizeof(text),
+           "allocation %s%sof %" PRIu64 " bytes of the pool %s, freed behind ticket %" PRIu64,
+           name.text, *name.text ? " " : "", block->bytes, pool_name(pool).text,
+           ring_last_ticket(&queue->ring));
+  (void)pool->order(block->address, block->size, queue->hsa_queue, text);
+}
+
 /* What is wrong, for no queue, or the first time of one. */
 static __attribute__((noinline)) rawhal_status_t
 free_anyhow(rawhal_pool_t *pool, rawhal_queue_t *queue, const rawhal_pool_allocation_t *allocation,
@@ -334,6 +363,8 @@ free_anyhow(rawhal_pool_t *pool, rawhal_queue_t *queue, const rawhal_pool_alloca
   if (!block)
     return not_live(pool, allocation->id, error);
   if (lane) {
+    if (pool->order)
+      tell_order(pool, queue, block);
     free_behind(pool, queue, lane, block);
   } else {
     free_to(pool, NULL, block);

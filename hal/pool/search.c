@@ -105,11 +105,12 @@ static rawhal_status_t in_use(rawhal_pool_t *pool, const pool_request_t *request
   rawhal_pool_info_t info = {.size = sizeof(info)};
   rawhal_pool_info(pool, &info);
   const rawhal_status_t status = deadline ? RAWHAL_TIMED_OUT : RAWHAL_WOULD_BLOCK;
-  return rawhal_fail(
-      error, status,
-      "%" PRIu64 " bytes asked for of the pool \"%s\"; of %" PRIu64 " bytes reserved %" PRIu64
-      " are allocated, and %" PRIu64 " were freed, and may still be in use",
-      request->size, pool->label, info.reserved_bytes, info.used_bytes, info.waiting_bytes);
+  return rawhal_fail(error, status,
+                     "%" PRIu64 " bytes asked for of the pool %s; of %" PRIu64
+                     " bytes reserved %" PRIu64 " are allocated, and %" PRIu64
+                     " were freed, and may still be in use",
+                     request->size, pool_name(pool).text, info.reserved_bytes, info.used_bytes,
+                     info.waiting_bytes);
 }
 
 /* ---- Looking ---- */

@@ -42,6 +42,8 @@ static void budget_give(rawhal_pool_t *pool, uint64_t size)
 
 static void slab_free(rawhal_pool_t *pool, pool_slab_t *slab)
 {
+  if (pool->order)
+    (void)pool->order(slab->address, slab->size, NULL, NULL);
   buffer_free_parted(slab->buffer);
   allocate_free(&pool->device->runtime->allocator, slab);
 }
@@ -98,9 +100,9 @@ static rawhal_status_t over_budget(rawhal_pool_t *pool, uint64_t bytes, rawhal_e
   const uint64_t reserved = pool->reserved;
   pthread_mutex_unlock(&pool->lock);
   return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
-                     "%" PRIu64 " bytes asked for of the pool \"%s\"; of its budget of %" PRIu64
+                     "%" PRIu64 " bytes asked for of the pool %s; of its budget of %" PRIu64
                      " bytes %" PRIu64 " are reserved, and %" PRIu64 " of these allocated",
-                     bytes, pool->label, pool->budget, reserved,
+                     bytes, pool_name(pool).text, pool->budget, reserved,
                      (uint64_t)atomic_load(&pool->used));
 }
 

@@ -204,6 +204,8 @@ static void checks_ask(softgpu_dispatch_t *dispatch)
   }
   if (softgpu_option(SOFTGPU_OPTION_CHECK_MEMORY) && !copies_anything(dispatch->kernel_object))
     dispatch->checks |= SOFTGPU_CHECK_MEMORY;
+  if (softgpu_option(SOFTGPU_OPTION_CHECK_FREED))
+    dispatch->checks |= SOFTGPU_CHECK_FREED;
 }
 
 static softgpu_limits_t limits_of(softgpu_queue_t *queue, uint64_t kernel_object)

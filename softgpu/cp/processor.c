@@ -10,6 +10,7 @@
 #include "softgpu/cp/pause.h"
 #include "softgpu/debug/live.h"
 #include "softgpu/device/clock.h"
+#include "softgpu/device/freed.h"
 #include "softgpu/device/option.h"
 #include "softgpu/device/thread.h"
 #include "softgpu/isa/run/notes.h"
@@ -301,6 +302,7 @@ bool softgpu_queue_destroy(uint64_t id)
   softgpu_pause_nudge();
   pthread_join(queue->thread, NULL);
   live_queue_remove(id);
+  softgpu_freed_forget((uintptr_t)softgpu_aql_queue_of(queue));
   pthread_mutex_lock(&table_lock);
   table[queue->doorbell] = NULL;
   pthread_mutex_unlock(&table_lock);

@@ -40,6 +40,7 @@ static const struct {
     [SOFTGPU_OPTION_CHECK_KERNARG] = {"check_kernarg", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_CHECK_STORES] = {"check_stores", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_CHECK_MEMORY] = {"check_memory", 0, 1, ANY_TIME},
+    [SOFTGPU_OPTION_CHECK_FREED] = {"check_freed", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_REFERENCE] = {"reference", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_HARDWARE_FAULTS] = {"hardware_faults", 0, 1, ANY_TIME},
     [SOFTGPU_OPTION_SAME_ADDRESS] = {"same_address", 0, 1, ANY_TIME},

@@ -264,6 +264,20 @@ TEST_F(PoolOrder, APoolGoesWhileACallbackIsOnItsWay)
   rawhal_pool_destroy(from);
 }
 
+TEST_F(PoolOrder, AShelfKeepsAlignments)
+{
+  rawhal_pool_t *from = pool(mib, mib);
+  rawhal_queue_t *on = queue();
+  std::vector<Allocation> all;
+  for (int i = 0; i < 16; ++i) // 768 bytes: each lies otherwise
+    all.push_back(allocate(from, on, 768));
+  for (const Allocation &each : all)
+    give(from, on, each);
+  for (int i = 0; i < 8; ++i)
+    EXPECT_EQ(allocate(from, on, 768, 1024).address % 1024, 0u);
+  EXPECT_EQ(info(from).allocations, 8u);
+}
+
 TEST_F(PoolOrder, OfAnotherDevice)
 {
   rawhal_instance_destroy(instance);

@@ -110,7 +110,7 @@ TEST_F(Pools, TheBudgetIsNeverExceeded)
   for (int i = 0; i < 3; ++i)
     all.push_back(allocate(from, nullptr, mib));
   EXPECT_EQ(refused(from, nullptr, 1), RAWHAL_OUT_OF_MEMORY);
-  EXPECT_NE(strstr(error.message, "256 bytes asked for of the pool \"weights\"; of its budget of "
+  EXPECT_NE(strstr(error.message, "256 bytes asked for of the pool 'weights'; of its budget of "
                                   "3145728 bytes 3145728 are reserved, and 3145728 of these"),
             nullptr)
       << error.message;

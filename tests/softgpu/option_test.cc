@@ -39,8 +39,8 @@ TEST(Options, documented_defaults)
   EXPECT_EQ(value("guard_kib"), 1024u);
   EXPECT_EQ(value("slowdown"), 1u);
   for (const char *check :
-       {"check_lds", "check_races", "check_kernarg", "check_stores", "check_memory", "reference",
-        "hardware_faults", "same_address", "order"})
+       {"check_lds", "check_races", "check_kernarg", "check_stores", "check_memory", "check_freed",
+        "reference", "hardware_faults", "same_address", "order"})
     EXPECT_EQ(value(check), 0u) << check;
   EXPECT_EQ(softgpu_option_messages(nullptr, 0), 0u);
 }

@@ -69,6 +69,17 @@ static bool note_access(isa_wave_t *wave, isa_range_t *range, const softgpu_allo
   return true;
 }
 
+/* Of an allocation with parts that were freed no range is kept: which are depends on the packet. */
+static bool is_freed(const isa_wave_t *wave, isa_range_t *range, const access_t *access)
+{
+  const softgpu_dispatch_t *dispatch = wave->dispatch;
+  if (!softgpu_freed_near(range->base, range->size))
+    return false;
+  range->size = 0;
+  return softgpu_freed_find(access->first, access->bytes, dispatch->queue, dispatch->dispatch_id,
+                            NULL);
+}
+
 bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_t address,
                     uint32_t bytes, unsigned kind)
 {
@@ -94,6 +105,8 @@ bool isa_range_find(isa_wave_t *wave, isa_range_t *range, unsigned lane, uint64_
   range->size = found.size;
   range->shift = found.shift;
   range->flags = found.flags;
+  if (wave->dispatch->checks & SOFTGPU_CHECK_FREED && is_freed(wave, range, &access))
+    return isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY, lane, address, bytes);
   return !found.written || note_access(wave, range, &found, &access, kind) ||
          isa_wave_fault(wave, SOFTGPU_FAULT_MEMORY_UNWRITTEN, lane, address, bytes);
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "softgpu/device/freed.h"
 #include "softgpu/device/memory.h"
 #include "softgpu/isa/base/wave.h"
 #include "softgpu/isa/describe/memory.h"

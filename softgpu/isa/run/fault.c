@@ -78,6 +78,18 @@ static void append_neighbour(softgpu_fault_t *fault)
   }
 }
 
+/* Where an address is in a part of live memory that was freed before the dispatch. */
+static bool append_freed(softgpu_fault_t *fault, const softgpu_dispatch_t *dispatch)
+{
+  softgpu_freed_t freed;
+  if (!(dispatch->checks & SOFTGPU_CHECK_FREED) ||
+      !softgpu_freed_find(fault->address, fault->access_bytes, dispatch->queue,
+                          dispatch->dispatch_id, &freed))
+    return false;
+  append(fault, "; byte %" PRId64 " of %s", (int64_t)(fault->address - freed.base), freed.text);
+  return true;
+}
+
 /* Where in its allocation a live address is. */
 static void append_place(softgpu_fault_t *fault)
 {
@@ -143,7 +155,8 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
   switch (fault->kind) {
   case SOFTGPU_FAULT_MEMORY:
     append_address(fault);
-    append_neighbour(fault);
+    if (!append_freed(fault, wave->dispatch))
+      append_neighbour(fault);
     break;
   case SOFTGPU_FAULT_FOREIGN:
     append_address(fault);

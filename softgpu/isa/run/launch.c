@@ -250,7 +250,8 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
   launch->limits.chip = dispatch->chip;
   launch->limits.node = dispatch->node;
   /* That of memory is where ranges are found, not in instructions. */
-  launch->limits.checks = dispatch->checks & ~(uint32_t)SOFTGPU_CHECK_MEMORY;
+  launch->limits.checks =
+      dispatch->checks & ~(uint32_t)(SOFTGPU_CHECK_MEMORY | SOFTGPU_CHECK_FREED);
   launch->entry = dispatch->kernel_object + (uint64_t)d.entry_offset;
   if (d.preload & 127)
     launch->entry += 256; /* what stands before loads the arguments for older firmware */
