@@ -48,8 +48,7 @@ void rawhal_graph_destroy(rawhal_graph_t *graph)
 
 enum { FIRST_CAPACITY = 16, MAX_NODES = 1 << 24 }; /* more than any ring has packets */
 
-/* Room for so many more. */
-static rawhal_status_t make_room(rawhal_graph_t *graph, size_t more, rawhal_error_t *error)
+rawhal_status_t graph_make_room(rawhal_graph_t *graph, size_t more, rawhal_error_t *error)
 {
   if (more > MAX_NODES - graph->count)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
@@ -70,9 +69,8 @@ static rawhal_status_t make_room(rawhal_graph_t *graph, size_t more, rawhal_erro
   return RAWHAL_OK;
 }
 
-/* What the node comes after. */
-static rawhal_status_t take_after(const rawhal_graph_t *graph, const rawhal_graph_node_t *after,
-                                  size_t count, graph_node_t *node, rawhal_error_t *error)
+rawhal_status_t graph_take_after(const rawhal_graph_t *graph, const rawhal_graph_node_t *after,
+                                 size_t count, graph_node_t *node, rawhal_error_t *error)
 {
   if (count == RAWHAL_GRAPH_ALL) {
     node->prefix = graph->count;
@@ -149,18 +147,17 @@ static rawhal_status_t take_dispatch(const rawhal_graph_t *graph, const rawhal_d
   return status;
 }
 
-static void append(rawhal_graph_t *graph, const graph_node_t *node)
+void graph_append(rawhal_graph_t *graph, const graph_node_t *node)
 {
   if (node->dispatch.kernel)
     ++node->dispatch.kernel->owner->pins;
-  if (node->prefix == graph->count)
+  if (node->from == 0 && node->prefix == graph->count)
     graph->fence = graph->count;
   graph->nodes[graph->count++] = *node;
 }
 
-/* Of what has not been appended. */
-static rawhal_status_t give_up(const rawhal_graph_t *graph, const graph_node_t *node,
-                               rawhal_status_t status)
+rawhal_status_t graph_give_up(const rawhal_graph_t *graph, const graph_node_t *node,
+                              rawhal_status_t status)
 {
   allocate_free(graph->device->allocator, node->image);
   allocate_free(graph->device->allocator, node->after);
@@ -182,22 +179,21 @@ rawhal_status_t rawhal_graph_add_kernel_sized(rawhal_graph_t *graph,
   rawhal_status_t status = check_graph(graph, error);
   if (status != RAWHAL_OK)
     return status;
-  status = make_room(graph, 1, error);
+  status = graph_make_room(graph, 1, error);
   if (status == RAWHAL_OK)
-    status = take_after(graph, after, count, &made, error);
+    status = graph_take_after(graph, after, count, &made, error);
   if (status == RAWHAL_OK)
     status = take_dispatch(graph, dispatch, dispatch_size, &made, error);
   if (status != RAWHAL_OK)
-    return give_up(graph, &made, status);
+    return graph_give_up(graph, &made, status);
   if (node)
     *node = graph->count;
-  append(graph, &made);
+  graph_append(graph, &made);
   return RAWHAL_OK;
 }
 
-/* What `first` and those after it have is taken back. */
-static rawhal_status_t undo(rawhal_graph_t *graph, uint32_t first, uint32_t fence,
-                            rawhal_status_t status)
+rawhal_status_t graph_undo(rawhal_graph_t *graph, uint32_t first, uint32_t fence,
+                           rawhal_status_t status)
 {
   while (graph->count > first)
     node_free(graph->device, &graph->nodes[--graph->count]);
@@ -215,7 +211,7 @@ rawhal_status_t rawhal_graph_add_batch_sized(rawhal_graph_t *graph,
   if (status == RAWHAL_OK)
     status = batch_check(&batch, error);
   if (status == RAWHAL_OK)
-    status = make_room(graph, count, error);
+    status = graph_make_room(graph, count, error);
   if (status != RAWHAL_OK)
     return status;
   const uint32_t begin = graph->count, fence = graph->fence;
@@ -227,8 +223,8 @@ rawhal_status_t rawhal_graph_add_batch_sized(rawhal_graph_t *graph,
     if (status != RAWHAL_OK && count > 1 && error)
       status = rawhal_fail_at(error, status, error->offset, "dispatch %zu: %s", i, error->message);
     if (status != RAWHAL_OK)
-      return undo(graph, begin, fence, give_up(graph, &made, status));
-    append(graph, &made);
+      return graph_undo(graph, begin, fence, graph_give_up(graph, &made, status));
+    graph_append(graph, &made);
   }
   if (first)
     *first = begin;
@@ -243,15 +239,15 @@ rawhal_status_t rawhal_graph_add_barrier(rawhal_graph_t *graph, const char *labe
   rawhal_status_t status = check_graph(graph, error);
   if (status != RAWHAL_OK)
     return status;
-  status = make_room(graph, 1, error);
+  status = graph_make_room(graph, 1, error);
   if (status == RAWHAL_OK)
-    status = take_after(graph, after, count, &made, error);
+    status = graph_take_after(graph, after, count, &made, error);
   if (status != RAWHAL_OK)
-    return give_up(graph, &made, status);
+    return graph_give_up(graph, &made, status);
   take_label(&made, label);
   if (node)
     *node = graph->count;
-  append(graph, &made);
+  graph_append(graph, &made);
   return RAWHAL_OK;
 }
 
@@ -276,6 +272,7 @@ rawhal_status_t rawhal_graph_node(const rawhal_graph_t *graph, rawhal_graph_node
                                  .kernel = found->dispatch.kernel,
                                  .dynamic_lds = found->dispatch.dynamic_lds,
                                  .flags = found->dispatch.flags,
+                                 .from = found->from,
                                  .prefix = found->prefix,
                                  .after_count = found->after_count};
   memcpy(is.work_items, found->dispatch.work_items, sizeof(is.work_items));

@@ -2,10 +2,11 @@
  *
  *     rawhal_graph_create -> rawhal_graph_add_.. -> rawhal_graph_instantiate -> rawhal_graph_launch
  *
- * A graph is a list of nodes: dispatches of kernels, barriers that run nothing. Instantiating makes
- * an executable graph (exec) of what is there: everything is checked, arguments and packets are
- * made. A launch copies these into a queue: one submission with one ticket and one doorbell, of
- * which a refused call leaves no trace, as of a batch (queue.h).
+ * A graph is a list of nodes: dispatches of kernels, barriers that run nothing, and those of child
+ * graphs, which are included. Instantiating makes an executable graph (exec) of what is there:
+ * everything is checked, arguments and packets are made. A launch copies these into a queue: one
+ * submission with one ticket and one doorbell, of which a refused call leaves no trace, as of a
+ * batch (queue.h).
  *
  * Order. A node is added after others, which its dependencies name: so the order in which nodes
  * were added is an order in which they may run, and cycles cannot be. What is guaranteed:
@@ -128,6 +129,17 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_graph_add_barrier(rawhal_graph_t *graph, const char *label, const rawhal_graph_node_t *after,
                          size_t count, rawhal_graph_node_t *node, rawhal_error_t *error);
 
+/* Adds the nodes that another graph of the same device has now, which may be this one: the child's
+ * node n becomes *first + n, and those of its nodes that come after none come after `after`; and
+ * behind them *last, a barrier named `label` that comes after all of them. All or none are added.
+ * What becomes of the child later changes nothing. Bindings and failures have the new numbers. Of
+ * `first` and `last` either may be NULL. INVALID_ARGUMENT: the child has no nodes, or is another
+ * device's. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_graph_add_child(rawhal_graph_t *graph, const rawhal_graph_t *child, const char *label,
+                       const rawhal_graph_node_t *after, size_t count, rawhal_graph_node_t *first,
+                       rawhal_graph_node_t *last, rawhal_error_t *error);
+
 /* What a node is. */
 typedef enum rawhal_graph_node_kind {
   RAWHAL_GRAPH_KERNEL = 1,
@@ -145,9 +157,11 @@ typedef struct rawhal_graph_node_info {
   uint16_t reserved2;
   uint32_t dynamic_lds, flags;
   char label[RAWHAL_LABEL_BYTES]; /* "" without */
-  /* It comes after all nodes whose numbers are less than `prefix`, and after as many more as
-   * `after_count`. Added with RAWHAL_GRAPH_ALL, `prefix` is its own number. */
-  uint32_t prefix, after_count;
+  /* It comes after all nodes whose numbers are at least `from` and less than `prefix`, and after as
+   * many more as `after_count`. `from` is 0 but in children; added with RAWHAL_GRAPH_ALL, `prefix`
+   * is its own number. */
+  uint32_t from, prefix, after_count;
+  uint32_t reserved3;
 } rawhal_graph_node_info_t;
 
 /* How many nodes there are; 0 for NULL. */

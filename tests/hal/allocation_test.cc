@@ -236,6 +236,30 @@ TEST_F(Allocation, OfGraphs)
       11); // a graph, its nodes, an image; an exec, its nodes, kernels, packets, images, hidden and visible arguments
 }
 
+TEST_F(Allocation, OfChildGraphs)
+{
+  const rawhal_dispatch_t dispatch = empty();
+  rawhal_graph_t *child = nullptr;
+  const rawhal_graph_node_t root = 0;
+  ASSERT_OK(rawhal_graph_create(device, &child, &error));
+  ASSERT_OK(rawhal_graph_add_kernel(child, &dispatch, nullptr, 0, nullptr, &error));
+  ASSERT_OK(rawhal_graph_add_kernel(child, &dispatch, &root, 1, nullptr, &error));
+  EXPECT_EQ(sweep([&](rawhal_error_t *why) {
+              rawhal_graph_t *made = nullptr;
+              const size_t before = rawhal_graph_node_count(child);
+              rawhal_status_t status = rawhal_graph_create(device, &made, why);
+              if (status == RAWHAL_OK)
+                status =
+                    rawhal_graph_add_child(made, child, "all", nullptr, 0, nullptr, nullptr, why);
+              EXPECT_EQ(rawhal_graph_node_count(made), status == RAWHAL_OK ? 3u : 0u);
+              EXPECT_EQ(rawhal_graph_node_count(child), before);
+              rawhal_graph_destroy(made);
+              return status;
+            }),
+            5); // it, its nodes, two images, a list of what comes before
+  rawhal_graph_destroy(child);
+}
+
 TEST_F(Allocation, OfCallbacks)
 {
   rawhal_dispatch_t dispatch = empty();

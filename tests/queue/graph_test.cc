@@ -93,6 +93,69 @@ TEST_F(GraphSteps, ABatchIsAsItIsSubmitted)
   }
 }
 
+// Its nodes, in the same order among themselves, behind what it comes after, and before what comes after it.
+TEST_F(GraphSteps, AChildIsIncluded)
+{
+  rawhal_graph_t *child = nullptr;
+  ASSERT_OK(toy_graph_create(here, &child, &error));
+  rawhal_dispatch_t dispatch = kernel.dispatch();
+  rawhal_graph_node_t a, b;
+  ASSERT_OK(rawhal_graph_add_kernel(child, &dispatch, nullptr, 0, &a, &error));
+  ASSERT_OK(rawhal_graph_add_kernel(child, &dispatch, nullptr, 0, &b, &error));
+  ASSERT_OK(rawhal_graph_add_kernel(child, &dispatch, &a, 1, nullptr, &error));
+  ASSERT_OK(rawhal_graph_add_kernel(child, &dispatch, nullptr, RAWHAL_GRAPH_ALL, nullptr, &error));
+  const auto root = add({});
+  rawhal_graph_node_t first = 77, last = 77;
+  ASSERT_OK(rawhal_graph_add_child(graph, child, "layer", &root, 1, &first, &last, &error));
+  rawhal_graph_destroy(child);
+  EXPECT_EQ(first, 1u);
+  EXPECT_EQ(last, 5u);
+  EXPECT_EQ(rawhal_graph_node_count(graph), 6u);
+  const struct {
+    uint32_t from, prefix;
+    std::vector<rawhal_graph_node_t> after;
+  } is[] = {{0, 0, {}}, {0, 0, {0}}, {0, 0, {0}}, {1, 1, {1}}, {1, 4, {}}, {1, 5, {}}};
+  for (uint32_t i = 0; i < 6; ++i) {
+    rawhal_graph_node_info_t info = {};
+    info.size = sizeof(info);
+    std::vector<rawhal_graph_node_t> after(4);
+    ASSERT_OK(rawhal_graph_node(graph, i, &info, after.data(), after.size(), &error));
+    after.resize(info.after_count);
+    EXPECT_EQ(info.from, is[i].from) << i;
+    EXPECT_EQ(info.prefix, is[i].prefix) << i;
+    EXPECT_EQ(after, is[i].after) << i;
+    EXPECT_STREQ(info.label, i == 5 ? "layer" : "");
+  }
+  EXPECT_EQ(waits(), "ww-www");
+  // Once more, of itself, beside what is there: of those that come after none only this one does.
+  ASSERT_OK(rawhal_graph_add_child(graph, graph, nullptr, nullptr, 0, &first, &last, &error));
+  EXPECT_EQ(first, 6u);
+  EXPECT_EQ(last, 12u);
+  EXPECT_EQ(waits(), "ww-www-w-wwww");
+}
+
+TEST_F(GraphSteps, AChildIsRefusedWithoutATrace)
+{
+  rawhal_graph_t *none = nullptr, *other = nullptr;
+  ASSERT_OK(toy_graph_create(here, &none, &error));
+  ASSERT_OK(toy_graph_create(elsewhere, &other, &error));
+  add({});
+  const rawhal_graph_node_t missing = 7;
+  EXPECT_EQ(rawhal_graph_add_child(graph, none, nullptr, nullptr, 0, nullptr, nullptr, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_graph_add_child(graph, other, nullptr, nullptr, 0, nullptr, nullptr, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_graph_add_child(graph, nullptr, nullptr, nullptr, 0, nullptr, nullptr, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_graph_add_child(nullptr, graph, nullptr, nullptr, 0, nullptr, nullptr, &error),
+            RAWHAL_INVALID_ARGUMENT);
+  EXPECT_EQ(rawhal_graph_add_child(graph, graph, nullptr, &missing, 1, nullptr, nullptr, &error),
+            RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(rawhal_graph_node_count(graph), 1u);
+  rawhal_graph_destroy(none);
+  rawhal_graph_destroy(other);
+}
+
 // The table of arguments ends there: the next is another node's.
 TEST_F(GraphSteps, ArgumentsOfOtherNodesAreNotReached)
 {
