@@ -2,7 +2,6 @@
  * into. */
 #include "hal/buffer.h"
 
-#include "hal/copy.h"
 #include "hal/executable.h"
 #include "hal/kinds.h"
 #include "hal/limits.h"
@@ -317,8 +316,6 @@ void *rawhal_buffer_host(const rawhal_buffer_t *buffer)
   return is_live(buffer) ? buffer->host : NULL;
 }
 
-/* ---- Copies ---- */
-
 rawhal_status_t buffer_check(const rawhal_buffer_t *buffer, rawhal_error_t *error)
 {
   if (!buffer)
@@ -327,117 +324,4 @@ rawhal_status_t buffer_check(const rawhal_buffer_t *buffer, rawhal_error_t *erro
   if (status == RAWHAL_OK && !is_live(buffer))
     status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the buffer has been freed");
   return status;
-}
-
-static rawhal_status_t check_range(const rawhal_buffer_t *buffer, uint64_t offset, size_t size,
-                                   rawhal_error_t *error)
-{
-  rawhal_status_t status = buffer_check(buffer, error);
-  if (status != RAWHAL_OK)
-    return status;
-  if (!range_within(offset, size, buffer->size))
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                       "%zu bytes at offset %llu of a buffer of %zu bytes", size,
-                       (unsigned long long)offset, buffer->size);
-  return RAWHAL_OK;
-}
-
-rawhal_status_t buffer_check_host(const rawhal_buffer_t *buffer, uint64_t offset, const void *data,
-                                  size_t size, rawhal_error_t *error)
-{
-  rawhal_status_t status = check_range(buffer, offset, size, error);
-  if (status == RAWHAL_OK && !data && size)
-    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                         "data is NULL, but %zu bytes are requested", size);
-  return status;
-}
-
-rawhal_status_t buffer_check_copy(const rawhal_buffer_t *to, uint64_t to_offset,
-                                  const rawhal_buffer_t *from, uint64_t from_offset, size_t size,
-                                  rawhal_error_t *error)
-{
-  rawhal_status_t status = check_range(to, to_offset, size, error);
-  if (status == RAWHAL_OK)
-    status = check_range(from, from_offset, size, error);
-  if (status != RAWHAL_OK || size == 0)
-    return status;
-  if (overlap(to->memory + to_offset, size, from->memory + from_offset, size) ||
-      (to->host && from->host &&
-       overlap(to->host + to_offset, size, from->host + from_offset, size)))
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "%zu bytes at offset %llu and at %llu of the same memory overlap", size,
-                       (unsigned long long)from_offset, (unsigned long long)to_offset);
-  return RAWHAL_OK;
-}
-
-rawhal_status_t buffer_check_fill(const rawhal_buffer_t *buffer, uint64_t offset, size_t size,
-                                  rawhal_error_t *error)
-{
-  rawhal_status_t status = check_range(buffer, offset, size, error);
-  if (status == RAWHAL_OK && (offset % sizeof(uint32_t) || size % sizeof(uint32_t)))
-    status =
-        rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%zu bytes at offset %llu are not whole dwords",
-                    size, (unsigned long long)offset);
-  return status;
-}
-
-rawhal_status_t rawhal_buffer_write(rawhal_buffer_t *buffer, uint64_t offset, const void *data,
-                                    size_t size, rawhal_error_t *error)
-{
-  WITHOUT_CANCELLATION();
-  rawhal_status_t status = buffer_check_host(buffer, offset, data, size, error);
-  if (status != RAWHAL_OK || size == 0)
-    return status;
-  if (buffer->kind == RAWHAL_MEMORY_HOST) {
-    memcpy(buffer->host + offset, data, size);
-    return RAWHAL_OK;
-  }
-  return copy_host(buffer->device, COPY_TO_DEVICE, buffer->memory + offset, (void *)(uintptr_t)data,
-                   size, error);
-}
-
-rawhal_status_t rawhal_buffer_read(const rawhal_buffer_t *buffer, uint64_t offset, void *data,
-                                   size_t size, rawhal_error_t *error)
-{
-  WITHOUT_CANCELLATION();
-  rawhal_status_t status = buffer_check_host(buffer, offset, data, size, error);
-  if (status != RAWHAL_OK || size == 0)
-    return status;
-  if (buffer->kind == RAWHAL_MEMORY_HOST) {
-    memcpy(data, buffer->host + offset, size);
-    return RAWHAL_OK;
-  }
-  return copy_host(buffer->device, COPY_FROM_DEVICE, buffer->memory + offset, data, size, error);
-}
-
-rawhal_status_t rawhal_buffer_copy(rawhal_buffer_t *to, uint64_t to_offset,
-                                   const rawhal_buffer_t *from, uint64_t from_offset, size_t size,
-                                   rawhal_error_t *error)
-{
-  WITHOUT_CANCELLATION();
-  rawhal_status_t status = buffer_check_copy(to, to_offset, from, from_offset, size, error);
-  if (status != RAWHAL_OK || size == 0)
-    return status;
-  if (to->kind == RAWHAL_MEMORY_HOST)
-    return rawhal_buffer_read(from, from_offset, to->host + to_offset, size, error);
-  if (from->kind == RAWHAL_MEMORY_HOST)
-    return rawhal_buffer_write(to, to_offset, from->host + from_offset, size, error);
-  if (to->device != from->device)
-    return peer_copy(to, to_offset, from, from_offset, size, error);
-  return copy_between(to->device, to->memory + to_offset, from->memory + from_offset, size, error);
-}
-
-rawhal_status_t rawhal_buffer_fill(rawhal_buffer_t *buffer, uint64_t offset, uint32_t value,
-                                   size_t size, rawhal_error_t *error)
-{
-  WITHOUT_CANCELLATION();
-  rawhal_status_t status = buffer_check_fill(buffer, offset, size, error);
-  if (status != RAWHAL_OK)
-    return status;
-  if (buffer->kind == RAWHAL_MEMORY_DEVICE)
-    return size ? copy_fill(buffer->device, buffer->memory + offset, value, size, error)
-                : RAWHAL_OK;
-  for (size_t i = 0; i < size; i += sizeof(value)) /* imported memory may lie anywhere */
-    memcpy(buffer->host + offset + i, &value, sizeof(value));
-  return RAWHAL_OK;
 }

@@ -19,16 +19,6 @@ RAWHAL_CHECKED rawhal_status_t buffer_allocate_parted(rawhal_device_t *device,
                                                       rawhal_error_t *error);
 void buffer_free_parted(rawhal_buffer_t *buffer);
 
-/* What a call needs of its buffers: alive, in range, apart. */
-RAWHAL_CHECKED rawhal_status_t buffer_check_host(const rawhal_buffer_t *buffer, uint64_t offset,
-                                                 const void *data, size_t size,
-                                                 rawhal_error_t *error);
-RAWHAL_CHECKED rawhal_status_t buffer_check_copy(const rawhal_buffer_t *to, uint64_t to_offset,
-                                                 const rawhal_buffer_t *from, uint64_t from_offset,
-                                                 size_t size, rawhal_error_t *error);
-RAWHAL_CHECKED rawhal_status_t buffer_check_fill(const rawhal_buffer_t *buffer, uint64_t offset,
-                                                 size_t size, rawhal_error_t *error);
-
 /* The registry of live buffers: none of them goes while it is held. */
 void registry_hold(void);
 void registry_let(void);

@@ -16,8 +16,8 @@ void copy_engine_init(copy_engine_t *engine)
   pthread_mutex_init(&engine->lock, NULL);
 }
 
-/* When the transfer ran. A runtime that was told not to look leaves in the signal what it had of
- * the one before. */
+/* When the transfer ran; of several copies the runtime tells only the last one's. One that was told
+ * not to look leaves in the signal what it had of the transfer before. */
 static gate_span_t engine_times(rawhal_device_t *device)
 {
   copy_engine_t *engine = &device->copies;
@@ -29,7 +29,7 @@ static gate_span_t engine_times(rawhal_device_t *device)
     return (gate_span_t){0};
   const gate_span_t ran = gate_span(times.start, times.end);
   engine->last_end = ran.end ? ran.end : engine->last_end;
-  return gate_span_ns(ran, runtime->timestamp_hz);
+  return engine->started == 1 ? gate_span_ns(ran, runtime->timestamp_hz) : (gate_span_t){0};
 }
 
 /* Waits until the signal of a transfer is below 1: 0, or negative when it failed. Only then is it
@@ -135,89 +135,163 @@ static rawhal_status_t engine_start(rawhal_device_t *device, rawhal_error_t *err
   return RAWHAL_OK;
 }
 
-/* One DMA copy, to its end. */
-static rawhal_status_t engine_copy(rawhal_device_t *device, void *to, hsa_agent_t to_agent,
-                                   const void *from, hsa_agent_t from_agent, size_t size,
+static rawhal_status_t engine_wait_for(rawhal_device_t *device, const queue_transfer_t *transfer,
+                                       uint64_t started, rawhal_error_t *error)
+{
+  hsa_signal_value_t value;
+  device->copies.started = started;
+  rawhal_status_t status = engine_wait(device, device->runtime->copy_timeout_ns, &value, error);
+  if (status == RAWHAL_OK && value < 0)
+    status = rawhal_fail(error, RAWHAL_DEVICE_LOST, "the device failed to copy %llu bytes",
+                         (unsigned long long)(transfer->bytes * transfer->rows));
+  return status;
+}
+
+/* One transfer by DMA, to its end. */
+static rawhal_status_t engine_copy(rawhal_device_t *device, queue_transfer_t *transfer,
                                    rawhal_error_t *error)
 {
   const hsa_table_t *hsa = &device->runtime->hsa;
   copy_engine_t *engine = &device->copies;
   hsa_signal_t signal = engine->signal;
-  hsa_signal_value_t value;
-  engine->turn = (copies_turn_t){.bytes = size};
+  engine->turn = (copies_turn_t){.bytes = transfer->bytes * transfer->rows};
   rawhal_status_t status = copies_await(&engine->turns, &engine->turn, NULL, error);
   if (status != RAWHAL_OK)
     return status;
-  hsa->hsa_signal_store_screlease(signal, 1);
+  transfer_cut(hsa, transfer);
+  uint64_t announced = transfer_pieces(transfer), started = 0;
+  hsa->hsa_signal_store_screlease(signal, (hsa_signal_value_t)announced);
   hsa_status_t result =
-      hsa->hsa_amd_memory_async_copy(to, to_agent, from, from_agent, size, 0, NULL, signal);
-  if (result != HSA_STATUS_SUCCESS) {
+      transfer_start(hsa, device->queue.agent, transfer, NULL, signal, &announced, &started);
+  if (result == HSA_STATUS_SUCCESS)
+    return engine_wait_for(device, transfer, started, error);
+  /* Those that have begun use the memory still. */
+  hsa->hsa_signal_subtract_screlease(signal, (hsa_signal_value_t)(announced - started));
+  if (started == 0)
     copies_cancel(&engine->turns, &engine->turn);
-    return hsa_fail(hsa, result, error, "starting a copy");
-  }
-  status = engine_wait(device, device->runtime->copy_timeout_ns, &value, error);
-  if (status != RAWHAL_OK)
-    return status;
-  if (value < 0)
-    return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the device failed to copy %zu bytes", size);
-  return RAWHAL_OK;
+  else
+    status = engine_wait_for(device, transfer, started, error);
+  return status == RAWHAL_OK ? hsa_fail(hsa, result, error, "starting a copy") : status;
 }
 
-rawhal_status_t copy_host(rawhal_device_t *device, copy_direction_t direction, void *device_memory,
-                          void *host_memory, size_t size, rawhal_error_t *error)
-{
-  copy_engine_t *engine = &device->copies;
-  hsa_agent_t gpu = device->queue.agent, host = device->runtime->host_agent;
-  char *at = device_memory, *mine = host_memory;
-  pthread_mutex_lock(&engine->lock);
-  rawhal_status_t status = engine_start(device, error);
-  while (status == RAWHAL_OK && size) {
-    size_t chunk = size < STAGING_BYTES ? size : STAGING_BYTES;
-    if (direction == COPY_TO_DEVICE) {
-      memcpy(engine->staging, mine, chunk);
-      status = engine_copy(device, at, gpu, engine->staging, host, chunk, error);
-    } else {
-      status = engine_copy(device, engine->staging, host, at, gpu, chunk, error);
-      if (status == RAWHAL_OK)
-        memcpy(mine, engine->staging, chunk);
-    }
-    at += chunk;
-    mine += chunk;
-    size -= chunk;
-  }
-  pthread_mutex_unlock(&engine->lock);
-  return status;
-}
-
-rawhal_status_t copy_between(rawhal_device_t *device, void *to, const void *from, size_t size,
-                             rawhal_error_t *error)
+rawhal_status_t copy_between(rawhal_device_t *device, const transfer_rows_t *to,
+                             const transfer_rows_t *from, rawhal_error_t *error)
 {
   hsa_agent_t gpu = device->queue.agent;
+  queue_transfer_t transfer = {.to = {to->at, to->pitch, gpu},
+                               .from = {from->at, from->pitch, gpu},
+                               .bytes = to->bytes,
+                               .rows = to->rows};
   pthread_mutex_lock(&device->copies.lock);
   rawhal_status_t status = engine_start(device, error);
   if (status == RAWHAL_OK)
-    status = engine_copy(device, to, gpu, from, gpu, size, error);
+    status = engine_copy(device, &transfer, error);
   pthread_mutex_unlock(&device->copies.lock);
   return status;
 }
 
-rawhal_status_t copy_fill(rawhal_device_t *device, void *to, uint32_t value, size_t size,
+/* ---- By way of the staging buffer ---- */
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
+/* Rows that follow one another are one. */
+static transfer_rows_t joined(const transfer_rows_t *rows)
+{
+  return (transfer_rows_t){rows->at, 0, rows->bytes * rows->rows, 1};
+}
+
+/* A part of rows that the staging buffer has room for, and where it lies there. */
+typedef struct chunk {
+  transfer_rows_t there, here;
+  transfer_rows_t staged;
+} chunk_t;
+
+/* How much of rows at once. In the buffer they are whole dwords apart, of which rectangles are
+ * made, unless the device has them as one. */
+typedef struct cut {
+  uint64_t width, height, pitch;
+} cut_t;
+
+static cut_t cut_of(const transfer_rows_t *there)
+{
+  const uint64_t width = least(there->bytes, STAGING_BYTES);
+  const uint64_t padded = width + (0 - width) % sizeof(uint32_t);
+  const uint64_t pitch = there->pitch == width ? width : padded;
+  const uint64_t height = width == there->bytes ? least(STAGING_BYTES / pitch, there->rows) : 1;
+  return (cut_t){width, height, pitch};
+}
+
+static rawhal_status_t move_chunk(rawhal_device_t *device, copy_direction_t direction,
+                                  const chunk_t *chunk, rawhal_error_t *error)
+{
+  const transfer_side_t there = {chunk->there.at, chunk->there.pitch, device->queue.agent},
+                        staged = {chunk->staged.at, chunk->staged.pitch,
+                                  device->runtime->host_agent};
+  const bool from = direction == COPY_FROM_DEVICE;
+  queue_transfer_t transfer = {.to = from ? staged : there,
+                               .from = from ? there : staged,
+                               .bytes = chunk->there.bytes,
+                               .rows = chunk->there.rows};
+  if (!from && chunk->here.at)
+    rows_copy(&chunk->staged, &chunk->here);
+  rawhal_status_t status = engine_copy(device, &transfer, error);
+  if (status == RAWHAL_OK && from)
+    rows_copy(&chunk->here, &chunk->staged);
+  return status;
+}
+
+/* `here->at` NULL: what is in the buffer already, which is the same for each row. */
+static rawhal_status_t move_all(rawhal_device_t *device, copy_direction_t direction,
+                                const transfer_rows_t *there, const transfer_rows_t *here,
+                                rawhal_error_t *error)
+{
+  unsigned char *staging = device->copies.staging;
+  const cut_t cut = cut_of(there);
+  rawhal_status_t status = RAWHAL_OK;
+  for (uint64_t row = 0; row < there->rows; row += cut.height) {
+    for (uint64_t at = 0; at < there->bytes && status == RAWHAL_OK; at += cut.width) {
+      const uint64_t bytes = least(cut.width, there->bytes - at),
+                     rows = least(cut.height, there->rows - row);
+      const chunk_t chunk = {
+          {there->at + row * there->pitch + at, there->pitch, bytes, rows},
+          {here->at ? here->at + row * here->pitch + at : NULL, here->pitch, bytes, rows},
+          {staging, cut.pitch, bytes, rows}};
+      status = move_chunk(device, direction, &chunk, error);
+    }
+  }
+  return status;
+}
+
+rawhal_status_t copy_host(rawhal_device_t *device, copy_direction_t direction,
+                          const transfer_rows_t *there, const transfer_rows_t *here,
                           rawhal_error_t *error)
 {
-  copy_engine_t *engine = &device->copies;
-  char *at = to;
-  pthread_mutex_lock(&engine->lock);
+  const bool one = there->pitch == there->bytes && here->pitch == here->bytes;
+  const transfer_rows_t there_joined = joined(there), here_joined = joined(here);
+  pthread_mutex_lock(&device->copies.lock);
   rawhal_status_t status = engine_start(device, error);
-  size_t pattern = size < STAGING_BYTES ? size : STAGING_BYTES;
-  for (size_t i = 0; status == RAWHAL_OK && i < pattern / sizeof(value); ++i)
-    ((uint32_t *)engine->staging)[i] = value;
-  while (status == RAWHAL_OK && size) {
-    size_t chunk = size < pattern ? size : pattern;
-    status = engine_copy(device, at, device->queue.agent, engine->staging,
-                         device->runtime->host_agent, chunk, error);
-    at += chunk;
-    size -= chunk;
-  }
-  pthread_mutex_unlock(&engine->lock);
+  if (status == RAWHAL_OK)
+    status =
+        move_all(device, direction, one ? &there_joined : there, one ? &here_joined : here, error);
+  pthread_mutex_unlock(&device->copies.lock);
+  return status;
+}
+
+rawhal_status_t copy_fill(rawhal_device_t *device, const transfer_rows_t *to, const void *pattern,
+                          uint32_t pattern_bytes, rawhal_error_t *error)
+{
+  const transfer_rows_t whole = to->pitch == to->bytes ? joined(to) : *to, nothing = {0};
+  const cut_t cut = cut_of(&whole);
+  pthread_mutex_lock(&device->copies.lock);
+  rawhal_status_t status = engine_start(device, error);
+  for (uint64_t row = 0; row < cut.height && status == RAWHAL_OK; ++row)
+    pattern_repeat((unsigned char *)device->copies.staging + row * cut.pitch, cut.width, pattern,
+                   pattern_bytes);
+  if (status == RAWHAL_OK)
+    status = move_all(device, COPY_TO_DEVICE, &whole, &nothing, error);
+  pthread_mutex_unlock(&device->copies.lock);
   return status;
 }

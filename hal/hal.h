@@ -465,7 +465,7 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_executable_variable(const rawhal_executable_t *executable, rawhal_string_t name,
                            uint64_t *address, uint64_t *size, rawhal_error_t *error);
 
-/* ---- Queues: everything else is in queue.h ---- */
+/* ---- Queues: everything else is in queue.h, and copies in queue order in transfer.h ---- */
 
 /* `options` may be NULL; the comments of its members say what errors they cause. OUT_OF_MEMORY,
  * also for want of HSA signals or queues; RUNTIME; DEVICE_LOST: the device is the parent's. */
@@ -488,61 +488,6 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_semaphore_create(rawhal_device_
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_graph_create(rawhal_device_t *device,
                                                               rawhal_graph_t **graph,
                                                               rawhal_error_t *error);
-
-/* ---- Copies in queue order ----
- *
- * Each is a submission of a queue, with a ticket: it begins when all that was submitted before has
- * finished, and what is submitted later, OVERLAP or not, begins when it has. The device's DMA
- * engines carry it out, concurrently with the kernels of other queues; it has a timing (for a fill
- * above 512 KiB, that of its last piece), is charged to the device's limits like a kernel, and
- * takes two packets. The program's thread does not wait for the device.
- *
- * A device has few engines for all queues and the blocking copies (softgpu has one for what comes
- * from the host and one for what comes from the device). Each carries copies out in the order in
- * which they were submitted: a copy whose queue is held up holds up those after it, even of other
- * queues. So a copy must not wait, by a signal, a kernel that waits for memory, or the host, for
- * what happens only after a later copy of another queue: neither would begin.
- *
- * Buffers must belong to the queue's device, or it must have access (rawhal_buffer_allow()), and
- * must not be freed before the ticket has finished. Offsets and sizes in bytes; size 0 is a marker.
- * Fails as rawhal_queue_submit() and the blocking call of that name. RUNTIME: the runtime did not
- * start the copy; its place in the queue is used up. rawhal_queue_wait() and callbacks report
- * DEVICE_LOST when the device says that it failed, as long as rawhal_queue_timing() would have its
- * times. `ticket` may be NULL. */
-
-/* A copy of `bytes` from one buffer to another, or within one where the ranges do not overlap. */
-typedef struct rawhal_copy {
-  size_t size; /* sizeof(rawhal_copy_t), or 0: see types.h */
-  rawhal_buffer_t *to;
-  uint64_t to_offset;
-  const rawhal_buffer_t *from;
-  uint64_t from_offset;
-  uint64_t bytes;
-} rawhal_copy_t;
-/* `copy` is read during the call only. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_copy(rawhal_queue_t *queue,
-                                                            const rawhal_copy_t *copy,
-                                                            uint64_t deadline,
-                                                            rawhal_ticket_t *ticket,
-                                                            rawhal_error_t *error);
-/* Stores `value` in every dword; offset and size are multiples of 4. Takes up to 512 KiB of host
- * memory until it has finished: OUT_OF_MEMORY. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t
-rawhal_queue_fill(rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset, uint32_t value,
-                  size_t size, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
-/* Copies from and to the program's memory. What the HSA runtime allocated (rawhal_buffer_host()) is
- * used in place, and must not change until the ticket has finished. Other memory goes through host
- * memory of the same size, allocated until then: OUT_OF_MEMORY. The source of a write may be reused
- * when the call has returned. What is read is there when rawhal_queue_wait() or a callback says
- * that this ticket, or a later one of this same queue, has finished, and its memory must stay
- * allocated until then or until the queue is destroyed. Memory that is large or used often is
- * better imported as a buffer and copied. */
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_write(
-    rawhal_queue_t *queue, rawhal_buffer_t *buffer, uint64_t offset, const void *data, size_t size,
-    uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
-RAWHAL_API RAWHAL_CHECKED rawhal_status_t
-rawhal_queue_read(rawhal_queue_t *queue, const rawhal_buffer_t *buffer, uint64_t offset, void *data,
-                  size_t size, uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error);
 
 RAWHAL_END
 

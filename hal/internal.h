@@ -74,6 +74,7 @@ typedef struct copy_engine {
   atomic_bool stuck;  /* a transfer was given up: its signal and its memory are still in use */
   copies_t turns;     /* open where the device has limits */
   copies_turn_t turn; /* of the transfer under way, until it has ended, however late */
+  uint64_t started;   /* copies that it is */
   uint64_t last_end;  /* of the last one whose times are known: ticks of the runtime's clock */
 } copy_engine_t;
 

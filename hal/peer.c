@@ -136,37 +136,44 @@ rawhal_status_t rawhal_buffer_allow(rawhal_buffer_t *buffer, rawhal_device_t *co
 
 /* ---- Copies ---- */
 
-static rawhal_status_t copy_through_host(rawhal_device_t *to_device, char *to,
-                                         rawhal_device_t *from_device, char *from, size_t size,
+/* So many rows of `target` and `source` at once, or so much of one, as `host` has room for. */
+static rawhal_status_t copy_through_host(rawhal_device_t *to, const transfer_rows_t *target,
+                                         rawhal_device_t *from, const transfer_rows_t *source,
                                          rawhal_error_t *error)
 {
-  size_t most = size < PIECE_BYTES ? size : PIECE_BYTES;
-  const allocator_t *allocator = &to_device->runtime->allocator;
-  char *host = allocate(allocator, most);
+  const uint64_t width = target->bytes < PIECE_BYTES ? target->bytes : PIECE_BYTES;
+  const uint64_t fit = width == target->bytes ? PIECE_BYTES / width : 1;
+  const uint64_t height = fit < target->rows ? fit : target->rows;
+  const allocator_t *allocator = &to->runtime->allocator;
+  unsigned char *host = allocate(allocator, width * height);
   if (!host)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu bytes between two devices",
-                       most);
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %llu bytes between two devices",
+                       (unsigned long long)(width * height));
   rawhal_status_t status = RAWHAL_OK;
-  while (status == RAWHAL_OK && size) {
-    size_t piece = size < most ? size : most;
-    status = copy_host(from_device, COPY_FROM_DEVICE, from, host, piece, error);
-    if (status == RAWHAL_OK)
-      status = copy_host(to_device, COPY_TO_DEVICE, to, host, piece, error);
-    from += piece;
-    to += piece;
-    size -= piece;
+  for (uint64_t row = 0; row < target->rows; row += height) {
+    for (uint64_t at = 0; at < target->bytes && status == RAWHAL_OK; at += width) {
+      transfer_rows_t there = *target, here = *source;
+      there.at += row * there.pitch + at;
+      here.at += row * here.pitch + at;
+      there.bytes = here.bytes = target->bytes - at < width ? target->bytes - at : width;
+      there.rows = here.rows = target->rows - row < height ? target->rows - row : height;
+      const transfer_rows_t between = {host, there.bytes, there.bytes, there.rows};
+      status = copy_host(from, COPY_FROM_DEVICE, &here, &between, error);
+      if (status == RAWHAL_OK)
+        status = copy_host(to, COPY_TO_DEVICE, &there, &between, error);
+    }
   }
   allocate_free(allocator, host);
   return status;
 }
 
-rawhal_status_t peer_copy(rawhal_buffer_t *to, uint64_t to_offset, const rawhal_buffer_t *from,
-                          uint64_t from_offset, size_t size, rawhal_error_t *error)
+rawhal_status_t peer_copy(rawhal_buffer_t *to, const transfer_rows_t *target,
+                          const rawhal_buffer_t *from, const transfer_rows_t *source,
+                          rawhal_error_t *error)
 {
-  unsigned char *target = to->memory + to_offset, *source = from->memory + from_offset;
   if (peer_reaches(from->device, to))
-    return copy_between(from->device, target, source, size, error);
+    return copy_between(from->device, target, source, error);
   if (peer_reaches(to->device, from))
-    return copy_between(to->device, target, source, size, error);
-  return copy_through_host(to->device, (char *)target, from->device, (char *)source, size, error);
+    return copy_between(to->device, target, source, error);
+  return copy_through_host(to->device, target, from->device, source, error);
 }

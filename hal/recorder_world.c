@@ -217,8 +217,9 @@ static bool read_memory(void *context, uint64_t address, void *to, size_t size)
     return rawhal_buffer_read(buffer->buffer, address - buffer->base, to, size, NULL) == RAWHAL_OK;
   if (world->device->runtime->is_software)
     return own_memory_copy(to, address, size);
-  return copy_host(world->device, COPY_FROM_DEVICE, (void *)(uintptr_t)address, to, size, NULL) ==
-         RAWHAL_OK;
+  const transfer_rows_t there = {(unsigned char *)(uintptr_t)address, size, size, 1},
+                        here = {to, size, size, 1};
+  return copy_host(world->device, COPY_FROM_DEVICE, &there, &here, NULL) == RAWHAL_OK;
 }
 
 const record_world_t world_functions = {find_memory, is_there, read_memory};

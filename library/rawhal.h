@@ -22,6 +22,7 @@
 #include <rawhal/status.h>
 #include <rawhal/target.h>
 #include <rawhal/tensile.h>
+#include <rawhal/transfer.h>
 #include <rawhal/triton.h>
 #include <rawhal/version.h>
 

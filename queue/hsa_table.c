@@ -14,6 +14,7 @@ rawhal_status_t hsa_table_load(void *library, hsa_table_t *table, rawhal_error_t
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime is too old: it has no " #name);
   HSA_TABLE_FUNCTIONS(X)
 #undef X
+  *(void **)&table->copy_rect = dlsym(library, "hsa_amd_memory_async_copy_rect");
   *(void **)&table->portable_export_dmabuf = dlsym(library, "hsa_amd_portable_export_dmabuf");
   *(void **)&table->portable_close_dmabuf = dlsym(library, "hsa_amd_portable_close_dmabuf");
   return RAWHAL_OK;

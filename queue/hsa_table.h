@@ -77,6 +77,8 @@ typedef struct hsa_table {
 #define X(name) __typeof__(name) *name;
   HSA_TABLE_FUNCTIONS(X)
 #undef X
+  /* Provisional in the runtime's header; NULL where there is none. */
+  __typeof__(hsa_amd_memory_async_copy_rect) *copy_rect;
   /* hsa_amd_portable_*() of runtimes since 5.5; NULL where there is none. */
   hsa_status_t (*portable_export_dmabuf)(const void *memory, size_t size, int *dmabuf,
                                          uint64_t *offset);

@@ -126,20 +126,32 @@ typedef struct queue_grant {
 
 _Static_assert(sizeof(queue_grant_t) == 64, "a submission should touch one line of grants");
 
-/* Host memory that a transfer has until it has finished, when its bytes are the program's; NULL:
- * none. Pinning the program's own memory instead would need an end at once: what is pinned is known
- * to the runtime by its address alone, which may be that of another block by then. */
+/* Rows of host memory. */
+typedef struct transfer_rows {
+  unsigned char *at;
+  uint64_t pitch, bytes, rows;
+} transfer_rows_t;
+
+/* What is read goes there in the end. */
+typedef struct transfer_delivery {
+  transfer_rows_t to, from;
+} transfer_delivery_t;
+
+/* Host memory that a submission of transfers has until it has finished, when bytes of it are the
+ * program's; NULL: none. Pinning the program's own memory instead would need an end at once: what
+ * is pinned is known to the runtime by its address alone, which may be that of another block by
+ * then. What is to be delivered is not in it: the device can write to it. */
 typedef struct transfer_staging {
   void *memory;
-  size_t size;
-  void *deliver; /* where its bytes go in the end; NULL: nowhere */
+  size_t size, deliveries;
+  transfer_delivery_t one, *several; /* several: NULL, or all of them, allocated */
 } transfer_staging_t;
 
-/* The transfer of a slot; transfer.c. */
+/* The transfers of a slot; transfer.c. */
 typedef struct transfer {
-  hsa_signal_t ready;    /* 0: the copies may begin */
-  hsa_signal_t done;     /* copies that have not ended; negative when one has failed */
-  uint64_t copies, size; /* size in bytes */
+  hsa_signal_t ready; /* 0: the copies may begin */
+  hsa_signal_t done;  /* copies that have not ended; negative when one has failed */
+  uint64_t copies;
   transfer_staging_t staging;
 } transfer_t;
 

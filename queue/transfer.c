@@ -1,75 +1,17 @@
 #include "queue/transfer.h"
 
+#include "queue/staging.h"
 #include "queue/submit.h"
 #include "queue/wait.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { PACKETS = 2 };
 
 static transfer_t *transfer_of(const rawhal_queue_t *queue, const queue_slot_t *slot)
 {
   return &queue->transfers.of_slot[slot - queue->slots];
-}
-
-/* ---- Staging memory ---- */
-
-enum { SPARE_BYTES = 64 << 10 };
-
-static void *take_spare(rawhal_queue_t *queue)
-{
-  queue_transfers_t *transfers = &queue->transfers;
-  pthread_mutex_lock(&transfers->spare_lock);
-  void *spare = transfers->spare_count ? transfers->spares[--transfers->spare_count] : NULL;
-  pthread_mutex_unlock(&transfers->spare_lock);
-  return spare;
-}
-
-static bool keep_spare(rawhal_queue_t *queue, void *memory)
-{
-  queue_transfers_t *transfers = &queue->transfers;
-  pthread_mutex_lock(&transfers->spare_lock);
-  bool kept = transfers->spare_count < TRANSFER_SPARES;
-  if (kept)
-    transfers->spares[transfers->spare_count++] = memory;
-  pthread_mutex_unlock(&transfers->spare_lock);
-  return kept;
-}
-
-rawhal_status_t transfer_stage(rawhal_queue_t *queue, size_t size, transfer_staging_t *staging,
-                               rawhal_error_t *error)
-{
-  const queue_device_t *device = queue->device;
-  const hsa_table_t *hsa = device->hsa;
-  bool small = size <= SPARE_BYTES;
-  *staging = (transfer_staging_t){.size = small ? SPARE_BYTES : size};
-  if (small && (staging->memory = take_spare(queue)))
-    return RAWHAL_OK;
-  hsa_status_t result =
-      hsa->hsa_amd_memory_pool_allocate(device->kernarg_pool, staging->size, 0, &staging->memory);
-  if (result != HSA_STATUS_SUCCESS) {
-    staging->memory = NULL;
-    return hsa_fail(hsa, result, error, "allocating staging memory for a copy");
-  }
-  result = hsa->hsa_amd_agents_allow_access(1, &device->agent, NULL, staging->memory);
-  if (result == HSA_STATUS_SUCCESS)
-    return RAWHAL_OK;
-  (void)hsa->hsa_amd_memory_pool_free(staging->memory);
-  staging->memory = NULL;
-  return hsa_fail(hsa, result, error, "giving the device access to staging memory");
-}
-
-static void give_back(rawhal_queue_t *queue, transfer_staging_t *staging)
-{
-  if (staging->memory && !(staging->size == SPARE_BYTES && keep_spare(queue, staging->memory)))
-    (void)queue->device->hsa->hsa_amd_memory_pool_free(staging->memory);
-  if (staging->deliver)
-    atomic_fetch_sub(&queue->transfers.undelivered, 1);
-  *staging = (transfer_staging_t){0};
 }
 
 /* ---- Submitting ---- */
@@ -115,80 +57,96 @@ static void publish(rawhal_queue_t *queue, const ring_reservation_t *reserved, h
   submit_ring(queue, reserved, PACKETS);
 }
 
-/* What is missing then is never delivered. */
+/* What is missing is never delivered. */
 static void give_up(rawhal_queue_t *queue, transfer_t *transfer, uint64_t copies)
 {
-  if (transfer->staging.deliver)
-    atomic_fetch_sub(&queue->transfers.undelivered, 1);
-  transfer->staging.deliver = NULL;
+  staging_undeliver(queue, &transfer->staging);
   queue->device->hsa->hsa_signal_subtract_screlease(transfer->done, (hsa_signal_value_t)copies);
 }
 
-/* After the packets: while the engine's own ring is full, what it waits for can happen. */
-static hsa_status_t start_copies(rawhal_queue_t *queue, const queue_transfer_t *wanted,
-                                 transfer_t *transfer, uint64_t copies)
+/* What was to be submitted together. */
+typedef struct transfers {
+  const queue_transfer_t *each;
+  size_t count;
+} transfers_t;
+
+/* Which of several it was. */
+static rawhal_status_t fail_of(const transfers_t *wanted, size_t i, rawhal_status_t status,
+                               rawhal_error_t *error)
 {
-  const hsa_table_t *hsa = queue->device->hsa;
-  for (uint64_t i = 0; i < copies; ++i) {
-    uint64_t at = i * wanted->period, left = wanted->size - at;
-    hsa_status_t result = hsa->hsa_amd_memory_async_copy(
-        (char *)wanted->to + at, wanted->to_agent, wanted->from, wanted->from_agent,
-        left < wanted->period ? left : wanted->period, 1, &transfer->ready, transfer->done);
-    if (result != HSA_STATUS_SUCCESS) {
-      give_up(queue, transfer, copies - i);
-      return result;
-    }
-  }
-  return HSA_STATUS_SUCCESS;
+  if (wanted->count == 1 || !error)
+    return status;
+  const int32_t hsa_status = error->hsa_status;
+  status = rawhal_fail(error, status, "transfer %zu of %zu: %s", i, wanted->count, error->message);
+  error->hsa_status = hsa_status;
+  return status;
+}
+
+/* After the packets: while the engine's own ring is full, what it waits for can happen. */
+static rawhal_status_t start_copies(rawhal_queue_t *queue, const transfers_t *wanted,
+                                    transfer_t *transfer, rawhal_error_t *error)
+{
+  const queue_device_t *device = queue->device;
+  uint64_t started = 0;
+  hsa_status_t result = HSA_STATUS_SUCCESS;
+  size_t i = 0;
+  for (; i < wanted->count && result == HSA_STATUS_SUCCESS; ++i)
+    result = transfer_start(device->hsa, device->agent, &wanted->each[i], &transfer->ready,
+                            transfer->done, &transfer->copies, &started);
+  if (result == HSA_STATUS_SUCCESS)
+    return RAWHAL_OK;
+  give_up(queue, transfer, transfer->copies - started);
+  return fail_of(wanted, i - 1, hsa_fail(device->hsa, result, error, "starting a copy"), error);
 }
 
 /* In the place that was reserved. The caller holds the engines' lock. */
-static rawhal_status_t submit(rawhal_queue_t *queue, const queue_transfer_t *wanted,
-                              const ring_reservation_t *reserved, rawhal_error_t *error)
+static rawhal_status_t submit(rawhal_queue_t *queue, const transfers_t *wanted,
+                              transfer_staging_t *staging, const ring_reservation_t *reserved,
+                              rawhal_error_t *error)
 {
   const hsa_table_t *hsa = queue->device->hsa;
-  transfer_staging_t staging = wanted->staging;
   transfer_t *transfer = transfer_of(queue, queue_slot(queue, reserved->ticket));
   hsa_status_t result = make_signals(queue, transfer);
   if (result != HSA_STATUS_SUCCESS) { /* the packets are ours already */
     publish(queue, reserved, (hsa_signal_t){0}, (hsa_signal_t){0});
-    give_back(queue, &staging);
+    staging_give_back(queue, staging);
     return hsa_fail(hsa, result, error, "creating signals for a transfer");
   }
-  uint64_t copies = (wanted->size + wanted->period - 1) / wanted->period;
-  transfer->staging = staging;
-  transfer->size = wanted->size;
+  uint64_t copies = 0;
+  for (size_t i = 0; i < wanted->count; ++i)
+    copies += transfer_pieces(&wanted->each[i]);
+  transfer->staging = *staging;
   transfer->copies = copies;
   hsa->hsa_signal_store_screlease(transfer->ready, 1);
   hsa->hsa_signal_store_screlease(transfer->done, (hsa_signal_value_t)copies);
   publish(queue, reserved, transfer->ready, transfer->done);
-  result = start_copies(queue, wanted, transfer, copies);
+  rawhal_status_t status = start_copies(queue, wanted, transfer, error);
   if (queue_check(queue, NULL) != RAWHAL_OK) /* it may have died before these were there */
     transfers_release(queue);
-  return result == HSA_STATUS_SUCCESS ? RAWHAL_OK : hsa_fail(hsa, result, error, "starting a copy");
+  return status;
 }
 
 /* Takes a place in the queue, and in the engine at once. `*placed`: it has, even if this fails. */
-static rawhal_status_t place(rawhal_queue_t *queue, const queue_transfer_t *wanted,
-                             const limit_grant_t *grant, ring_reservation_t *reserved, bool *placed,
-                             rawhal_error_t *error)
+static rawhal_status_t place(rawhal_queue_t *queue, const transfers_t *wanted,
+                             transfer_staging_t *staging, const limit_grant_t *grant,
+                             ring_reservation_t *reserved, bool *placed, rawhal_error_t *error)
 {
   pthread_mutex_lock(&engine_lock);
   rawhal_status_t status = submit_reserve_admitted(queue, grant, PACKETS, 0, 0, reserved, error);
   *placed = status == RAWHAL_OK;
   if (*placed)
-    status = submit(queue, wanted, reserved, error);
+    status = submit(queue, wanted, staging, reserved, error);
   pthread_mutex_unlock(&engine_lock);
   return status;
 }
 
-static rawhal_status_t place_until(rawhal_queue_t *queue, const queue_transfer_t *wanted,
-                                   const limit_grant_t *grant, uint64_t deadline,
-                                   ring_reservation_t *reserved, bool *placed,
+static rawhal_status_t place_until(rawhal_queue_t *queue, const transfers_t *wanted,
+                                   transfer_staging_t *staging, const limit_grant_t *grant,
+                                   uint64_t deadline, ring_reservation_t *reserved, bool *placed,
                                    rawhal_error_t *error)
 {
   for (;;) {
-    rawhal_status_t status = place(queue, wanted, grant, reserved, placed, error);
+    rawhal_status_t status = place(queue, wanted, staging, grant, reserved, placed, error);
     if (*placed || status != RAWHAL_WOULD_BLOCK || deadline == 0)
       return status;
     if (deadline != RAWHAL_FOREVER && clock_now() >= deadline)
@@ -197,28 +155,40 @@ static rawhal_status_t place_until(rawhal_queue_t *queue, const queue_transfer_t
   }
 }
 
-rawhal_status_t queue_transfer(rawhal_queue_t *queue, const queue_transfer_t *transfer,
-                               uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
+static rawhal_status_t admit(rawhal_queue_t *queue, const transfers_t *wanted, uint64_t deadline,
+                             limit_grant_t *grant, rawhal_error_t *error)
+{
+  limit_cost_t all = {0};
+  for (size_t i = 0; i < wanted->count; ++i) {
+    const limit_shape_t shape = gate_copy(wanted->each[i].bytes * wanted->each[i].rows);
+    if (wanted->count == 1)
+      return gate_admit_one(&queue->gate, &shape, 0, deadline, grant, error);
+    limit_cost_add(&all, &shape, gate_expects(&queue->gate, &shape));
+  }
+  return gate_admit(&queue->gate, &all, 0, deadline, grant, error);
+}
+
+rawhal_status_t queue_transfers(rawhal_queue_t *queue, const queue_transfer_t *transfers,
+                                size_t count, transfer_staging_t *staging, uint64_t deadline,
+                                rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
   bool placed = false;
   ring_reservation_t reserved;
   limit_grant_t grant = {0};
-  transfer_staging_t staging = transfer->staging;
-  const limit_shape_t shape = gate_copy(transfer->size);
+  const transfers_t wanted = {transfers, count};
   if (ticket)
     *ticket = 0;
-  if (staging.deliver)
-    atomic_fetch_add(&queue->transfers.undelivered, 1);
+  staging_announce(queue, staging);
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK && queue->gate.lease)
-    status = gate_admit_one(&queue->gate, &shape, 0, deadline, &grant, error);
+    status = admit(queue, &wanted, deadline, &grant, error);
   if (status == RAWHAL_OK) {
-    status = place_until(queue, transfer, &grant, deadline, &reserved, &placed, error);
+    status = place_until(queue, &wanted, staging, &grant, deadline, &reserved, &placed, error);
     if (!placed && queue->gate.lease)
       limit_cancel(queue->gate.lease, &grant);
   }
   if (!placed)
-    give_back(queue, &staging);
+    staging_give_back(queue, staging);
   if (ticket && status == RAWHAL_OK)
     *ticket = reserved.ticket;
   return status;
@@ -235,10 +205,9 @@ bool transfer_failed(const rawhal_queue_t *queue, const queue_slot_t *slot)
 void transfer_finish(rawhal_queue_t *queue, const queue_slot_t *slot)
 {
   transfer_t *transfer = transfer_of(queue, slot);
-  const transfer_staging_t *staging = &transfer->staging;
-  if (staging->deliver && !transfer_failed(queue, slot))
-    memcpy(staging->deliver, staging->memory, transfer->size);
-  give_back(queue, &transfer->staging);
+  if (transfer->staging.deliveries && !transfer_failed(queue, slot))
+    staging_deliver(&transfer->staging);
+  staging_give_back(queue, &transfer->staging);
 }
 
 bool transfer_is_one_copy(const rawhal_queue_t *queue, const queue_slot_t *slot)
@@ -282,14 +251,13 @@ void transfers_free(rawhal_queue_t *queue)
   const hsa_table_t *hsa = queue->device->hsa;
   for (uint32_t i = 0; i < queue->ring.tickets; ++i) {
     transfer_t *transfer = &queue->transfers.of_slot[i];
-    give_back(queue, &transfer->staging);
+    staging_give_back(queue, &transfer->staging);
     if (transfer->ready.handle)
       (void)hsa->hsa_signal_destroy(transfer->ready);
     if (transfer->done.handle)
       (void)hsa->hsa_signal_destroy(transfer->done);
   }
-  for (void *spare; (spare = take_spare(queue));)
-    (void)hsa->hsa_amd_memory_pool_free(spare);
+  staging_free_spares(queue);
   allocate_free(queue->device->allocator, queue->transfers.of_slot);
   pthread_mutex_destroy(&queue->transfers.spare_lock);
 }

@@ -10,27 +10,59 @@
 
 #include "queue/internal.h"
 
-/* `size` bytes to `to`, from `from`, of which there are `period` bytes, repeated when that is less
- * than `size`. */
+/* Where the first row begins, and how many bytes further the next one. */
+typedef struct transfer_side {
+  unsigned char *at;
+  uint64_t pitch;
+  hsa_agent_t agent; /* whose the runtime is told that it is */
+} transfer_side_t;
+
+typedef enum transfer_staged {
+  TRANSFER_DIRECT, /* the device reaches both sides */
+  TRANSFER_WRITES, /* `from` is the program's, as `host` says, */
+  TRANSFER_READS,  /* or `to` is */
+  TRANSFER_FILLS,  /* `from` is the pattern, repeated */
+} transfer_staged_t;
+
+/* `rows` rows of `bytes` each. It is carried out in pieces of at most so many of both, of which
+ * those of a fill all have the same source. Zero-initialise; then transfer_cut(). */
 typedef struct queue_transfer {
-  void *to;
-  const void *from;
-  hsa_agent_t to_agent, from_agent;
-  uint64_t size, period;
-  transfer_staging_t staging;
+  transfer_side_t to, from;
+  uint64_t bytes, rows;
+  uint64_t piece_bytes, piece_rows;
+  transfer_staged_t staged;
+  transfer_rows_t host;
+  unsigned char pattern[16];
+  uint32_t pattern_bytes;
 } queue_transfer_t;
 
-/* Host memory that the device reaches. OUT_OF_MEMORY, RUNTIME. */
-RAWHAL_CHECKED rawhal_status_t transfer_stage(rawhal_queue_t *queue, size_t size,
-                                              transfer_staging_t *staging, rawhal_error_t *error);
+/* `to` says how many and how long. */
+void rows_copy(const transfer_rows_t *to, const transfer_rows_t *from);
+/* `bytes` is a multiple of the pattern's. */
+void pattern_repeat(unsigned char *to, uint64_t bytes, const void *pattern, uint32_t pattern_bytes);
 
-/* Submits it. Takes over its staging memory, which is delivered and given back when the ticket has
- * finished and a thread drains the queue, or given back at once when this fails. `ticket` may be
- * NULL. WOULD_BLOCK / TIMED_OUT: no room, or other transfers of this queue are being submitted;
- * RUNTIME: the runtime does not start the copy; as rawhal_queue_submit() otherwise. */
-RAWHAL_CHECKED rawhal_status_t queue_transfer(rawhal_queue_t *queue,
-                                              const queue_transfer_t *transfer, uint64_t deadline,
-                                              rawhal_ticket_t *ticket, rawhal_error_t *error);
+/* pieces.c: chooses the pieces, and the pitch of staging memory, by what the runtime can copy at
+ * once: rows that follow one another on both sides are one; others are a rectangle where both sides
+ * are as the DMA engine's packet for these can have them, else each is copied by itself. */
+void transfer_cut(const hsa_table_t *hsa, queue_transfer_t *transfer);
+/* How many pieces it has: what `done` begins with. */
+uint64_t transfer_pieces(const queue_transfer_t *transfer);
+/* Starts them. Each begins when `ready` (NULL: nothing) is 0, and then subtracts 1 from `done`, to
+ * which, as to `*announced`, those are added that a rectangle becomes when the runtime cannot copy
+ * it as one. Counts those that it has started, all of them unless it fails. */
+hsa_status_t transfer_start(const hsa_table_t *hsa, hsa_agent_t agent,
+                            const queue_transfer_t *transfer, const hsa_signal_t *ready,
+                            hsa_signal_t done, uint64_t *announced, uint64_t *started);
+
+/* Submits them, with one ticket. Takes over the staging memory, which is delivered and given back
+ * when the ticket has finished and a thread drains the queue, or given back at once when this
+ * fails. `ticket` may be NULL. WOULD_BLOCK / TIMED_OUT: no room, or other transfers of this queue
+ * are being submitted; RUNTIME: the runtime does not start a copy, and those before it are carried
+ * out; as rawhal_queue_submit() otherwise. */
+RAWHAL_CHECKED rawhal_status_t queue_transfers(rawhal_queue_t *queue,
+                                               const queue_transfer_t *transfers, size_t count,
+                                               transfer_staging_t *staging, uint64_t deadline,
+                                               rawhal_ticket_t *ticket, rawhal_error_t *error);
 
 /* Whether there is something; code that reports a ticket as finished then drains the queue first.
  */
@@ -38,13 +70,13 @@ static inline bool transfers_to_deliver(const rawhal_queue_t *queue)
 {
   return atomic_load_explicit(&queue->transfers.undelivered, memory_order_acquire) != 0;
 }
-/* The slot's transfer has finished. The caller holds drain_lock. */
+/* The slot's transfers have finished. The caller holds drain_lock. */
 void transfer_finish(rawhal_queue_t *queue, const queue_slot_t *slot);
-/* Did the DMA engine say that it failed? */
+/* Did the DMA engine say that one failed? */
 bool transfer_failed(const rawhal_queue_t *queue, const queue_slot_t *slot);
-/* Then its times are those of the whole transfer. False for other submissions. */
+/* Then its times are those of the whole submission. False for other submissions. */
 bool transfer_is_one_copy(const rawhal_queue_t *queue, const queue_slot_t *slot);
-/* When the last of a transfer's copies began and ended. */
+/* When the last of its copies began and ended. */
 hsa_status_t transfer_times(const rawhal_queue_t *queue, const queue_slot_t *slot,
                             hsa_amd_profiling_async_copy_time_t *times);
 

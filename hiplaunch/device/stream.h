@@ -11,6 +11,7 @@
 #define RAWHAL_HIPLAUNCH_STREAM_H
 
 #include <rawhal/services.h>
+#include <rawhal/transfer.h>
 
 #include "hiplaunch/device/runtime.h"
 

@@ -128,6 +128,134 @@ TEST_F(Refusal, AFillStopsWhereItIs)
   EXPECT_EQ(download<uint32_t>(to, size / 4), std::vector<uint32_t>(size / 4, 3));
 }
 
+// 8 rows of 16 bytes, 32 bytes apart, which are 0, 1, 2.. there.
+struct Rows {
+  std::vector<unsigned char> expected() const
+  {
+    std::vector<unsigned char> made(256);
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t i = 0; i < 16; ++i)
+        made[row * 32 + i] = static_cast<unsigned char>(row * 32 + i);
+    return made;
+  }
+
+  size_t rows = 8; // of them, that are there
+};
+
+class RowsRefused : public Refusal {
+protected:
+  void SetUp() override
+  {
+    Refusal::SetUp();
+    on = queue();
+    std::vector<unsigned char> values(256);
+    for (size_t i = 0; i < 256; ++i)
+      values[i] = static_cast<unsigned char>(i);
+    copy.from = upload(values);
+    copy.to = buffer(256);
+    copy.bytes = 16;
+    copy.rows = 8;
+    copy.to_pitch = copy.from_pitch = 32;
+    ASSERT_OK(rawhal_buffer_fill(copy.to, 0, 0, 256, &error));
+    set("copies", 0);
+    set("rectangles", 0);
+  }
+
+  int begun(const char *what) { return *number(what); }
+  std::vector<unsigned char> got() { return download<unsigned char>(copy.to, 256); }
+
+  rawhal_queue_t *on = nullptr;
+  rawhal_transfer_t copy = {};
+};
+
+TEST_F(RowsRefused, AreOneCopyWhereTheyCanBe)
+{
+  struct {
+    uint64_t bytes, to_offset, to_pitch, from_pitch;
+    int copies, rectangles;
+  } const cases[] = {
+      {16, 0, 32, 32, 0, 1}, {13, 3, 16, 20, 0, 1}, {16, 0, 16, 16, 1, 0},
+      {16, 0, 17, 32, 8, 0}, {14, 3, 16, 32, 8, 0},
+  };
+  for (const auto &each : cases) {
+    for (const bool queued : {true, false}) {
+      set("copies", 0);
+      set("rectangles", 0);
+      copy.bytes = each.bytes;
+      copy.to_offset = each.to_offset;
+      copy.to_pitch = each.to_pitch;
+      copy.from_pitch = each.from_pitch;
+      rawhal_ticket_t ticket = 0;
+      if (queued) {
+        ASSERT_OK(rawhal_queue_transfer(on, &copy, 1, RAWHAL_FOREVER, &ticket, &error));
+        ASSERT_OK(wait(on, ticket));
+      } else {
+        ASSERT_OK(rawhal_buffer_transfer(&copy, &error));
+      }
+      EXPECT_EQ(begun("copies"), each.copies) << each.bytes << ", " << each.to_pitch;
+      EXPECT_EQ(begun("rectangles"), each.rectangles) << each.bytes << ", " << each.to_pitch;
+    }
+  }
+}
+
+TEST_F(RowsRefused, AreCopiedOneByOne)
+{
+  for (const bool queued : {true, false}) {
+    ASSERT_OK(rawhal_buffer_fill(copy.to, 0, 0, 256, &error));
+    rawhal_ticket_t ticket = 0;
+    refuse("rectangles");
+    if (queued) {
+      ASSERT_OK(rawhal_queue_transfer(on, &copy, 1, RAWHAL_FOREVER, &ticket, &error));
+      ASSERT_OK(wait(on, ticket));
+    } else {
+      ASSERT_OK(rawhal_buffer_transfer(&copy, &error));
+    }
+    EXPECT_EQ(begun("rectangles"), 0);
+    EXPECT_EQ(got(), Rows{}.expected());
+  }
+}
+
+TEST_F(RowsRefused, StopWhereTheyAre)
+{
+  for (const bool queued : {true, false}) {
+    ASSERT_OK(rawhal_buffer_fill(copy.to, 0, 0, 256, &error));
+    rawhal_ticket_t ticket = 99;
+    refuse("rectangles");
+    refuse("copies", 3);
+    EXPECT_EQ(queued ? rawhal_queue_transfer(on, &copy, 1, RAWHAL_FOREVER, &ticket, &error)
+                     : rawhal_buffer_transfer(&copy, &error),
+              RAWHAL_OUT_OF_MEMORY);
+    EXPECT_EQ(ticket, queued ? 0u : 99u);
+    EXPECT_OK(wait(on, submit(on, empty())));
+    EXPECT_EQ(got(), Rows{3}.expected());
+    EXPECT_OK(rawhal_buffer_transfer(&copy, &error));
+    EXPECT_EQ(got(), Rows{}.expected());
+  }
+}
+
+TEST_F(RowsRefused, OfSeveralTransfersItIsSaidWhich)
+{
+  rawhal_buffer_t *to[3] = {buffer(64), buffer(64), buffer(64)};
+  rawhal_transfer_t all[3] = {};
+  for (size_t i = 0; i < 3; ++i) {
+    ASSERT_OK(rawhal_buffer_fill(to[i], 0, 0, 64, &error));
+    all[i].to = to[i];
+    all[i].from = copy.from;
+    all[i].bytes = 64;
+  }
+  rawhal_ticket_t ticket = 99;
+  refuse("copies", 1);
+  EXPECT_EQ(rawhal_queue_transfer(on, all, 3, RAWHAL_FOREVER, &ticket, &error),
+            RAWHAL_OUT_OF_MEMORY);
+  EXPECT_EQ(strncmp(error.message, "transfer 1 of 3: starting a copy: ", 34), 0) << error.message;
+  EXPECT_NE(error.hsa_status, 0);
+  EXPECT_EQ(ticket, 0u);
+  EXPECT_OK(wait(on, submit(on, empty())));
+  EXPECT_EQ(download<unsigned char>(to[0], 64), download<unsigned char>(copy.from, 64));
+  EXPECT_EQ(download<unsigned char>(to[1], 64), std::vector<unsigned char>(64));
+  EXPECT_EQ(download<unsigned char>(to[2], 64), std::vector<unsigned char>(64));
+}
+
 TEST_F(Refusal, EverySlotCanBeUsedAgain)
 {
   rawhal_queue_options_t options = {};

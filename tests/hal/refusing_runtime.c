@@ -1,4 +1,4 @@
-/* The HSA runtime, which refuses some calls of three of its functions: as many as the test says, after
+/* The HSA runtime, which refuses some calls of four of its functions: as many as the test says, after
  * so many that it lets pass. Of loads it also counts all, and holds those up that the test says; of
  * copies it tells by which signal the last one ends, and has them wait for another. What handles
  * events of the system is told, too. */
@@ -13,8 +13,9 @@
 #define SHOWN __attribute__((visibility("default")))
 
 SHOWN _Atomic int refused_copies, passed_copies, refused_signals, passed_signals, refused_loads,
-    passed_loads;
-SHOWN _Atomic int loads;      /* begun */
+    passed_loads, refused_rectangles, passed_rectangles;
+SHOWN _Atomic int copies, rectangles; /* begun */
+SHOWN _Atomic int loads;              /* begun */
 SHOWN _Atomic int held_loads; /* the load of this number, from 1, waits until this is another */
 SHOWN _Atomic uint64_t last_copy, copies_await; /* handles of signals; 0: none */
 
@@ -54,9 +55,24 @@ SHOWN hsa_status_t hsa_amd_memory_async_copy(void *to, hsa_agent_t to_agent, con
   *(void **)&real = dlsym(RTLD_NEXT, "hsa_amd_memory_async_copy");
   const hsa_signal_t awaited = {copies_await};
   last_copy = done.handle;
+  ++copies;
   if (count == 0 && awaited.handle)
     return real(to, to_agent, from, from_agent, size, 1, &awaited, done);
   return real(to, to_agent, from, from_agent, size, count, signals, done);
+}
+
+SHOWN hsa_status_t hsa_amd_memory_async_copy_rect(
+    const hsa_pitched_ptr_t *to, const hsa_dim3_t *to_at, const hsa_pitched_ptr_t *from,
+    const hsa_dim3_t *from_at, const hsa_dim3_t *range, hsa_agent_t agent,
+    hsa_amd_copy_direction_t direction, uint32_t count, const hsa_signal_t *signals,
+    hsa_signal_t done)
+{
+  __typeof__(&hsa_amd_memory_async_copy_rect) real;
+  if (refuses(&refused_rectangles, &passed_rectangles))
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  *(void **)&real = dlsym(RTLD_NEXT, "hsa_amd_memory_async_copy_rect");
+  ++rectangles;
+  return real(to, to_at, from, from_at, range, agent, direction, count, signals, done);
 }
 
 SHOWN hsa_status_t hsa_signal_create(hsa_signal_value_t value, uint32_t count,
