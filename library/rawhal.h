@@ -18,6 +18,7 @@
 #include <rawhal/queue.h>
 #include <rawhal/recorder.h>
 #include <rawhal/semaphore.h>
+#include <rawhal/reservation.h>
 #include <rawhal/services.h>
 #include <rawhal/status.h>
 #include <rawhal/target.h>

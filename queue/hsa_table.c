@@ -4,6 +4,27 @@
 
 #include <dlfcn.h>
 
+static void load_vmem(void *library, hsa_vmem_t *vmem)
+{
+  const struct {
+    void **function;
+    const char *name;
+  } all[] = {
+      {(void **)&vmem->address_reserve, "hsa_amd_vmem_address_reserve"},
+      {(void **)&vmem->address_free, "hsa_amd_vmem_address_free"},
+      {(void **)&vmem->handle_create, "hsa_amd_vmem_handle_create"},
+      {(void **)&vmem->handle_release, "hsa_amd_vmem_handle_release"},
+      {(void **)&vmem->map, "hsa_amd_vmem_map"},
+      {(void **)&vmem->unmap, "hsa_amd_vmem_unmap"},
+      {(void **)&vmem->set_access, "hsa_amd_vmem_set_access"},
+  };
+  vmem->complete = true;
+  for (size_t i = 0; i < sizeof(all) / sizeof(*all); ++i) {
+    *all[i].function = dlsym(library, all[i].name);
+    vmem->complete &= *all[i].function != NULL;
+  }
+}
+
 rawhal_status_t hsa_table_load(void *library, hsa_table_t *table, rawhal_error_t *error)
 {
   *table = (hsa_table_t){0};
@@ -14,6 +35,7 @@ rawhal_status_t hsa_table_load(void *library, hsa_table_t *table, rawhal_error_t
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "the HSA runtime is too old: it has no " #name);
   HSA_TABLE_FUNCTIONS(X)
 #undef X
+  load_vmem(library, &table->vmem);
   *(void **)&table->copy_rect = dlsym(library, "hsa_amd_memory_async_copy_rect");
   *(void **)&table->portable_export_dmabuf = dlsym(library, "hsa_amd_portable_export_dmabuf");
   *(void **)&table->portable_close_dmabuf = dlsym(library, "hsa_amd_portable_close_dmabuf");

@@ -73,10 +73,35 @@ enum { LIMIT_AGENT_INFO_FRONT = 0x52415748 };
   X(hsa_amd_queue_set_priority)                                                                    \
   X(hsa_amd_register_system_event_handler)
 
+/* Of virtual memory, as later versions of hsa_ext_amd.h have it. */
+typedef struct hsa_vmem_handle {
+  uint64_t handle;
+} hsa_vmem_handle_t;
+
+typedef struct hsa_vmem_access {
+  hsa_access_permission_t permission;
+  hsa_agent_t agent;
+} hsa_vmem_access_t;
+
+typedef struct hsa_vmem {
+  bool complete; /* all of them are there */
+  hsa_status_t (*address_reserve)(void **at, size_t size, uint64_t address, uint64_t flags);
+  hsa_status_t (*address_free)(void *at, size_t size);
+  hsa_status_t (*handle_create)(hsa_amd_memory_pool_t pool, size_t size, int type, uint64_t flags,
+                                hsa_vmem_handle_t *handle);
+  hsa_status_t (*handle_release)(hsa_vmem_handle_t handle);
+  hsa_status_t (*map)(void *at, size_t size, size_t offset, hsa_vmem_handle_t handle,
+                      uint64_t flags);
+  hsa_status_t (*unmap)(void *at, size_t size);
+  hsa_status_t (*set_access)(void *at, size_t size, const hsa_vmem_access_t *access, size_t count);
+} hsa_vmem_t;
+
 typedef struct hsa_table {
 #define X(name) __typeof__(name) *name;
   HSA_TABLE_FUNCTIONS(X)
 #undef X
+  /* hsa_amd_vmem_*() of runtimes since ROCm 6.0. */
+  hsa_vmem_t vmem;
   /* Provisional in the runtime's header; NULL where there is none. */
   __typeof__(hsa_amd_memory_async_copy_rect) *copy_rect;
   /* hsa_amd_portable_*() of runtimes since 5.5; NULL where there is none. */

@@ -130,4 +130,13 @@ TEST_F(Memory, MoreThanThereIs)
             RAWHAL_INVALID_ARGUMENT);
 }
 
+// Debian 12's runtime has no virtual memory, and with later ones softgpu's driver has none.
+TEST_F(Memory, AddressesCannotBeReserved)
+{
+  rawhal_reservation_t *range = nullptr;
+  EXPECT_EQ(rawhal_reservation_create(device, 4096, &range, &error), RAWHAL_UNSUPPORTED);
+  EXPECT_EQ(range, nullptr);
+  EXPECT_NE(strstr(error.message, "runtime"), nullptr) << error.message;
+}
+
 } // namespace
