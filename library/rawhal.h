@@ -17,8 +17,8 @@
 #include <rawhal/process.h>
 #include <rawhal/queue.h>
 #include <rawhal/recorder.h>
-#include <rawhal/semaphore.h>
 #include <rawhal/reservation.h>
+#include <rawhal/semaphore.h>
 #include <rawhal/services.h>
 #include <rawhal/status.h>
 #include <rawhal/target.h>
