@@ -53,6 +53,21 @@ static rawhal_dispatch_t with_grid(const exec_node_t *node, const rawhal_graph_g
   return dispatch;
 }
 
+/* One that has been checked. False: it is of no grid. */
+static bool grid_of(const bindings_t *bindings, const rawhal_graph_binding_t *binding,
+                    rawhal_graph_grid_t *grid)
+{
+  if (binding->kind == RAWHAL_GRAPH_GRID)
+    memcpy(grid, binding->value, sizeof(*grid));
+  const indirect_grids_t *indirect = bindings->indirect;
+  for (uint32_t i = 0; binding->kind == RAWHAL_GRAPH_INDIRECT && i < indirect->count; ++i)
+    if (indirect->of[i] == binding) {
+      *grid = indirect->grids[i];
+      return true;
+    }
+  return binding->kind == RAWHAL_GRAPH_GRID;
+}
+
 static rawhal_status_t check_grid(const exec_node_t *node, const rawhal_graph_binding_t *binding,
                                   const dispatch_place_t *place, rawhal_error_t *error)
 {
@@ -68,9 +83,45 @@ static rawhal_status_t check_grid(const exec_node_t *node, const rawhal_graph_bi
   return dispatch_check(place, &dispatch, error);
 }
 
+/* Reads them, so many work-groups of the node's own size, and keeps what it has read. */
+static rawhal_status_t take_indirect(const exec_node_t *node, const rawhal_graph_binding_t *binding,
+                                     const dispatch_place_t *place, indirect_grids_t *indirect,
+                                     rawhal_error_t *error)
+{
+  uint32_t groups[3];
+  if (binding->bytes != sizeof(groups))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "three numbers of work-groups have %zu bytes, %u given", sizeof(groups),
+                       binding->bytes);
+  if ((uintptr_t)binding->value % _Alignof(uint32_t))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "numbers of work-groups are aligned to 4");
+  if (indirect->count == RAWHAL_GRAPH_MAX_INDIRECT)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "more than %d grids from memory",
+                       RAWHAL_GRAPH_MAX_INDIRECT);
+  const rawhal_dispatch_t *made = &node->node.dispatch;
+  rawhal_graph_grid_t grid = {.dynamic_lds = made->dynamic_lds};
+  memcpy(grid.workgroup, made->workgroup, sizeof(grid.workgroup));
+  memcpy(grid.global_offset, made->global_offset, sizeof(grid.global_offset));
+  for (int d = 0; d < 3; ++d) {
+    groups[d] = __atomic_load_n((const uint32_t *)binding->value + d, __ATOMIC_ACQUIRE);
+    if (__builtin_mul_overflow(groups[d], (uint32_t)made->workgroup[d], &grid.work_items[d]))
+      return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                         "%u work-groups %c, of %u work-items each, are more than 2^32 - 1",
+                         groups[d], 'x' + d, made->workgroup[d]);
+  }
+  const rawhal_dispatch_t dispatch = with_grid(node, &grid);
+  rawhal_status_t status = dispatch_check(place, &dispatch, error);
+  if (status != RAWHAL_OK)
+    return status;
+  indirect->of[indirect->count] = binding;
+  indirect->grids[indirect->count++] = grid;
+  return RAWHAL_OK;
+}
+
 static rawhal_status_t check_one(const rawhal_graph_exec_t *exec,
                                  const rawhal_graph_binding_t *binding,
-                                 const dispatch_place_t *place, bool *grids, rawhal_error_t *error)
+                                 const dispatch_place_t *place, bindings_t *all,
+                                 rawhal_error_t *error)
 {
   if (binding->node >= exec->count)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "node %u of a graph that has %u", binding->node,
@@ -86,8 +137,11 @@ static rawhal_status_t check_one(const rawhal_graph_exec_t *exec,
   case RAWHAL_GRAPH_BLOB:
     return check_blob(node, binding, error);
   case RAWHAL_GRAPH_GRID:
-    *grids = true;
+    all->grids = true;
     return check_grid(node, binding, place, error);
+  case RAWHAL_GRAPH_INDIRECT:
+    all->grids = true;
+    return take_indirect(node, binding, place, all->indirect, error);
   default:
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%u is no kind of binding", binding->kind);
   }
@@ -95,12 +149,12 @@ static rawhal_status_t check_one(const rawhal_graph_exec_t *exec,
 
 /* With the words for what is wrong. */
 __attribute__((noinline)) static rawhal_status_t check_closely(const rawhal_graph_exec_t *exec,
-                                                               const bindings_t *bindings, size_t i,
+                                                               bindings_t *bindings, size_t i,
                                                                const dispatch_place_t *place,
-                                                               bool *grids, rawhal_error_t *error)
+                                                               rawhal_error_t *error)
 {
   const rawhal_graph_binding_t *binding = bindings_at(bindings, i);
-  rawhal_status_t status = check_one(exec, binding, place, grids, error);
+  rawhal_status_t status = check_one(exec, binding, place, bindings, error);
   if (status != RAWHAL_OK && error) {
     const bool named = binding->node < exec->count && *exec->nodes[binding->node].node.label;
     return rawhal_fail_at(error, status, error->offset, "binding %zu, node %u%s%s%s: %s", i,
@@ -143,7 +197,7 @@ rawhal_status_t bindings_check(const rawhal_graph_exec_t *exec, bindings_t *bind
 {
   bindings->arguments = right_arguments(exec, bindings);
   for (size_t i = bindings->arguments; i < bindings->count; ++i) {
-    rawhal_status_t status = check_closely(exec, bindings, i, place, &bindings->grids, error);
+    rawhal_status_t status = check_closely(exec, bindings, i, place, error);
     if (status != RAWHAL_OK)
       return status;
   }
@@ -176,30 +230,30 @@ static void write_arguments(const rawhal_graph_exec_t *exec, const bindings_t *b
 }
 
 /* The hidden arguments of another grid. */
-static void write_grid(const exec_node_t *node, const rawhal_graph_binding_t *binding,
+static void write_grid(const exec_node_t *node, const rawhal_graph_grid_t *grid,
                        const rawhal_launch_t *common, unsigned char *images)
 {
   const hidden_plan_t *plan = &node->node.dispatch.kernel->info.layout->hidden;
-  rawhal_graph_grid_t grid;
   hidden_values_t values;
-  memcpy(&grid, binding->value, sizeof(grid));
-  const rawhal_dispatch_t dispatch = with_grid(node, &grid);
+  const rawhal_dispatch_t dispatch = with_grid(node, grid);
   const rawhal_launch_t launch = launch_of(common, &dispatch);
   if (plan->field_count && hidden_values_compute(plan, &launch, &values, NULL) == RAWHAL_OK)
     hidden_write(plan, &values, node->node.kept, false, images + node->image);
 }
 
 /* One that was looked at closely. */
-static void write_other(const rawhal_graph_exec_t *exec, const rawhal_graph_binding_t *binding,
-                        const rawhal_launch_t *common, unsigned char *images)
+static void write_other(const rawhal_graph_exec_t *exec, const bindings_t *bindings,
+                        const rawhal_graph_binding_t *binding, const rawhal_launch_t *common,
+                        unsigned char *images)
 {
+  rawhal_graph_grid_t grid;
   const exec_node_t *node = &exec->nodes[binding->node];
   if (!node->node.dispatch.kernel)
     return;
   if (binding->kind == RAWHAL_GRAPH_BLOB && node->node.takes_blob && node->node.blob_bytes)
     memcpy(images + node->image, binding->value, node->node.blob_bytes);
-  else if (binding->kind == RAWHAL_GRAPH_GRID)
-    write_grid(node, binding, common, images);
+  else if (grid_of(bindings, binding, &grid))
+    write_grid(node, &grid, common, images);
   else if (binding->kind == RAWHAL_GRAPH_ARGUMENT)
     write_arguments(exec, &(bindings_t){.first = binding, .arguments = 1}, images);
 }
@@ -210,18 +264,16 @@ void bindings_to_images(const rawhal_graph_exec_t *exec, const bindings_t *bindi
   write_arguments(exec, bindings, images);
   for (size_t i = bindings->arguments; i < bindings->count; ++i)
     if (bindings_at(bindings, i)->node < exec->count)
-      write_other(exec, bindings_at(bindings, i), common, images);
+      write_other(exec, bindings, bindings_at(bindings, i), common, images);
 }
 
-void binding_to_packet(const rawhal_graph_exec_t *exec, const rawhal_graph_binding_t *binding,
-                       hsa_kernel_dispatch_packet_t *packet)
+void binding_to_packet(const rawhal_graph_exec_t *exec, const bindings_t *bindings,
+                       const rawhal_graph_binding_t *binding, hsa_kernel_dispatch_packet_t *packet)
 {
   rawhal_graph_grid_t grid;
-  if (binding->kind != RAWHAL_GRAPH_GRID)
+  if (!exec->kernels[binding->node] || !grid_of(bindings, binding, &grid))
     return;
-  memcpy(&grid, binding->value, sizeof(grid));
-  const exec_node_t *node = &exec->nodes[binding->node];
-  const rawhal_dispatch_t dispatch = with_grid(node, &grid);
+  const rawhal_dispatch_t dispatch = with_grid(&exec->nodes[binding->node], &grid);
   packet_write_dispatch(packet, &dispatch, packet->kernarg_address, packet->completion_signal);
 }
 
@@ -230,13 +282,11 @@ void binding_to_packet(const rawhal_graph_exec_t *exec, const rawhal_graph_bindi
 rawhal_dispatch_t bindings_dispatch(const exec_node_t *node, const bindings_t *bindings,
                                     rawhal_graph_node_t number)
 {
+  rawhal_graph_grid_t grid;
   for (size_t i = bindings->count; i-- > 0;) {
     const rawhal_graph_binding_t *binding = bindings_at(bindings, i);
-    if (binding->kind == RAWHAL_GRAPH_GRID && binding->node == number) {
-      rawhal_graph_grid_t grid;
-      memcpy(&grid, binding->value, sizeof(grid));
+    if (binding->node == number && grid_of(bindings, binding, &grid))
       return with_grid(node, &grid);
-    }
   }
   return node->node.dispatch;
 }
@@ -257,9 +307,11 @@ limit_shape_t bindings_shape(const rawhal_graph_exec_t *exec, const bindings_t *
 /* ---- For launches that come ---- */
 
 rawhal_status_t bindings_take(const rawhal_graph_binding_t *first, size_t size, size_t count,
-                              bindings_t *bindings, rawhal_error_t *error)
+                              indirect_grids_t *indirect, bindings_t *bindings,
+                              rawhal_error_t *error)
 {
-  *bindings = (bindings_t){.first = first, .stride = size, .count = count};
+  *bindings = (bindings_t){.first = first, .stride = size, .count = count, .indirect = indirect};
+  indirect->count = 0;
   if (!first && count)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "bindings is NULL");
   return __builtin_expect(size == sizeof(*first), 1)
@@ -276,7 +328,8 @@ rawhal_status_t rawhal_graph_exec_bind_sized(rawhal_graph_exec_t *exec,
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "exec is NULL");
   const dispatch_place_t place = {exec->device, &exec->launch, UINT32_MAX};
   bindings_t all;
-  rawhal_status_t status = bindings_take(bindings, binding_size, count, &all, error);
+  indirect_grids_t indirect;
+  rawhal_status_t status = bindings_take(bindings, binding_size, count, &indirect, &all, error);
   if (status == RAWHAL_OK)
     status = bindings_check(exec, &all, &place, error);
   if (status != RAWHAL_OK)
@@ -284,10 +337,9 @@ rawhal_status_t rawhal_graph_exec_bind_sized(rawhal_graph_exec_t *exec,
   bindings_to_images(exec, &all, &exec->launch, exec->own_images);
   for (size_t i = 0; all.grids && i < count; ++i) {
     const rawhal_graph_binding_t *binding = bindings_at(&all, i);
-    binding_to_packet(exec, binding, &exec->packets[binding->node]);
-    if (binding->kind == RAWHAL_GRAPH_GRID)
-      exec->nodes[binding->node].node.dispatch =
-          bindings_dispatch(&exec->nodes[binding->node], &all, binding->node);
+    binding_to_packet(exec, &all, binding, &exec->packets[binding->node]);
+    exec->nodes[binding->node].node.dispatch =
+        bindings_dispatch(&exec->nodes[binding->node], &all, binding->node);
   }
   if (all.grids)
     exec->shape = bindings_shape(exec, &(bindings_t){0});

@@ -58,12 +58,21 @@ struct rawhal_graph_exec {
   allocator_t allocator;
 };
 
+/* Grids that were read from memory, each once: whoever can write there must not change what has
+ * been checked. */
+typedef struct indirect_grids {
+  uint32_t count;
+  const rawhal_graph_binding_t *of[RAWHAL_GRAPH_MAX_INDIRECT];
+  rawhal_graph_grid_t grids[RAWHAL_GRAPH_MAX_INDIRECT];
+} indirect_grids_t;
+
 /* The caller's bindings. */
 typedef struct bindings {
   const rawhal_graph_binding_t *first;
   size_t stride, count;
-  size_t arguments; /* so many of the first are of arguments */
-  bool grids;       /* some are of grids */
+  size_t arguments;           /* so many of the first are of arguments */
+  bool grids;                 /* some are of grids, read from memory or not */
+  indirect_grids_t *indirect; /* room for them */
 } bindings_t;
 
 static inline const rawhal_graph_binding_t *bindings_at(const bindings_t *bindings, size_t i)
@@ -89,10 +98,10 @@ void exec_hidden_write(const rawhal_graph_exec_t *exec, const rawhal_launch_t *l
 
 /* ---- bind.c ---- */
 
-/* The caller's array. */
+/* The caller's array; `indirect` is filled in by the check. */
 RAWHAL_CHECKED rawhal_status_t bindings_take(const rawhal_graph_binding_t *first, size_t size,
-                                             size_t count, bindings_t *bindings,
-                                             rawhal_error_t *error);
+                                             size_t count, indirect_grids_t *indirect,
+                                             bindings_t *bindings, rawhal_error_t *error);
 /* Checks all of them, for launches at `place`, and notes what they are. */
 RAWHAL_CHECKED rawhal_status_t bindings_check(const rawhal_graph_exec_t *exec, bindings_t *bindings,
                                               const dispatch_place_t *place, rawhal_error_t *error);
@@ -101,8 +110,8 @@ RAWHAL_CHECKED rawhal_status_t bindings_check(const rawhal_graph_exec_t *exec, b
 void bindings_to_images(const rawhal_graph_exec_t *exec, const bindings_t *bindings,
                         const rawhal_launch_t *common, unsigned char *images);
 /* What one of a grid has of its packet's body; others change nothing. */
-void binding_to_packet(const rawhal_graph_exec_t *exec, const rawhal_graph_binding_t *binding,
-                       hsa_kernel_dispatch_packet_t *packet);
+void binding_to_packet(const rawhal_graph_exec_t *exec, const bindings_t *bindings,
+                       const rawhal_graph_binding_t *binding, hsa_kernel_dispatch_packet_t *packet);
 /* The dispatch of a node, with the grid that it has by the bindings. */
 rawhal_dispatch_t bindings_dispatch(const exec_node_t *node, const bindings_t *bindings,
                                     rawhal_graph_node_t number);

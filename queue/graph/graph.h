@@ -36,7 +36,16 @@
  *   GRID      kernel   rawhal_graph_grid_t   what a dispatch of the kernel may have; hidden
  *                                            arguments follow it, unless they are the blob's
  *
+ *   INDIRECT  kernel   three uint32_t        numbers of work-groups in x, y and z, aligned to 4; of
+ *                                            the node's own work-group size, and else as GRID
+ *
  * Kernels, labels, flags, the number of nodes and their order: these make another graph.
+ *
+ * An indirect dispatch has its grid in memory, such as a RAWHAL_MEMORY_HOST buffer's host address
+ * (hal.h), where a kernel has left it. The host reads it during the call that launches, once, and
+ * then checks and charges what it has read as any grid: so the kernel must have finished by then,
+ * and what is written there later counts for later launches. No device reads grids. It costs what a
+ * GRID does and three loads; a launch may have RAWHAL_GRAPH_MAX_INDIRECT of them.
  *
  * Of several for the same bytes the last counts; a BLOB replaces arguments bound before it. As the
  * value is read by address during the call, a program may keep one array of bindings whose values
@@ -211,11 +220,15 @@ RAWHAL_API void rawhal_graph_exec_info(const rawhal_graph_exec_t *exec,
 
 /* ---- Launching ---- */
 
+/* The most bindings of a call that are INDIRECT. */
+#define RAWHAL_GRAPH_MAX_INDIRECT 16
+
 /* What a binding replaces: see the table above. */
 typedef enum rawhal_graph_binding_kind {
   RAWHAL_GRAPH_ARGUMENT = 1,
   RAWHAL_GRAPH_BLOB = 2,
   RAWHAL_GRAPH_GRID = 3,
+  RAWHAL_GRAPH_INDIRECT = 4,
 } rawhal_graph_binding_kind_t;
 
 /* One replacement. */

@@ -84,7 +84,8 @@ write_closely(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec, const bind
   for (size_t i = 0; bindings && bindings->grids && i < bindings->count; ++i) {
     const rawhal_graph_binding_t *binding = bindings_at(bindings, i);
     if (binding->node < exec->count)
-      binding_to_packet(exec, binding, packet_slot(queue, reserved->packet + binding->node));
+      binding_to_packet(exec, bindings, binding,
+                        packet_slot(queue, reserved->packet + binding->node));
   }
   for (uint32_t i = exec->count; i-- > 0;)
     publish(packet_slot(queue, reserved->packet + i), &exec->packets[i]);
@@ -255,7 +256,8 @@ rawhal_status_t rawhal_graph_launch_sized(rawhal_queue_t *queue, const rawhal_gr
   if (!count)
     return launch(queue, exec, NULL, NULL, deadline, ticket, error);
   bindings_t taken;
-  rawhal_status_t status = bindings_take(bindings, binding_size, count, &taken, error);
+  indirect_grids_t indirect;
+  rawhal_status_t status = bindings_take(bindings, binding_size, count, &indirect, &taken, error);
   return status == RAWHAL_OK ? launch_bound(queue, exec, &taken, deadline, ticket, error) : status;
 }
 

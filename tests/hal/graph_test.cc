@@ -289,6 +289,59 @@ TEST_F(Graphs, AGridIsThatOfTheLaunch)
   }
 }
 
+// A kernel has left the grid of the next launch in host memory.
+TEST_F(Graphs, AGridIsReadFromMemoryWhenItIsLaunched)
+{
+  constexpr uint32_t words = 64;
+  const rawhal_device_kernel_t *dump = kernel("dump_implicit-gfx90a-v5.co", "dump_implicit");
+  rawhal_buffer_t *out = buffer(words * 4), *counts = buffer(4096, RAWHAL_MEMORY_HOST);
+  auto *groups = static_cast<uint32_t *>(rawhal_buffer_host(counts));
+  rawhal_queue_t *on = queue();
+  for (rawhal_dispatch_t one : stores(counts, 3)) // 1, 2 and 3 work-groups
+    ASSERT_OK(run(on, one));
+  ASSERT_EQ(std::vector<uint32_t>(groups, groups + 3), (std::vector<uint32_t>{1, 2, 3}));
+  Blob blob;
+  blob.add(rawhal_buffer_address(out)).add(words);
+  rawhal_graph_exec_t *exec = graph(on, {dispatch_of(dump, 100, 64, blob)});
+  const rawhal_graph_binding_t binding = {RAWHAL_GRAPH_INDIRECT, 0, 0, 12, groups};
+  launch(on, exec, {binding});
+  std::vector<uint32_t> got = download<uint32_t>(out, words);
+  EXPECT_EQ((std::vector<uint32_t>{got[0], got[1], got[2]}),
+            (std::vector<uint32_t>{1, 2, 3})); // hidden_block_count
+  groups[2] = 5;
+  launch(on, exec, {binding});
+  EXPECT_EQ(download<uint32_t>(out, words)[2], 5u);
+  launch(on, exec);
+  got = download<uint32_t>(out, words);
+  EXPECT_EQ(got[1], 1u) << "as it was made";
+  EXPECT_EQ(got[4] >> 16, 36u) << "100 % 64";
+
+  const uint64_t last = queue_info(on).last_ticket;
+  const struct {
+    uint32_t groups[3];
+    rawhal_status_t status;
+    const char *why;
+  } wrong[] = {{{0, 1, 1}, RAWHAL_INVALID_ARGUMENT, "binding 0, node 0"},
+               {{1u << 26, 1, 1}, RAWHAL_OUT_OF_RANGE, "67108864 work-groups x, of 64 work-items"}};
+  for (const auto &row : wrong) {
+    memcpy(groups, row.groups, sizeof(row.groups));
+    EXPECT_EQ(rawhal_graph_launch(on, exec, &binding, 1, 0, nullptr, &error), row.status);
+    EXPECT_NE(std::string(error.message).find(row.why), std::string::npos) << error.message;
+  }
+  groups[0] = 1;
+  rawhal_graph_binding_t cut = binding;
+  cut.bytes = 8;
+  EXPECT_EQ(rawhal_graph_launch(on, exec, &cut, 1, 0, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
+  cut = binding;
+  cut.value = reinterpret_cast<const char *>(groups) + 2;
+  EXPECT_EQ(rawhal_graph_launch(on, exec, &cut, 1, 0, nullptr, &error), RAWHAL_INVALID_ARGUMENT);
+  const std::vector<rawhal_graph_binding_t> many(RAWHAL_GRAPH_MAX_INDIRECT + 1, binding);
+  EXPECT_EQ(rawhal_graph_launch(on, exec, many.data(), many.size(), 0, nullptr, &error),
+            RAWHAL_OUT_OF_RANGE);
+  EXPECT_EQ(queue_info(on).last_ticket, last) << "none of them left a trace";
+  launch(on, exec, {many.begin(), many.end() - 1});
+}
+
 // The same exec on queues with services of their own; with and without one that it was made for.
 TEST_F(Graphs, HiddenArgumentsAreThoseOfTheQueueThatLaunches)
 {
