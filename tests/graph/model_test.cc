@@ -1,6 +1,6 @@
-// Random graphs on two queues and two sets of buffers, with bindings, between copies and fills, against the sequential model
-// of plan.h. What uses a set of buffers comes after what used it before, by a barrier or by a semaphore where that was on the
-// other queue; the two sets run side by side.
+// Random graphs with children on two queues and two sets of buffers, with bindings, between copies and fills, against the
+// sequential model of plan.h. What uses a set of buffers comes after what used it before, by a barrier or by a semaphore where
+// that was on the other queue; the two sets run side by side.
 #include "graph_test.h"
 #include "tests/extended.h"
 
@@ -37,26 +37,41 @@ protected:
     return static_cast<uint32_t *>(rawhal_buffer_host(buffers_of[set][which]));
   }
 
-  // With the buffers of set 0.
-  rawhal_graph_exec_t *build(const std::vector<Step> &plan, rawhal_queue_t *best)
+  // A kernel, and which node of the graph it is.
+  struct Placed {
+    uint32_t node;
+    const Step *step;
+  };
+
+  // With the buffers of set 0. Children are graphs of their own, whose nodes are included.
+  rawhal_graph_t *build(const std::vector<Step> &plan, uint32_t first, std::vector<Placed> &placed)
   {
     rawhal_graph_t *made = graph();
-    for (uint32_t i = 0; i < plan.size(); ++i) {
-      const Step &step = plan[i];
-      rawhal_graph_node_t node = UINT32_MAX;
-      const size_t count = step.after_all ? RAWHAL_GRAPH_ALL : step.after.size();
+    std::vector<rawhal_graph_node_t> nodes; // of the steps; of a child, what comes behind it
+    for (const Step &step : plan) {
+      rawhal_graph_node_t node = UINT32_MAX, inner = UINT32_MAX;
+      std::vector<rawhal_graph_node_t> after;
+      for (uint32_t each : step.after)
+        after.push_back(nodes[each]);
+      const size_t count = step.after_all ? RAWHAL_GRAPH_ALL : after.size();
+      const uint32_t next = nodes.empty() ? 0 : nodes.back() + 1;
       if (step.kind == Step::barrier) {
-        EXPECT_OK(rawhal_graph_add_barrier(made, nullptr, step.after.data(), count, &node, &error));
+        EXPECT_OK(rawhal_graph_add_barrier(made, nullptr, after.data(), count, &node, &error));
+      } else if (step.kind == Step::child) {
+        const rawhal_graph_t *child = build(step.steps, first + next, placed);
+        EXPECT_OK(rawhal_graph_add_child(made, child, "child", after.data(), count, &inner, &node,
+                                         &error));
+        EXPECT_EQ(next, inner);
       } else {
         const Mix arguments = {address(0, step.to), address(0, step.from), step.to.count,
                                step.factor};
         const rawhal_dispatch_t dispatch = mix_of(arguments, step.to.count);
-        EXPECT_OK(
-            rawhal_graph_add_kernel(made, &dispatch, step.after.data(), count, &node, &error));
+        EXPECT_OK(rawhal_graph_add_kernel(made, &dispatch, after.data(), count, &node, &error));
+        placed.push_back({first + node, &step});
       }
-      EXPECT_EQ(i, node);
+      nodes.push_back(node);
     }
-    return instantiate(made, best);
+    return made;
   }
 
   // What one launch replaces.
@@ -65,7 +80,7 @@ protected:
     std::vector<std::unique_ptr<uint64_t>> values;
     std::vector<std::unique_ptr<rawhal_graph_grid_t>> grids;
     std::vector<std::unique_ptr<Mix>> blobs;
-    std::vector<uint32_t> factors, items; // of each step, for the model
+    std::vector<uint32_t> factors, items; // of each kernel, for the model
 
     void add(uint32_t kind, uint32_t node, uint32_t index, uint32_t bytes, const void *value)
     {
@@ -79,15 +94,14 @@ protected:
   };
 
   // The buffers of a set in place of the first one's, other factors and smaller grids.
-  Bound bind(Random &random, const std::vector<Step> &plan, uint32_t set)
+  Bound bind(Random &random, const std::vector<Placed> &placed, uint32_t set)
   {
     Bound bound;
-    for (uint32_t i = 0; i < plan.size(); ++i) {
-      const Step &step = plan[i];
+    for (const Placed &each : placed) {
+      const Step &step = *each.step;
+      const uint32_t i = each.node;
       bound.factors.push_back(step.factor);
       bound.items.push_back(whole_groups(step.to.count));
-      if (step.kind != Step::kernel)
-        continue;
       const bool blob = below(random, 4) == 0, other = below(random, 4) == 0;
       if (other)
         bound.factors.back() += 2;
@@ -130,16 +144,15 @@ protected:
     ASSERT_OK(rawhal_queue_timeline(next, &point, 1, nullptr, 0, RAWHAL_FOREVER, nullptr, &error));
   }
 
-  void launch(Random &random, uint32_t set, const std::vector<Step> &plan,
+  void launch(Random &random, uint32_t set, const std::vector<Placed> &placed,
               const rawhal_graph_exec_t *exec)
   {
-    const Bound bound = bind(random, plan, set);
+    const Bound bound = bind(random, placed, set);
     ASSERT_OK(rawhal_graph_launch(last[set].queue, exec, bound.bindings.data(),
                                   bound.bindings.size(), RAWHAL_FOREVER, &last[set].ticket,
                                   &error));
-    for (uint32_t i = 0; i < plan.size(); ++i)
-      if (plan[i].kind == Step::kernel)
-        run_mix(expected[set], plan[i], bound.factors[i], bound.items[i]);
+    for (uint32_t i = 0; i < placed.size(); ++i)
+      run_mix(expected[set], *placed[i].step, bound.factors[i], bound.items[i]);
   }
 
   void copy(Random &random, uint32_t set)
@@ -168,7 +181,7 @@ protected:
       expected[set][to.buffer][to.begin + i] = value;
   }
 
-  void turn(Random &random, const std::vector<Step> &plan, const rawhal_graph_exec_t *exec)
+  void turn(Random &random, const std::vector<Placed> &placed, const rawhal_graph_exec_t *exec)
   {
     const uint32_t set = below(random, sets);
     ASSERT_NO_FATAL_FAILURE(follow(random, set, on[below(random, 2)]));
@@ -178,15 +191,17 @@ protected:
     case 1:
       return fill(random, set);
     default:
-      return launch(random, set, plan, exec);
+      return launch(random, set, placed, exec);
     }
   }
 
   void try_one(uint32_t number)
   {
     Random random(seed * 1000003 + number);
-    const std::vector<Step> plan = some_plan(random);
-    const rawhal_graph_exec_t *exec = build(plan, below(random, 2) ? on[0] : nullptr);
+    const std::vector<Step> plan = some_plan(random, true);
+    std::vector<Placed> placed;
+    const rawhal_graph_t *made = build(plan, 0, placed);
+    const rawhal_graph_exec_t *exec = instantiate(made, below(random, 2) ? on[0] : nullptr);
     for (uint32_t set = 0; set < sets; ++set) {
       last[set] = {};
       expected[set].assign(buffer_count, std::vector<uint32_t>(buffer_words));
@@ -195,7 +210,7 @@ protected:
           words(set, b)[i] = expected[set][b][i] = static_cast<uint32_t>(random());
     }
     for (uint32_t turns = 1 + below(random, 6); turns; --turns)
-      ASSERT_NO_FATAL_FAILURE(turn(random, plan, exec));
+      ASSERT_NO_FATAL_FAILURE(turn(random, placed, exec));
     for (uint32_t set = 0; set < sets; ++set) {
       if (last[set].queue) {
         ASSERT_NO_FATAL_FAILURE(finish(last[set].queue, last[set].ticket));

@@ -23,15 +23,21 @@ struct Range {
 
 // A node. Kernels are mix() of tests/fixtures/src/mix.cl.
 struct Step {
-  enum Kind { kernel, barrier } kind;
+  enum Kind { kernel, barrier, child } kind;
   bool after_all;
   std::vector<uint32_t> after; // earlier steps
   Range to, from;
   uint32_t factor;
+  std::vector<Step> steps; // of a child
 };
 
 inline bool conflict(const Step &a, const Step &b)
 {
+  if (a.kind == Step::child || b.kind == Step::child) {
+    const Step &whole = a.kind == Step::child ? a : b, &other = a.kind == Step::child ? b : a;
+    return std::any_of(whole.steps.begin(), whole.steps.end(),
+                       [&](const Step &step) { return conflict(step, other); });
+  }
   if (a.kind == Step::barrier || b.kind == Step::barrier)
     return false;
   return a.to.overlaps(b.to) || a.to.overlaps(b.from) || a.from.overlaps(b.to);
@@ -50,11 +56,17 @@ inline Range some_range(Random &random, uint32_t buffer)
   return {buffer, begin, 1 + below(random, buffer_words - begin)};
 }
 
-inline Step some_step(Random &random)
+inline std::vector<Step> some_plan(Random &random, bool children);
+
+inline Step some_step(Random &random, bool children)
 {
   Step step = {};
   step.kind = below(random, 8) ? Step::kernel : Step::barrier;
-  if (step.kind == Step::barrier)
+  if (children && below(random, 8) == 0) {
+    step.kind = Step::child;
+    step.steps = some_plan(random, false);
+  }
+  if (step.kind != Step::kernel)
     return step;
   step.to = some_range(random, below(random, buffer_count));
   step.from = step.to; // its own words
@@ -68,12 +80,12 @@ inline Step some_step(Random &random)
 
 // Steps that use the same words in a way that an order of them can be told from the results are ordered by dependencies,
 // whatever the path; others are or are not.
-inline std::vector<Step> some_plan(Random &random)
+inline std::vector<Step> some_plan(Random &random, bool children)
 {
-  std::vector<Step> plan(1 + below(random, 16));
+  std::vector<Step> plan(1 + below(random, children ? 16 : 6));
   std::vector<std::vector<bool>> before(plan.size(), std::vector<bool>(plan.size()));
   for (uint32_t i = 0; i < plan.size(); ++i) {
-    Step &step = plan[i] = some_step(random);
+    Step &step = plan[i] = some_step(random, children);
     const auto follow = [&](uint32_t j) {
       if (std::find(step.after.begin(), step.after.end(), j) == step.after.end())
         step.after.push_back(j);
