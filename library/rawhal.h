@@ -12,6 +12,7 @@
 #include <rawhal/kernarg.h>
 #include <rawhal/library.h>
 #include <rawhal/limit.h>
+#include <rawhal/pool.h>
 #include <rawhal/probe.h>
 #include <rawhal/probe_records.h>
 #include <rawhal/process.h>

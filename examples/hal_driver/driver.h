@@ -15,7 +15,6 @@
 #ifndef EXAMPLE_HAL_DRIVER_H
 #define EXAMPLE_HAL_DRIVER_H
 
-#include <rawhal/pool.h>
 #include <rawhal/rawhal.h>
 
 extern rawhal_error_t drv_error; /* what calls fill in */
