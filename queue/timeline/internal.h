@@ -153,8 +153,8 @@ RAWHAL_CHECKED rawhal_status_t semaphore_cause(const rawhal_semaphore_t *semapho
 
 /* ---- semaphore.c ---- */
 
-enum { SEMAPHORE_NAME_BYTES = RAWHAL_LABEL_BYTES + 32 };
-/* "semaphore 3" or "semaphore 3 (ready)". */
+enum { SEMAPHORE_NAME_BYTES = 96 }; /* a number, and a label as cause_quoted() has it */
+/* "semaphore 3" or "semaphore 3 'ready'", fit to be shown. */
 const char *semaphore_name(const rawhal_semaphore_t *semaphore, char name[SEMAPHORE_NAME_BYTES]);
 /* OK, or DEVICE_LOST in a child of fork(). */
 RAWHAL_CHECKED rawhal_status_t semaphore_check(const rawhal_semaphore_t *semaphore,

@@ -4,6 +4,8 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "debug/cause_text.h"
+#include "debug/label.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -151,9 +153,9 @@ void rawhal_semaphore_destroy(rawhal_semaphore_t *semaphore)
 
 const char *semaphore_name(const rawhal_semaphore_t *semaphore, char name[SEMAPHORE_NAME_BYTES])
 {
-  const char *label = semaphore->label;
-  snprintf(name, SEMAPHORE_NAME_BYTES, *label ? "semaphore %" PRIu64 " (%s)" : "semaphore %" PRIu64,
-           semaphore->number, label);
+  const cause_phrase_t label = cause_quoted(label_text(semaphore->label));
+  snprintf(name, SEMAPHORE_NAME_BYTES, "semaphore %" PRIu64 "%s%.64s", semaphore->number,
+           *label.text ? " " : "", label.text);
   return name;
 }
 
@@ -162,7 +164,7 @@ void rawhal_semaphore_label(rawhal_semaphore_t *semaphore, const char *label)
   if (semaphore_check(semaphore, NULL) != RAWHAL_OK)
     return;
   timelines_lock();
-  snprintf(semaphore->label, sizeof(semaphore->label), "%s", label ? label : "");
+  label_copy(semaphore->label, rawhal_string(label));
   timelines_unlock();
 }
 

@@ -20,7 +20,7 @@ void timeline_leave(rawhal_queue_t *queue, bool ended);
 /* A thread has left a slot on which it slept. */
 void timeline_notice(void);
 
-/* "4 of semaphore 2 (ready)", of a signal that stands for that. False: it does not, or that cannot
+/* "4 of semaphore 2 'ready'", of a signal that stands for that. False: it does not, or that cannot
  * be told now. With any lock, waits for none. */
 bool timeline_say(uint64_t signal, print_t *to);
 

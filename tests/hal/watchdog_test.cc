@@ -89,7 +89,7 @@ TEST_F(Watchdog, TellsWhichValueOfASemaphoreAQueueWaitsFor)
   const std::string line = next();
   EXPECT_IN("ticket 1", line);
   EXPECT_IN("the barrier waits for 4 of semaphore ", line);
-  EXPECT_IN("(ready), which no packet in flight sets", line);
+  EXPECT_IN("'ready', which no packet in flight sets", line);
   ASSERT_OK(rawhal_semaphore_signal(ready, 4, &error));
   ASSERT_OK(rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &error));
   rawhal_semaphore_destroy(ready);

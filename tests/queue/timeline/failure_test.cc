@@ -20,7 +20,10 @@ TEST_F(TimelineFailure, TheHostFailsASemaphore)
   strcpy(cause.message, "the cat has eaten it");
   ASSERT_OK(rawhal_semaphore_fail(s, &cause, &error));
   EXPECT_EQ(value(s, RAWHAL_FAULT), 2u);
-  EXPECT_TRUE(says("the cat has eaten it") && says("(ready)") && says("3")) << error.message;
+  EXPECT_TRUE(says("the cat has eaten it") && says("'ready'") && says("3")) << error.message;
+  rawhal_semaphore_label(s, "\x1b[2J\n and more than thirty-one bytes");
+  EXPECT_NE(rawhal_semaphore_wait(s, 3, 0, &error), RAWHAL_OK);
+  EXPECT_TRUE(says("'\\x1b[2J\\x0a and more than thirty-one '")) << error.message;
   EXPECT_EQ(error.hsa_status, 4096);
   EXPECT_OK(wait_value(s, 2)); // it has that
   EXPECT_EQ(wait_value(s, 3), RAWHAL_FAULT);
