@@ -53,6 +53,7 @@ _HOMES = {
     "tickets": ("Ticket",),
     "timelines": ("Timeline", "Timepoint", "wait_all", "wait_any"),
     "library": ("Library", "Match"),
+    "graphs": ("Graph", "GraphExec", "Node"),
     "pools": ("Pool", "PoolInfo"),
     "recordings": ("Recording",),
     "traces": ("Trace", "TracedLaunch"),
@@ -111,6 +112,7 @@ if TYPE_CHECKING:
     from .faults import LdsFault as LdsFault, MemoryFault as MemoryFault, RaceFault as RaceFault
     from .faults import ScratchFault as ScratchFault, Timeout as Timeout
     from .faults import UninitializedRead as UninitializedRead
+    from .graphs import Graph as Graph, GraphExec as GraphExec, Node as Node
     from .kernels import (Bound as Bound, Kernel as Kernel, Launch as Launch,
                           TypedKernel as TypedKernel)
     from .library import Library as Library, Match as Match

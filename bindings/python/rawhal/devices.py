@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from .arrays import DeviceArray, Shape
+    from .graphs import Graph
     from .modules import Module, Source
     from .observing import Observer
     from .pools import Pool
@@ -453,6 +454,12 @@ class Device:
         from .timelines import Timeline
 
         return Timeline(self, value, label)
+
+    def graph(self) -> "Graph":
+        """A graph without nodes, of launches on this device. See Graph, and Stream.capture()."""
+        from .graphs import Graph
+
+        return Graph(self)
 
     # ---- What is launched ----
 

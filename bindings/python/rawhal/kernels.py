@@ -193,8 +193,9 @@ class Launch:
             to_bytes("label", label)
         return replace(self, label=label or None)
 
-    def submit(self, /, *args: Any, stream: Optional[Stream] = None, **kwargs: Any) -> Ticket:
-        """Launches, and returns at once. Arrays of numpy's are copied before it returns, and
+    def submit(self, /, *args: Any, stream: Optional[Stream] = None, **kwargs: Any) -> Any:
+        """Launches, and returns at once: a Ticket, or of a stream that is captured the Node that
+        it became. Arrays of numpy's are copied before it returns, and
         written back by Ticket.wait(), or what else finds out that the launch is complete."""
         return self.bind(*args, **kwargs).submit(stream=stream)
 
@@ -224,8 +225,12 @@ class Bound:
     launch: Launch
     packed: Any
 
-    def submit(self, *, stream: Optional[Stream] = None) -> Ticket:
+    def submit(self, *, stream: Optional[Stream] = None) -> Any:
+        """A Ticket; of a stream that is captured, the Node that it became."""
         launch, packed = self.launch, self.packed
+        chosen = stream or launch.kernel.device.default_stream
+        if isinstance(chosen, Stream) and chosen.graph is not None:
+            return chosen.graph._add(self, None)
         names = tuple(one.name for one in launch.kernel.signature.parameters)
         return submit(launch.kernel, launch.grid, launch.block, launch.lds_bytes,
                       packed.blob, stream, (*packed.buffers, *packed.keep), packed.after, names,
@@ -234,7 +239,9 @@ class Bound:
     def __call__(self, *, stream: Optional[Stream] = None,
                  timeout: Optional[float] = None) -> Ticket:
         chosen = stream or self.launch.kernel.device.default_stream
-        ticket = self.submit(stream=chosen)
+        if isinstance(chosen, Stream):
+            chosen.check_not_captured("a launch that waits")
+        ticket: Ticket = self.submit(stream=chosen)
         try:
             return ticket.wait(timeout)
         except BaseException:  # TimedOut, or what the handler of a signal raised
@@ -273,6 +280,7 @@ def submit(
     if not isinstance(chosen, Stream):
         raise TypeError(f"stream is a {type(chosen).__name__}; an argument of the kernel's of that "
                         "name is given by position")
+    chosen.check_not_captured("a launch with a blob")
     if chosen.device is not kernel.device:
         raise InvalidArgument(f"the stream is on {chosen.device!r}, the kernel on "
                               f"{kernel.device!r}")

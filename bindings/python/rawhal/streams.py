@@ -16,6 +16,7 @@ from .tickets import Record, Ticket, in_ns
 
 if TYPE_CHECKING:
     from .devices import Device
+    from .graphs import Capture, Graph
     from .timelines import Timepoint
 
 Output = Callable[[str, str], None]
@@ -65,6 +66,7 @@ class Stream:
         if compute_units is not None:
             self._mask(compute_units)
         self._queue: Optional[Queue] = None
+        self.graph: Optional["Graph"] = None  # that takes what is launched
 
     @classmethod
     def default_of(cls, device: "Device") -> "Stream":
@@ -159,6 +161,25 @@ class Stream:
             queue.submit(record, dispatch, deadline_ns)
         return Ticket(record, queue, kernel)
 
+    # ---- Graphs ----
+
+    def capture(self) -> "Capture":
+        """Takes what is submitted to this stream while `with` lasts into a graph, instead of
+        launching it: each after all before it. submit() then returns the graph's Node.
+
+            with stream.capture() as graph:
+                scale[4, 256].submit(x, 2.0, stream=stream)
+                add[4, 256].submit(y, x, x, 1024, stream=stream)
+            graph.instantiate().launch().wait()"""
+        from .graphs import Capture
+
+        return Capture(self)
+
+    def check_not_captured(self, what: str) -> None:
+        if self.graph is not None:
+            raise InvalidArgument(f"{what}, on a stream that is captured: it takes submit() of "
+                                  "kernels with arguments")
+
     # ---- Timelines ----
 
     def wait_for(self, *points: "Timepoint", timeout: Optional[float] = None) -> Ticket:
@@ -177,6 +198,7 @@ class Stream:
               timeout: Optional[float]) -> Ticket:
         from .timelines import Marker, points_of
 
+        self.check_not_captured(name)
         awaited, kept = points_of(waits)
         signalled, also = points_of(signals)
         queue = self._live(False)
