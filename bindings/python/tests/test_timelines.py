@@ -52,7 +52,7 @@ def test_streams_wait_for_what_is_signalled_later(dev, add):
         add[1, 64].submit(x, ones, ones, 64, stream=first)
         first.signal(ready.at(1), done.at(2))
         assert done.wait(2, timeout=20).value == 2
-        assert waits.done() and "a wait" in repr(waits)
+        assert waits.wait(20).done() and "a wait" in repr(waits)
         assert after.wait() and (x.numpy() == 3).all()
 
 
