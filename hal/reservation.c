@@ -105,7 +105,7 @@ rawhal_status_t rawhal_reservation_create(rawhal_device_t *device, uint64_t byte
   rawhal_status_t status = runtime_check(error);
   if (status == RAWHAL_OK)
     status = check_runtime(&device->runtime->hsa, error);
-  uint64_t whole;
+  uint64_t whole = 0;
   if (status == RAWHAL_OK && !checked_align_u64(bytes, device->granule, &whole))
     status = rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%llu bytes are more than there are addresses",
                          (unsigned long long)bytes);

@@ -163,7 +163,7 @@ TEST_F(FrontWatched, APlainProgramWhileItRuns)
     spit(scratch_ / "core", answered_.got.data(), answered_.got.size());
     shown = run({RAWHAL_TOOL, "core", "show", scratch_ / "core"});
   } while (shown.out.find(" running ") == std::string::npos);
-  for (const char *part : {" wait_for  ", " in flight\n", " wait_for+0x", " read\n"})
+  for (const char *part : {" wait_for  ", " in flight ", " wait_for+0x", " read\n"})
     EXPECT_NE(std::string::npos, shown.out.find(part)) << part << shown.out << shown.err;
 
   ASSERT_EQ(RAWHAL_OK, Ask(DOOR_PEEK, reinterpret_cast<uint64_t>(packet.kernarg_address), 8))
