@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,9 +110,9 @@ hsa_status_t hsa_amd_vmem_handle_release(handle_t given)
   return HSA_STATUS_SUCCESS;
 }
 
-/* By address: who maps does so one place at a time. */
 enum { MOST = 256 };
-static vmem_handle_t *mapped[MOST];
+static vmem_handle_t *mapped[MOST]; /* under the lock, as is where each is */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 SHOWN hsa_status_t hsa_amd_vmem_map(void *va, size_t size, size_t offset, handle_t given,
                                     uint64_t flags);
@@ -120,33 +121,38 @@ hsa_status_t hsa_amd_vmem_map(void *va, size_t size, size_t offset, handle_t giv
   vmem_handle_t *handle = (vmem_handle_t *)(uintptr_t)given.handle;
   if (vmem_refused == MAP || size != handle->size || offset || flags || handle->at)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  for (int i = 0; i < MOST; ++i) {
-    vmem_handle_t *none = NULL;
-    if (!__atomic_compare_exchange_n(&mapped[i], &none, handle, false, __ATOMIC_SEQ_CST,
-                                     __ATOMIC_SEQ_CST))
+  hsa_status_t status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MOST && status != HSA_STATUS_SUCCESS; ++i) {
+    if (mapped[i])
       continue;
+    mapped[i] = handle;
     handle->at = va;
     memcpy(va, handle->bytes, size);
     __atomic_fetch_add(&vmem_maps, 1, __ATOMIC_RELAXED);
-    return HSA_STATUS_SUCCESS;
+    status = HSA_STATUS_SUCCESS;
   }
-  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  pthread_mutex_unlock(&lock);
+  return status;
 }
 
 SHOWN hsa_status_t hsa_amd_vmem_unmap(void *va, size_t size);
 hsa_status_t hsa_amd_vmem_unmap(void *va, size_t size)
 {
-  for (int i = 0; i < MOST; ++i) {
-    vmem_handle_t *handle = __atomic_load_n(&mapped[i], __ATOMIC_SEQ_CST);
+  hsa_status_t status = HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < MOST && status != HSA_STATUS_SUCCESS; ++i) {
+    vmem_handle_t *handle = mapped[i];
     if (!handle || handle->at != va || handle->size != size)
       continue;
-    __atomic_store_n(&mapped[i], NULL, __ATOMIC_SEQ_CST);
+    mapped[i] = NULL;
     memset(va, UNMAPPED, size);
     handle->at = NULL;
     __atomic_fetch_sub(&vmem_maps, 1, __ATOMIC_RELAXED);
-    return HSA_STATUS_SUCCESS;
+    status = HSA_STATUS_SUCCESS;
   }
-  return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  pthread_mutex_unlock(&lock);
+  return status;
 }
 
 SHOWN hsa_status_t hsa_amd_vmem_set_access(void *va, size_t size, const access_t *access,
