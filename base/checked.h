@@ -37,6 +37,11 @@ static inline bool range_within(uint64_t offset, uint64_t size, uint64_t total)
   return offset <= total && size <= total - offset;
 }
 
+static inline uint64_t least_u64(uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
 static inline bool is_power_of_two(uint64_t value)
 {
   return value && !(value & (value - 1));

@@ -40,6 +40,22 @@ rawhal_status_t rawhal_fail_at(rawhal_error_t *error, rawhal_status_t status, ui
   return status;
 }
 
+rawhal_status_t rawhal_fail_of(rawhal_error_t *error, rawhal_status_t status, const char *format,
+                               ...)
+{
+  if (!error || status == RAWHAL_OK)
+    return status;
+  const rawhal_error_t said = *error;
+  char words[sizeof(error->message)];
+  va_list args;
+  va_start(args, format);
+  (void)vsnprintf(words, sizeof(words), format, args);
+  va_end(args);
+  status = rawhal_fail_at(error, status, said.offset, "%s: %s", words, said.message);
+  error->hsa_status = said.hsa_status;
+  return status;
+}
+
 rawhal_status_t file_failure(int code)
 {
   return code == ENOENT || code == ENOTDIR ? RAWHAL_NOT_FOUND

@@ -5,6 +5,7 @@
 #include "hal/log.h"
 #include "queue/wait.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -192,11 +193,6 @@ rawhal_status_t copy_between(rawhal_device_t *device, const transfer_rows_t *to,
 
 /* ---- By way of the staging buffer ---- */
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-  return a < b ? a : b;
-}
-
 /* Rows that follow one another are one. */
 static transfer_rows_t joined(const transfer_rows_t *rows)
 {
@@ -209,18 +205,16 @@ typedef struct chunk {
   transfer_rows_t staged;
 } chunk_t;
 
-/* How much of rows at once. In the buffer they are whole dwords apart, of which rectangles are
- * made, unless the device has them as one. */
+/* How much of rows at once, and how far apart they are in the buffer. */
 typedef struct cut {
   uint64_t width, height, pitch;
 } cut_t;
 
 static cut_t cut_of(const transfer_rows_t *there)
 {
-  const uint64_t width = least(there->bytes, STAGING_BYTES);
-  const uint64_t padded = width + (0 - width) % sizeof(uint32_t);
-  const uint64_t pitch = there->pitch == width ? width : padded;
-  const uint64_t height = width == there->bytes ? least(STAGING_BYTES / pitch, there->rows) : 1;
+  const uint64_t width = least_u64(there->bytes, STAGING_BYTES);
+  const uint64_t pitch = there->pitch == width ? width : transfer_pitch(width);
+  const uint64_t height = width == there->bytes ? least_u64(STAGING_BYTES / pitch, there->rows) : 1;
   return (cut_t){width, height, pitch};
 }
 
@@ -253,8 +247,8 @@ static rawhal_status_t move_all(rawhal_device_t *device, copy_direction_t direct
   rawhal_status_t status = RAWHAL_OK;
   for (uint64_t row = 0; row < there->rows; row += cut.height) {
     for (uint64_t at = 0; at < there->bytes && status == RAWHAL_OK; at += cut.width) {
-      const uint64_t bytes = least(cut.width, there->bytes - at),
-                     rows = least(cut.height, there->rows - row);
+      const uint64_t bytes = least_u64(cut.width, there->bytes - at),
+                     rows = least_u64(cut.height, there->rows - row);
       const chunk_t chunk = {
           {there->at + row * there->pitch + at, there->pitch, bytes, rows},
           {here->at ? here->at + row * here->pitch + at : NULL, here->pitch, bytes, rows},

@@ -119,9 +119,9 @@ static rawhal_status_t take_all(const rawhal_queue_t *queue, const given_t *give
     const void *one = (const char *)given->first + i * given->stride;
     status = take_one(queue, one, &made[*kept], error);
     if (status != RAWHAL_OK)
-      return given->count == 1 || !error ? status
-                                         : rawhal_fail(error, status, "transfer %zu of %zu: %s", i,
-                                                       given->count, error->message);
+      return given->count == 1
+                 ? status
+                 : rawhal_fail_of(error, status, "transfer %zu of %zu", i, given->count);
     *kept += made[*kept].bytes != 0;
   }
   return RAWHAL_OK;

@@ -22,22 +22,31 @@ static rawhal_status_t argument_at(const rawhal_kernarg_layout_t *layout, size_t
 
 /* ---- Into a blob ---- */
 
+rawhal_status_t argument_check(const rawhal_kernarg_layout_t *layout, size_t index, size_t size,
+                               const rawhal_kernarg_argument_t **found, rawhal_error_t *error)
+{
+  rawhal_status_t status = argument_at(layout, index, found, error);
+  if (status != RAWHAL_OK)
+    return status;
+  if ((*found)->hidden)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "argument " ARGUMENT_FORMAT " is hidden: the launch writes it",
+                       ARGUMENT_ARGS(index, *found));
+  if (size != (*found)->size)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "argument " ARGUMENT_FORMAT " has %u bytes, %zu given",
+                       ARGUMENT_ARGS(index, *found), (*found)->size, size);
+  return RAWHAL_OK;
+}
+
 rawhal_status_t rawhal_kernarg_set(const rawhal_kernarg_layout_t *layout, size_t index,
                                    const void *value, size_t size, void *blob, size_t length,
                                    rawhal_error_t *error)
 {
   const rawhal_kernarg_argument_t *argument = NULL;
-  rawhal_status_t status = argument_at(layout, index, &argument, error);
+  rawhal_status_t status = argument_check(layout, index, size, &argument, error);
   if (status != RAWHAL_OK)
     return status;
-  if (argument->hidden)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "argument " ARGUMENT_FORMAT " is hidden: the launch writes it",
-                       ARGUMENT_ARGS(index, argument));
-  if (size != argument->size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "argument " ARGUMENT_FORMAT " has %u bytes, %zu given",
-                       ARGUMENT_ARGS(index, argument), argument->size, size);
   if ((!value && size) || !blob)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", blob ? "value" : "blob");
   status = blob_check(layout, blob, length, RAWHAL_KERNARG_CLAMP, error);

@@ -38,6 +38,11 @@ static inline uint64_t argument_end(const rawhal_kernarg_argument_t *argument)
   (size_t)(index), (argument)->name.size ? "'" : "", RAWHAL_STRING_ARGS((argument)->name),         \
       (argument)->name.size ? "' " : "", RAWHAL_STRING_ARGS((argument)->value_kind_text)
 
+/* arguments.c: whether a program may give an argument of this index so many bytes. */
+RAWHAL_CHECKED rawhal_status_t argument_check(const rawhal_kernarg_layout_t *layout, size_t index,
+                                              size_t size, const rawhal_kernarg_argument_t **found,
+                                              rawhal_error_t *error);
+
 /* layout.c: indices of the first `count` arguments, visible and hidden, by offset. */
 void layout_order(const rawhal_kernarg_layout_t *layout, uint32_t *order, uint32_t count);
 

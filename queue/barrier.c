@@ -45,10 +45,8 @@ static rawhal_status_t prepare(const rawhal_dependency_t *dependencies, size_t s
       status = ticket_dependency(each, &signal, &target, error);
     else
       status = foreign_dependency(each, &signal, &target, error);
-    if (status != RAWHAL_OK && error)
-      return rawhal_fail(error, status, "dependency %zu: %s", i, error->message);
     if (status != RAWHAL_OK)
-      return status;
+      return rawhal_fail_of(error, status, "dependency %zu", i);
     if (signal.handle)
       packet_write_barrier_value(&bodies[(*packets)++], signal, target, (hsa_signal_t){0});
   }

@@ -162,10 +162,8 @@ rawhal_status_t submit_check(const rawhal_queue_t *queue, const batch_t *batch, 
     if (__builtin_expect(!check_fast(queue->device, dispatch), 0)) {
       const dispatch_place_t place = {queue->device, &queue->launch, queue->compute_units};
       status = check_dispatch(&place, dispatch, error);
-      if (status != RAWHAL_OK && count > 1 && error)
-        return rawhal_fail_at(error, status, error->offset, "dispatch %zu: %s", i, error->message);
       if (status != RAWHAL_OK)
-        return status;
+        return count == 1 ? status : rawhal_fail_of(error, status, "dispatch %zu", i);
     }
     total += (uint64_t)dispatch->kernel->block_count + dispatch->kernel->spare_blocks;
   }

@@ -90,7 +90,7 @@ static void death_end(rawhal_queue_t *queue)
   }
   transfers_release(queue);
   atomic_store(&queue->health, QUEUE_DEAD);
-  timeline_died(queue);
+  timeline_died();
 }
 
 /* The queue whose death this thread tells of, with its cause: for whoever is told, it is dead. */

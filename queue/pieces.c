@@ -1,6 +1,8 @@
 /* What of a transfer the runtime copies at once. */
 #include "queue/transfer.h"
 
+#include "base/checked.h"
+
 enum {
   FILL_BYTES = 512 << 10, /* of a fill's source, which is repeated */
   RECTANGLE_ROWS = 1 << 20,
@@ -12,7 +14,7 @@ static uint64_t misalignment(const transfer_side_t *side)
   return (uintptr_t)side->at % RECTANGLE_UNIT;
 }
 
-static uint64_t padded(uint64_t bytes)
+uint64_t transfer_pitch(uint64_t bytes)
 {
   return bytes + (0 - bytes) % RECTANGLE_UNIT;
 }
@@ -22,11 +24,6 @@ static uint64_t padded(uint64_t bytes)
 static bool is_rectangle(const transfer_side_t *side, uint64_t bytes)
 {
   return side->pitch % RECTANGLE_UNIT == 0 && misalignment(side) + bytes <= side->pitch;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-  return a < b ? a : b;
 }
 
 static bool are_joined(const queue_transfer_t *transfer)
@@ -44,18 +41,18 @@ void transfer_cut(const hsa_table_t *hsa, queue_transfer_t *transfer)
     transfer->rows = 1;
   }
   const uint64_t bytes = transfer->bytes;
-  transfer->piece_bytes = fills ? least(bytes, FILL_BYTES) : bytes;
+  transfer->piece_bytes = fills ? least_u64(bytes, FILL_BYTES) : bytes;
   transfer->piece_rows = 1;
   if (transfer->staged == TRANSFER_READS)
-    transfer->to.pitch = padded(bytes);
+    transfer->to.pitch = transfer_pitch(bytes);
   if (transfer->staged == TRANSFER_WRITES || fills)
-    transfer->from.pitch = padded(transfer->piece_bytes);
+    transfer->from.pitch = transfer_pitch(transfer->piece_bytes);
   if (transfer->rows == 1 || !hsa->copy_rect || transfer->piece_bytes < bytes ||
       bytes > UINT32_MAX || !is_rectangle(&transfer->to, bytes) ||
       !is_rectangle(&transfer->from, bytes))
     return;
   const uint64_t most = fills ? FILL_BYTES / transfer->from.pitch : RECTANGLE_ROWS;
-  transfer->piece_rows = least(transfer->rows, most);
+  transfer->piece_rows = least_u64(transfer->rows, most);
 }
 
 uint64_t transfer_pieces(const queue_transfer_t *transfer)
@@ -131,9 +128,9 @@ hsa_status_t transfer_start(const hsa_table_t *hsa, hsa_agent_t agent,
   piece_t piece = {hsa, agent, transfer->to, transfer->from, 0, 0, ready, done, announced, started};
   const uint64_t repeats = transfer->staged == TRANSFER_FILLS ? 0 : 1;
   for (uint64_t row = 0; row < transfer->rows; row += transfer->piece_rows) {
-    piece.rows = least(transfer->piece_rows, transfer->rows - row);
+    piece.rows = least_u64(transfer->piece_rows, transfer->rows - row);
     for (uint64_t at = 0; at < transfer->bytes; at += transfer->piece_bytes) {
-      piece.bytes = least(transfer->piece_bytes, transfer->bytes - at);
+      piece.bytes = least_u64(transfer->piece_bytes, transfer->bytes - at);
       piece.to.at = transfer->to.at + row * transfer->to.pitch + at;
       piece.from.at = transfer->from.at + repeats * (row * transfer->from.pitch + at);
       hsa_status_t result = start_piece(&piece);

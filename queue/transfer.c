@@ -70,18 +70,6 @@ typedef struct transfers {
   size_t count;
 } transfers_t;
 
-/* Which of several it was. */
-static rawhal_status_t fail_of(const transfers_t *wanted, size_t i, rawhal_status_t status,
-                               rawhal_error_t *error)
-{
-  if (wanted->count == 1 || !error)
-    return status;
-  const int32_t hsa_status = error->hsa_status;
-  status = rawhal_fail(error, status, "transfer %zu of %zu: %s", i, wanted->count, error->message);
-  error->hsa_status = hsa_status;
-  return status;
-}
-
 /* After the packets: while the engine's own ring is full, what it waits for can happen. */
 static rawhal_status_t start_copies(rawhal_queue_t *queue, const transfers_t *wanted,
                                     transfer_t *transfer, rawhal_error_t *error)
@@ -96,7 +84,10 @@ static rawhal_status_t start_copies(rawhal_queue_t *queue, const transfers_t *wa
   if (result == HSA_STATUS_SUCCESS)
     return RAWHAL_OK;
   give_up(queue, transfer, transfer->copies - started);
-  return fail_of(wanted, i - 1, hsa_fail(device->hsa, result, error, "starting a copy"), error);
+  const rawhal_status_t status = hsa_fail(device->hsa, result, error, "starting a copy");
+  return wanted->count == 1
+             ? status
+             : rawhal_fail_of(error, status, "transfer %zu of %zu", i - 1, wanted->count);
 }
 
 /* In the place that was reserved. The caller holds the engines' lock. */

@@ -45,6 +45,8 @@ void pattern_repeat(unsigned char *to, uint64_t bytes, const void *pattern, uint
  * once: rows that follow one another on both sides are one; others are a rectangle where both sides
  * are as the DMA engine's packet for these can have them, else each is copied by itself. */
 void transfer_cut(const hsa_table_t *hsa, queue_transfer_t *transfer);
+/* How far apart rows of so many bytes lie in staging memory, so that they can be a rectangle. */
+uint64_t transfer_pitch(uint64_t bytes);
 /* How many pieces it has: what `done` begins with. */
 uint64_t transfer_pieces(const queue_transfer_t *transfer);
 /* Starts them. Each begins when `ready` (NULL: nothing) is 0, and then subtracts 1 from `done`, to

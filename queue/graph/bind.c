@@ -12,21 +12,9 @@
 static rawhal_status_t check_argument(const exec_node_t *node,
                                       const rawhal_graph_binding_t *binding, rawhal_error_t *error)
 {
-  const rawhal_kernarg_layout_t *layout = node->node.dispatch.kernel->info.layout;
-  const uint32_t count = layout->info.visible_count + layout->info.hidden_count;
-  if (binding->index >= count)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "argument %u of a kernel that has %u",
-                       binding->index, count);
-  const rawhal_kernarg_argument_t *argument = &layout->arguments[binding->index];
-  if (argument->hidden)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "argument " ARGUMENT_FORMAT " is hidden: the launch writes it",
-                       ARGUMENT_ARGS(binding->index, argument));
-  if (binding->bytes != argument->size)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "argument " ARGUMENT_FORMAT " has %u bytes, %u given",
-                       ARGUMENT_ARGS(binding->index, argument), argument->size, binding->bytes);
-  return RAWHAL_OK;
+  const rawhal_kernarg_argument_t *argument;
+  return argument_check(node->node.dispatch.kernel->info.layout, binding->index, binding->bytes,
+                        &argument, error);
 }
 
 static rawhal_status_t check_blob(const exec_node_t *node, const rawhal_graph_binding_t *binding,
@@ -155,14 +143,10 @@ __attribute__((noinline)) static rawhal_status_t check_closely(const rawhal_grap
 {
   const rawhal_graph_binding_t *binding = bindings_at(bindings, i);
   rawhal_status_t status = check_one(exec, binding, place, bindings, error);
-  if (status != RAWHAL_OK && error) {
-    const bool named = binding->node < exec->count && *exec->nodes[binding->node].node.label;
-    return rawhal_fail_at(error, status, error->offset, "binding %zu, node %u%s%s%s: %s", i,
-                          binding->node, named ? " '" : "",
-                          named ? exec->nodes[binding->node].node.label : "", named ? "'" : "",
-                          error->message);
-  }
-  return status;
+  const char *label = binding->node < exec->count ? exec->nodes[binding->node].node.label : "";
+  return rawhal_fail_of(error, status,
+                        *label ? "binding %zu, node %u '%s'" : "binding %zu, node %u", i,
+                        binding->node, label);
 }
 
 static inline const rawhal_graph_binding_t *next_binding(const rawhal_graph_binding_t *binding,

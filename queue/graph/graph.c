@@ -220,8 +220,8 @@ rawhal_status_t rawhal_graph_add_batch_sized(rawhal_graph_t *graph,
     const bool overlaps = dispatch->flags & RAWHAL_DISPATCH_OVERLAP;
     graph_node_t made = {.prefix = overlaps ? graph->fence : graph->count};
     status = take_dispatch(graph, dispatch, dispatch_size, &made, error);
-    if (status != RAWHAL_OK && count > 1 && error)
-      status = rawhal_fail_at(error, status, error->offset, "dispatch %zu: %s", i, error->message);
+    if (count > 1)
+      status = rawhal_fail_of(error, status, "dispatch %zu", i);
     if (status != RAWHAL_OK)
       return graph_undo(graph, begin, fence, graph_give_up(graph, &made, status));
     graph_append(graph, &made);

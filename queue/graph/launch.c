@@ -153,8 +153,7 @@ static rawhal_status_t check_cooperative(const rawhal_queue_t *queue,
     const rawhal_dispatch_t dispatch = bindings_dispatch(&exec->nodes[i], bindings, i);
     if (dispatch.flags & RAWHAL_DISPATCH_COOPERATIVE)
       status = check_resident(queue->compute_units, &dispatch, error);
-    if (status != RAWHAL_OK && error)
-      return rawhal_fail_at(error, status, error->offset, "node %u: %s", i, error->message);
+    status = rawhal_fail_of(error, status, "node %u", i);
   }
   return status;
 }

@@ -1,5 +1,7 @@
 #include "queue/limit/intervals.h"
 
+#include "base/checked.h"
+
 #include <string.h>
 
 /* The first kept interval that ends at or after `time`. New ones nearly always come last. */
@@ -9,11 +11,6 @@ static uint32_t first_ending_at(const interval_set_t *set, uint64_t time)
   while (i > 0 && set->kept[i - 1].end >= time)
     --i;
   return i;
-}
-
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-  return a < b ? a : b;
 }
 
 /* Makes those from `first` on, and before `last`, into one. */
@@ -74,12 +71,12 @@ uint32_t interval_set_add(interval_set_t *set, interval_t added, uint64_t oldest
     const interval_t *kept = &set->kept[last];
     give(pieces, &count, at, kept->start);
     at = at > kept->start ? at : kept->start;
-    uint64_t end = least_of(kept->end, added.end);
-    uint64_t due = least_of(set->unpaid[last], end > at ? end - at : 0);
+    uint64_t end = least_u64(kept->end, added.end);
+    uint64_t due = least_u64(set->unpaid[last], end > at ? end - at : 0);
     give(pieces, &count, at, at + due);
     unpaid += set->unpaid[last] - due;
     at = at > end ? at : end;
-    joined.start = least_of(joined.start, kept->start);
+    joined.start = least_u64(joined.start, kept->start);
     joined.end = joined.end > kept->end ? joined.end : kept->end;
   }
   give(pieces, &count, at, added.end);
@@ -99,7 +96,7 @@ uint64_t interval_set_since(const interval_set_t *set, uint64_t start)
   for (uint32_t i = set->count; i > 0 && set->kept[i - 1].end > start; --i) {
     const interval_t *kept = &set->kept[i - 1];
     uint64_t length = kept->end - (kept->start > start ? kept->start : start);
-    sum += length - least_of(set->unpaid[i - 1], length);
+    sum += length - least_u64(set->unpaid[i - 1], length);
   }
   return sum;
 }

@@ -4,6 +4,7 @@
 #include "queue/limit/admit.h"
 #include "queue/limit/complete.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -50,11 +51,6 @@ void lease_return_credit(limit_lease_t *lease)
   lease_return_launches(lease, credit.of[CREDIT_LAUNCHES]);
 }
 
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-  return a < b ? a : b;
-}
-
 /* What it should get on top of what it has, as far as limits allow, if that will do for a few more
  * batches like the last, which was estimated to take `last_ns`; if not it is not worth taking.
  * `ns`: device time that it may hold. `members`: processes of the tenant. `room`: submissions that
@@ -67,7 +63,7 @@ static bool lease_wants(const limit_lease_t *lease, uint64_t ns, uint32_t member
   const uint64_t capped = atomic_load_explicit(&lease->capped, memory_order_relaxed);
   const uint64_t rate = node_load(&limiter->tenant->node.rate) / (1000000000u / LIMIT_LEASE_NS);
   const uint64_t slots = credit_amount(have, CREDIT_LAUNCHES) + room / (2ull * members);
-  const uint64_t launches = least_of(least_of(LIMIT_LEASE_LAUNCHES, rate), slots);
+  const uint64_t launches = least_u64(least_u64(LIMIT_LEASE_LAUNCHES, rate), slots);
   credit_t wanted = {{[CREDIT_NS] = ns}};
   credit_t uses = {{[CREDIT_NS] = last_ns / 2}}; /* twice is enough */
   for (int i = 0; i < CAPS; ++i) {
@@ -80,8 +76,8 @@ static bool lease_wants(const limit_lease_t *lease, uint64_t ns, uint32_t member
       return false; /* what leases cannot hold must be asked for each time */
     if (cap->credit == CREDIT_KINDS || !(launch || capped & credit_mask(cap->credit)))
       continue;
-    wanted.of[cap->credit] = least_of(launch ? launches : credit_most(cap->credit),
-                                      credit_amount(have, cap->credit) + left / cap->unit);
+    wanted.of[cap->credit] = least_u64(launch ? launches : credit_most(cap->credit),
+                                       credit_amount(have, cap->credit) + left / cap->unit);
     uses.of[cap->credit] = last->of[cap->kind] / cap->unit;
   }
   for (credit_kind_t kind = 0; kind < CREDIT_KINDS; ++kind) {

@@ -64,11 +64,6 @@ typedef struct finding {
   char origin[LIMIT_NAME_BYTES];
 } finding_t;
 
-static rawhal_status_t blame(const char *name, rawhal_status_t status, rawhal_error_t *error)
-{
-  return rawhal_fail(error, status, "%s: %s", name, error->message);
-}
-
 /* ---- Looking for texts ---- */
 
 /* Where one source has a text of that name. */
@@ -157,7 +152,7 @@ static rawhal_status_t weigh(const sources_t *sources, rawhal_limit_t limit, dia
   uint64_t value;
   rawhal_status_t status = parse_one(sources, limit, dialect, found->text, &value, error);
   if (status != RAWHAL_OK)
-    return blame(found->origin, status, error);
+    return rawhal_fail_of(error, status, "%s", found->origin);
   if (!*best->origin || limit_is_stricter(limit, value, best->value)) {
     best->value = value;
     memcpy(best->origin, found->origin, sizeof(best->origin));
@@ -460,9 +455,6 @@ rawhal_status_t rawhal_limit_config_environment(rawhal_limit_config_t *config,
 {
   if (!config || !device)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", config ? "device" : "config");
-  rawhal_error_t mine; /* blame() needs the callee's words even when the caller does not */
-  if (!error)
-    error = &mine;
   sources_t sources = {0};
   WITHOUT_CANCELLATION();
   rawhal_limit_config_t read = *config; /* a failed call leaves `*config` alone */

@@ -11,6 +11,7 @@
 
 #include "base/allocate.h"
 #include "base/cancel.h"
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/sized.h"
 
@@ -57,11 +58,6 @@ void rawhal_limit_view_close(rawhal_limit_view_t *view)
 }
 
 static const uint64_t windows[RAWHAL_LIMIT_WINDOWS] = {1000000000u, 10000000000u, 60000000000u};
-
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-  return a < b ? a : b;
-}
 
 /* A look at the region: who is alive is found out once. What the dead hold no longer counts, even
  * before a process that may write has reclaimed their slots. */
@@ -124,11 +120,11 @@ static void add_counters(const region_member_t *member, rawhal_limit_row_t *row)
 static void add_running(const region_member_t *member, uint64_t now, rawhal_limit_row_t *row)
 {
   uint64_t since = node_load(&member->hot.running_since);
-  uint64_t ran = since && since < now ? least_of(now - since, NODE_MAX_DEBT_NS) : 0;
+  uint64_t ran = since && since < now ? least_u64(now - since, NODE_MAX_DEBT_NS) : 0;
   row->gpu_ns += ran;
   for (int i = 0; i < RAWHAL_LIMIT_WINDOWS; ++i)
-    row->achieved_ppm[i] = least_of(1000000, row->achieved_ppm[i] + least_of(ran, windows[i]) /
-                                                                        (windows[i] / 1000000));
+    row->achieved_ppm[i] = least_u64(1000000, row->achieved_ppm[i] + least_u64(ran, windows[i]) /
+                                                                         (windows[i] / 1000000));
 }
 
 /* What has run, with what runs. */
@@ -136,7 +132,7 @@ static void fill_total(rawhal_limit_row_t *row, uint64_t charged, uint64_t retur
 {
   row->charged_ns = charged;
   row->returned_ns = returned;
-  row->gpu_ns += charged - least_of(charged, returned);
+  row->gpu_ns += charged - least_u64(charged, returned);
 }
 
 static void fill_member(const look_t *look, uint32_t slot, rawhal_limit_row_t *row)

@@ -186,14 +186,16 @@ void timelines_sleep(uint64_t deadline);
 RAWHAL_CHECKED rawhal_status_t timelines_bell(const queue_device_t *device, rawhal_error_t *error);
 /* Whoever sleeps is to look again. */
 void timelines_wake(void);
-/* The same where somebody may wait for what has changed. */
+/* For those who wait by descriptors. */
+void notices_serve(void);
+/* Something has been reached or has failed: for all who may wait for that. */
 static inline void timelines_changed(void)
 {
+  if (__builtin_expect(timelines.notices != NULL, 0))
+    notices_serve();
   if (__builtin_expect(timelines.waiting || timelines.notices, 0))
     timelines_wake();
 }
-/* For those who wait by descriptors. */
-void notices_serve(void);
 /* Whether the wait for a timepoint is certainly over when the queue comes to so much. */
 bool point_precedes(const timepoint_t *point, const rawhal_queue_t *queue, uint64_t ticket);
 /* The first that is to be signalled while a smaller value is waited for that nobody signals: the

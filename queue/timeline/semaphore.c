@@ -136,8 +136,6 @@ void rawhal_semaphore_destroy(rawhal_semaphore_t *semaphore)
   timelines_settle();
   semaphore_fail_now(semaphore, &cause);
   free_points(semaphore);
-  if (timelines.notices)
-    notices_serve();
   *(semaphore->previous ? &semaphore->previous->next : &timelines.semaphores) = semaphore->next;
   if (semaphore->next)
     semaphore->next->previous = semaphore->previous;
@@ -224,8 +222,6 @@ rawhal_status_t rawhal_semaphore_signal(rawhal_semaphore_t *semaphore, uint64_t 
     return status;
   timelines_lock();
   status = signal_now(semaphore, value, error);
-  if (status == RAWHAL_OK && timelines.notices)
-    notices_serve();
   if (status == RAWHAL_OK)
     timelines_changed();
   timelines_unlock();
@@ -247,8 +243,6 @@ rawhal_status_t rawhal_semaphore_fail(rawhal_semaphore_t *semaphore, const rawha
   timelines_lock();
   timelines_settle();
   semaphore_fail_now(semaphore, &taken);
-  if (timelines.notices)
-    notices_serve();
   timelines_changed();
   timelines_unlock();
   return RAWHAL_OK;

@@ -175,13 +175,12 @@ void timelines_settle(void)
     notices_serve();
 }
 
-void timeline_died(rawhal_queue_t *queue)
+void timeline_died(void)
 {
   timelines_lock();
   timelines_settle();
   timelines_changed();
   timelines_unlock();
-  (void)queue;
 }
 
 void timeline_leave(rawhal_queue_t *queue, bool ended)
@@ -204,7 +203,6 @@ void timeline_leave(rawhal_queue_t *queue, bool ended)
       point_leave(timeline->first->point);
     step_drop(queue);
   }
-  notices_serve();
   timelines_changed();
   timelines_trim();
 }

@@ -48,17 +48,6 @@ rawhal_status_t signal_check(const rawhal_semaphore_t *semaphore, uint64_t value
   return RAWHAL_OK;
 }
 
-static rawhal_status_t prefix(rawhal_status_t status, const char *what, size_t index,
-                              rawhal_error_t *error)
-{
-  if (!error)
-    return status;
-  int32_t hsa_status = error->hsa_status;
-  status = rawhal_fail(error, status, "%s %zu: %s", what, index, error->message);
-  error->hsa_status = hsa_status;
-  return status;
-}
-
 /* Without the lock. */
 static rawhal_status_t check_all(const rawhal_timepoint_t *points, size_t count, const char *what,
                                  rawhal_error_t *error)
@@ -71,7 +60,7 @@ static rawhal_status_t check_all(const rawhal_timepoint_t *points, size_t count,
   for (size_t i = 0; i < count; ++i) {
     rawhal_status_t status = semaphore_check(points[i].semaphore, error);
     if (status != RAWHAL_OK)
-      return prefix(status, what, i, error);
+      return rawhal_fail_of(error, status, "%s %zu", what, i);
   }
   return RAWHAL_OK;
 }
@@ -81,7 +70,7 @@ static rawhal_status_t check_waits(const request_t *request, rawhal_error_t *err
   for (size_t i = 0; i < request->wait_count; ++i) {
     const rawhal_timepoint_t *wait = &request->waits[i];
     if (semaphore_fails(wait->semaphore, wait->value))
-      return prefix(semaphore_cause(wait->semaphore, error), "wait", i, error);
+      return rawhal_fail_of(error, semaphore_cause(wait->semaphore, error), "wait %zu", i);
   }
   return RAWHAL_OK;
 }
@@ -92,7 +81,7 @@ static rawhal_status_t check_signals(const request_t *request, rawhal_error_t *e
     const rawhal_timepoint_t *signal = &request->signals[i];
     rawhal_status_t status = signal_check(signal->semaphore, signal->value, error);
     if (status != RAWHAL_OK)
-      return prefix(status, "signal", i, error);
+      return rawhal_fail_of(error, status, "signal %zu", i);
     for (size_t j = 0; j < i; ++j)
       if (request->signals[j].semaphore == signal->semaphore)
         return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,

@@ -10,8 +10,8 @@ RAWHAL_CHECKED rawhal_status_t semaphore_create(const queue_device_t *device, ui
                                                 rawhal_semaphore_t **semaphore,
                                                 rawhal_error_t *error);
 
-/* The queue has died: what it was to signal fails. Without locks. */
-void timeline_died(rawhal_queue_t *queue);
+/* A queue has died: what it was to signal fails. Without locks. */
+void timeline_died(void);
 
 /* It is being destroyed, and the device is done with it (`ended`; else what it may still do is left
  * to it for ever): what it was to signal fails, and nobody uses its signals any more. */

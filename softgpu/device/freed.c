@@ -68,7 +68,9 @@ static bool part_end(size_t index, uint64_t first, uint64_t last)
   before.size = first - whole.base;
   after.base = last;
   after.size = whole.base + whole.size - last;
-  return (!before.size || append(&before)) & (!after.size || append(&after));
+  const bool has_before = !before.size || append(&before);
+  const bool has_after = !after.size || append(&after);
+  return has_before && has_after;
 }
 
 void softgpu_freed_end(uint64_t base, uint64_t size)
