@@ -12,6 +12,13 @@ lent_t lend_begin(bool is_entry)
                   .passed = is_entry ? STUB_SETTLED : 0};
 }
 
+/* Nothing is lent, and its value is nowhere else. */
+static void lend_end(lent_t *lent)
+{
+  lent->vgpr = LENT_NONE;
+  lent->to = LENT_NONE;
+}
+
 static uint8_t larger(uint8_t a, uint8_t b)
 {
   return a > b ? a : b;
@@ -42,7 +49,7 @@ void lend_step(const code_t *code, lent_t *lent)
     return;
   lent->waits = false;
   if (lent->returns)
-    lent->vgpr = LENT_NONE;
+    lend_end(lent);
   lent->returns = false;
 }
 
@@ -78,7 +85,7 @@ bool lend_returns(judge_t *judge, state_t *state, uint32_t vgpr, uint32_t from)
   if (from == LENT_TO_SCRATCH)
     lent->returns = true;
   else
-    lent->vgpr = LENT_NONE;
+    lend_end(lent);
   return true;
 }
 

@@ -447,8 +447,7 @@ static bool of_scratch(judge_t *judge, const code_t *code, state_t *state)
   if (state->exec == VALUE_ITS_OWN)
     return is_load ? lend_returns(judge, state, vgpr, LENT_TO_SCRATCH)
                    : lend_takes(judge, state, vgpr, LENT_TO_SCRATCH);
-  if (judge->where == BETWEEN_TWO || state->exec != VALUE_ALL ||
-      (!is_load && !state_is(code, EMIT_scratch_store_dword)))
+  if (judge->where == BETWEEN_TWO || state->exec != VALUE_ALL)
     return state_refuse(judge, "is of scratch, and of not all lanes");
   if (!is_load) {
     if (!state_is_entry(judge) || vgpr != state->lanes_vgpr)

@@ -5,10 +5,10 @@
 #include "probe/verify.h"
 
 /* A VGPR of the kernel's that a probe uses meanwhile. */
-enum { LENT_NONE = UINT8_MAX + 1, LENT_UNKNOWN, LENT_TO_SCRATCH = UINT8_MAX + 1 };
+enum { LENT_NONE = UINT8_MAX + 1, LENT_UNKNOWN, LENT_TO_SCRATCH };
 typedef struct lent {
   uint16_t vgpr;  /* or LENT_NONE; LENT_UNKNOWN: another one on each way */
-  uint16_t to;    /* the AGPR with its value, or LENT_TO_SCRATCH */
+  uint16_t to;    /* the AGPR with its value, LENT_TO_SCRATCH, or LENT_NONE: none is lent */
   bool returns;   /* that is loaded, and has not been waited for */
   bool waits;     /* vector memory of the kernel's may not be done */
   uint8_t passed; /* wait states since anything of the kernel's, */

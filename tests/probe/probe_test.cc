@@ -250,8 +250,9 @@ TEST_F(Records, WhatIsSkippedIsNoAccess)
   Blob blob;
   blob.add(rawhal_buffer_address(from));
   const std::vector<uint32_t> ends[] = {{}, all_sgprs({91, 97}), all_sgprs({3, 20})};
+  const uint32_t lanes = RAWHAL_PROBE_KEEP_IN_LANES, lends = RAWHAL_PROBE_LEND_TO_AGPR;
   for (const std::vector<uint32_t> &end : ends)
-    for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)}) {
+    for (uint32_t flags : {0u, lanes, lends, lends | lanes}) {
       Written::Shape shape;
       shape.sgprs = 112;
       Written written(body + end + std::vector<uint32_t>{s_endpgm}, shape);
