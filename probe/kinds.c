@@ -80,17 +80,27 @@ static bool skip(rawhal_string_t *text, const char *prefix)
   return true;
 }
 
+/* 16: it is none in any base. */
+static unsigned digit_of(char byte)
+{
+  static const char digits[] = "0123456789abcdefABCDEF";
+  const char *found = memchr(digits, byte, sizeof(digits) - 1);
+  if (!found)
+    return 16;
+  const unsigned at = (unsigned)(found - digits);
+  return at < 16 ? at : at - 6;
+}
+
 /* From there on. False: there are none, or too many. */
 static bool read_digits(rawhal_string_t *text, unsigned base, uint32_t most, uint32_t *number)
 {
-  static const char digits[] = "0123456789abcdef";
   const size_t before = text->size;
   uint64_t sum = 0;
   for (; text->size; ++text->data, --text->size) {
-    const char *found = memchr(digits, *text->data, base);
-    if (!found)
+    const unsigned digit = digit_of(*text->data);
+    if (digit >= base)
       break;
-    sum = sum * base + (uint64_t)(found - digits);
+    sum = sum * base + digit;
     if (sum > most)
       return false;
   }
@@ -100,7 +110,7 @@ static bool read_digits(rawhal_string_t *text, unsigned base, uint32_t most, uin
 
 static bool read_offset(rawhal_string_t *text, uint32_t *offset)
 {
-  const unsigned base = skip(text, "0x") ? 16 : 10;
+  const unsigned base = skip(text, "0x") || skip(text, "0X") ? 16 : 10;
   return read_digits(text, base, UINT32_MAX - 1, offset);
 }
 

@@ -45,7 +45,8 @@ typedef struct rawhal_probe_value {
   bool is_vector;  /* a VGPR; else an SGPR */
 } rawhal_probe_value_t;
 
-/* One from REGISTER@OFFSET: "v3@0x40" or "s12@64". INVALID_ARGUMENT: it is none, and *value is
+/* One from REGISTER@OFFSET: "v3@0x40" or "s12@64"; hexadecimal digits, and their "0X", may be
+ * capitals, as disassemblers write them. INVALID_ARGUMENT: it is none, and *value is
  * zeros. Whether the kernel has an instruction there is the plan's to say. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_probe_value_parse(rawhal_string_t text,
                                                                    rawhal_probe_value_t *value,

@@ -66,6 +66,8 @@ TEST(ProbeValues, AreRegistersAtOffsets)
   } rows[] = {{"v3@0x40", {0x40, 3, true}},
               {"s101@64", {64, 101, false}},
               {"v511@0xfffffffe", {UINT32_MAX - 1, 511, true}},
+              {"v3@0X4C", {0x4c, 3, true}},
+              {"v3@0x4C", {0x4c, 3, true}},
               {"s0@0", {0, 0, false}}};
   for (const auto &row : rows) {
     EXPECT_EQ(rawhal_probe_value_parse(rawhal_string(row.text), &value, &error), RAWHAL_OK);
@@ -74,12 +76,27 @@ TEST(ProbeValues, AreRegistersAtOffsets)
     EXPECT_EQ(value.is_vector, row.value.is_vector) << row.text;
   }
   const std::string zero("v3@4\0", 5), dle("v3@\x14", 4);
-  for (const std::string &text :
-       {std::string(), std::string("v"), std::string("v@0"), std::string("v3"), std::string("v3@"),
-        std::string("3@0"), std::string("a3@0"), std::string("V3@0"), std::string("v512@0"),
-        std::string("v3@0x"), std::string("v3@-4"), std::string("v3@ 4"), std::string("v3@4 "),
-        std::string("v3@0xffffffff"), std::string("v3@4294967295"),
-        std::string("v99999999999999999999@0"), std::string("v3@4a"), zero, dle}) {
+  for (const std::string &text : {std::string(),
+                                  std::string("v"),
+                                  std::string("v@0"),
+                                  std::string("v3"),
+                                  std::string("v3@"),
+                                  std::string("3@0"),
+                                  std::string("a3@0"),
+                                  std::string("V3@0"),
+                                  std::string("v512@0"),
+                                  std::string("v3@0x"),
+                                  std::string("v3@-4"),
+                                  std::string("v3@ 4"),
+                                  std::string("v3@4 "),
+                                  std::string("v3@0xffffffff"),
+                                  std::string("v3@4294967295"),
+                                  std::string("v99999999999999999999@0"),
+                                  std::string("v3@4a"),
+                                  std::string("v3@4A"),
+                                  std::string("v3@0X"),
+                                  zero,
+                                  dle}) {
     value.number = 7;
     EXPECT_EQ(rawhal_probe_value_parse({text.data(), text.size()}, &value, &error),
               RAWHAL_INVALID_ARGUMENT)
