@@ -6,8 +6,9 @@
 #include "softgpu/device/opened.h"
 #include "softgpu/exports.h"
 
-/* A queue that a tool handed out has packets of its own, which are numbered otherwise. */
-static bool queue_names(softgpu_freed_t *freed, const void *hsa_queue)
+/* A queue that a tool handed out has packets of its own, which are numbered otherwise. The queue
+ * cannot go meanwhile: what is noted is forgotten with it. */
+static bool note(softgpu_freed_t *freed, const void *hsa_queue)
 {
   softgpu_queue_t *queue = softgpu_queue_lock(hsa_queue);
   if (!queue)
@@ -17,8 +18,9 @@ static bool queue_names(softgpu_freed_t *freed, const void *hsa_queue)
   freed->read_index = queue->setup.read_index;
   freed->write_index = queue->setup.write_index;
   freed->from = atomic_load_explicit(freed->write_index, memory_order_acquire);
+  const bool noted = is_own && softgpu_freed_add(freed);
   softgpu_queue_unlock(queue);
-  return is_own;
+  return noted;
 }
 
 SOFTGPU_EXPORT bool softgpu_memory_order(uint64_t address, uint64_t bytes, const void *hsa_queue,
@@ -33,5 +35,5 @@ SOFTGPU_EXPORT bool softgpu_memory_order(uint64_t address, uint64_t bytes, const
   }
   softgpu_freed_t part = {.base = address, .size = bytes, .to = UINT64_MAX};
   snprintf(part.text, sizeof(part.text), "%s", freed);
-  return hsa_queue && queue_names(&part, hsa_queue) && softgpu_freed_add(&part);
+  return hsa_queue && note(&part, hsa_queue);
 }

@@ -302,10 +302,11 @@ bool softgpu_queue_destroy(uint64_t id)
   softgpu_pause_nudge();
   pthread_join(queue->thread, NULL);
   live_queue_remove(id);
-  softgpu_freed_forget((uintptr_t)softgpu_aql_queue_of(queue));
   pthread_mutex_lock(&table_lock);
   table[queue->doorbell] = NULL;
   pthread_mutex_unlock(&table_lock);
+  /* Nobody finds it any more, so nothing is noted of it behind this. */
+  softgpu_freed_forget((uintptr_t)softgpu_aql_queue_of(queue));
   queue_free(queue);
   return true;
 }

@@ -18,14 +18,15 @@ protected:
     return made;
   }
 
-  // Stores 64 dwords at the beginning.
-  rawhal_ticket_t use(rawhal_queue_t *on, const Allocation &allocation, uint64_t offset = 0)
+  // Stores dwords at the beginning.
+  rawhal_ticket_t use(rawhal_queue_t *on, const Allocation &allocation, uint64_t offset = 0,
+                      uint32_t dwords = 64)
   {
     if (!own)
       own = kernel("owner-gfx90a-v5.co", "own");
     Blob arguments;
     arguments.add(allocation.address + offset).add(1u).add(7u);
-    return submit(on, dispatch_of(own, 64, 64, arguments));
+    return submit(on, dispatch_of(own, dwords, 64, arguments));
   }
 
   void faults(rawhal_queue_t *on, rawhal_ticket_t ticket, const char *words)
@@ -39,6 +40,20 @@ protected:
     EXPECT_EQ(fault.ticket, ticket);
   }
 
+  // All of a slab has been written, so that of each access it is noted; a part of it is free.
+  void freed_and_written()
+  {
+    rawhal_pool_t *from = pool(0, mib);
+    rawhal_queue_t *on = queue();
+    const Allocation whole = allocate(from, on, mib);
+    ASSERT_OK(wait(on, use(on, whole, 0, mib / 4)));
+    give(from, on, whole);
+    const Allocation kept = allocate(from, on, 4096), gone = labelled(from, on, 4096);
+    ASSERT_EQ(kept.address + kept.bytes, gone.address);
+    give(from, on, gone);
+    faults(on, use(on, kept, 0, 2048), "byte 0 of allocation 'keys' of 4096 bytes");
+  }
+
   bool reference = false;
   const rawhal_device_kernel_t *own = nullptr;
 };
@@ -47,6 +62,32 @@ class PoolFreedReference : public PoolFreed {
 protected:
   PoolFreedReference() { reference = true; }
 };
+
+// By one thread, which remembers what it has found for the work-groups that come next.
+class PoolFreedAndWritten : public PoolFreed {
+protected:
+  const char *softgpu_options() override
+  {
+    return reference ? "gpus=1,vram_mib=64,threads=1,check_memory=refuse,check_freed=refuse,"
+                       "reference=1"
+                     : "gpus=1,vram_mib=64,threads=1,check_memory=refuse,check_freed=refuse";
+  }
+};
+
+class PoolFreedAndWrittenReference : public PoolFreedAndWritten {
+protected:
+  PoolFreedAndWrittenReference() { reference = true; }
+};
+
+TEST_F(PoolFreedAndWritten, ItIsStillFree)
+{
+  freed_and_written();
+}
+
+TEST_F(PoolFreedAndWrittenReference, ItIsStillFree)
+{
+  freed_and_written();
+}
 
 TEST_F(PoolFreed, ADispatchAfterTheEndIsNamed)
 {

@@ -60,7 +60,8 @@ static bool note_access(isa_wave_t *wave, isa_range_t *range, const softgpu_allo
 {
   const uint64_t offset = access->first - found->base;
   const bool reads = kind != ISA_STORE && kind != ISA_STORE_LDS;
-  range->size = softgpu_written_is_all(found->written) ? found->size : 0;
+  if (!softgpu_written_is_all(found->written))
+    range->size = 0; /* which it may be already: of what was freed */
   if (reads && wave->dispatch->checks & SOFTGPU_CHECK_MEMORY &&
       !softgpu_written_has(found->written, offset, access->bytes))
     return false;
