@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "debug/label.h"
+#include "hsaco/preload.h"
 
 #include <stdio.h>
 
@@ -20,14 +21,10 @@ debug_dispatch_t dispatch_of_packet(uint64_t queue_id, uint64_t index,
   };
 }
 
-/* Bytes at a kernel's entry that load the arguments for firmware which does not preload them: what
- * preloads begins behind them (AMDGPUUsage, "Preloaded Kernel Arguments"). */
-enum { PRELOAD_PROLOGUE = 256 };
-
 uint64_t dispatch_entry(const debug_dispatch_t *dispatch, const rawhal_descriptor_t *descriptor)
 {
   return dispatch->kernel_object + (descriptor->entry - descriptor->address) +
-         (descriptor->preload_length ? PRELOAD_PROLOGUE : 0);
+         preload_prologue(descriptor);
 }
 
 void dispatch_failed(const debug_dispatch_t *dispatch, const rawhal_descriptor_t *descriptor,

@@ -53,15 +53,13 @@ typedef struct outcome_text {
 } outcome_text_t;
 
 typedef struct file_name {
-  char text[40], beside[48];
+  char text[CONTENT_TEXT], beside[CONTENT_TEXT + 4];
 } file_name_t;
 
 static file_name_t name_of(const outcome_key_t *key)
 {
   file_name_t name;
-  rawhal_content_hash_t hash = rawhal_content_hash(key->about, strlen(key->about));
-  (void)snprintf(name.text, sizeof(name.text), "%016llx%016llx", (unsigned long long)hash.high,
-                 (unsigned long long)hash.low);
+  content_text(rawhal_content_hash(key->about, strlen(key->about)), name.text);
   (void)snprintf(name.beside, sizeof(name.beside), "%s.new", name.text);
   return name;
 }

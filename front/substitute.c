@@ -10,6 +10,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "base/version.h"
+#include "hsaco/content.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -89,9 +90,11 @@ static void make_key(const substitute_t *entry, const replacement_object_t *obje
       replacement_hash(object), rawhal_content_hash(other.data, other.size)};
   int used =
       snprintf(key->about, sizeof(key->about), "rawhal %s %s", rawhal_version_text(), device->isa);
-  for (size_t i = 0; i < sizeof(hashes) / sizeof(*hashes); ++i)
-    used += snprintf(key->about + used, sizeof(key->about) - (size_t)used, " %016llx%016llx",
-                     (unsigned long long)hashes[i].high, (unsigned long long)hashes[i].low);
+  for (size_t i = 0; i < sizeof(hashes) / sizeof(*hashes); ++i) {
+    char text[CONTENT_TEXT];
+    content_text(hashes[i], text);
+    used += snprintf(key->about + used, sizeof(key->about) - (size_t)used, " %s", text);
+  }
   rule_extras_text(entry->rule, extras, sizeof(extras));
   (void)snprintf(key->about + used, sizeof(key->about) - (size_t)used, " %s", extras);
 }

@@ -81,11 +81,12 @@ static int open_folder(const cache_t *cache, bool make)
 
 static void name_of(const char *path, const rawhal_target_t *target, char name[NAME])
 {
-  char text[96];
+  char text[96], both[CONTENT_TEXT];
   rawhal_target_format(target, text, sizeof(text));
   rawhal_content_hash_t hash = rawhal_content_hash(path, strlen(path));
-  snprintf(name, NAME, "%016" PRIx64 "%016" PRIx64 SUFFIX, hash.high,
-           content_sum(text, strlen(text), hash.low));
+  hash.low = content_sum(text, strlen(text), hash.low);
+  content_text(hash, both);
+  (void)snprintf(name, NAME, "%s" SUFFIX, both);
 }
 
 int cache_open(const cache_t *cache, const char *path, const rawhal_target_t *target,

@@ -5,13 +5,13 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "base/sized.h"
+#include "hsaco/preload.h"
 
 #include <string.h>
 
 enum {
   ALL_KINDS = RAWHAL_PROBE_WAVES | RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES | RAWHAL_PROBE_EXEC |
               STUB_EVENTS,
-  PRELOADED_ENTRY = 256, /* where hardware that preloads arguments enters */
   ARGUMENT_ALIGNMENT = 16,
   MOST_VALUES = 64,
   MOST_KERNARGS = 1 << 20, /* bytes; an offset of scalar memory has 20 bits */
@@ -48,15 +48,15 @@ static rawhal_status_t check_kernel(const rawhal_kernel_t *kernel, rawhal_error_
 /* What stands before the first instruction loads the arguments itself, and goes there. */
 static rawhal_status_t check_preamble(const walk_t *walk, rawhal_error_t *error)
 {
-  for (uint64_t at = 0; at < PRELOADED_ENTRY / 4;) {
+  for (uint64_t at = 0; at < PRELOAD_PROLOGUE / 4;) {
     code_t code;
     const bool known =
         at < walk->available && code_decode(walk->code + at * 4, walk->available - at, &code);
     const uint64_t next = known ? at + code.dwords : 0;
     if (known && code.flow == CODE_JUMPS &&
-        (int64_t)next + code_distance(&code) == PRELOADED_ENTRY / 4)
+        (int64_t)next + code_distance(&code) == PRELOAD_PROLOGUE / 4)
       return RAWHAL_OK;
-    if (!known || code.flow != CODE_STRAIGHT || next > PRELOADED_ENTRY / 4)
+    if (!known || code.flow != CODE_STRAIGHT || next > PRELOAD_PROLOGUE / 4)
       return rawhal_fail_at(error, RAWHAL_UNSUPPORTED, walk->offset + at * 4,
                             "what stands before its first instruction, where arguments are "
                             "preloaded, does not lead to it");
@@ -81,17 +81,17 @@ rawhal_status_t plan_code(const rawhal_kernel_t *kernel, walk_t *walk, uint32_t 
                    .code = code,
                    .available = left / 4,
                    .offset = segment->p_offset + inside};
-  *preamble = kernel->descriptor->preload_length ? PRELOADED_ENTRY : 0;
+  *preamble = preload_prologue(kernel->descriptor);
   if (!*preamble)
     return RAWHAL_OK;
   rawhal_status_t status = check_preamble(walk, error);
-  if (status == RAWHAL_OK && walk->available <= PRELOADED_ENTRY / 4)
+  if (status == RAWHAL_OK && walk->available <= PRELOAD_PROLOGUE / 4)
     status = rawhal_fail(error, RAWHAL_MALFORMED, "its code is not in the object");
   if (status != RAWHAL_OK)
     return status;
-  walk->code += PRELOADED_ENTRY;
-  walk->offset += PRELOADED_ENTRY;
-  walk->available -= PRELOADED_ENTRY / 4;
+  walk->code += PRELOAD_PROLOGUE;
+  walk->offset += PRELOAD_PROLOGUE;
+  walk->available -= PRELOAD_PROLOGUE / 4;
   return RAWHAL_OK;
 }
 

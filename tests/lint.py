@@ -27,7 +27,8 @@ MAY_INCLUDE = {
 }
 HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/glob.h", "base/list.h", "base/near.h", "base/new_file.h", "base/whole.h",  # which the command has with record/
                      *("debug/core/" + name for name in ("change.h", "core.h", "file.h", "notes.h", "walk.h")), "debug/dump.h", "debug/report.h",
-                     "debug/door/observe.h", "debug/door/requests.h", "probe/certificate.h", "softgpu/back.h", "softgpu/waves.h"},
+                     "debug/door/observe.h", "debug/door/requests.h", "debug/label.h", "hsaco/content.h", "hsaco/preload.h",
+                     "probe/certificate.h", "softgpu/back.h", "softgpu/waves.h"},
            "debug": {"softgpu/waves.h"},  # it includes nothing, and what it declares is found by name
            "softgpu/probes": {"softgpu/prober.h", "queue/limit/parse.h"},
            "softgpu": {"probe/probe_records.h"}, "record": {"probe/probe_records.h", "probe/code.h"}}  # which is plain data

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/version.h"
 #include "debug/softgpu.h"
+#include "hsaco/content.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +32,11 @@ static void make_key(probed_t *entry)
   const size_t room = sizeof(entry->key->about);
   int used = snprintf(about, room, "rawhal %s %s probe %x", rawhal_version_text(),
                       entry->device->isa, entry->rule->kinds);
-  for (size_t i = 0; i < (entry->rule->engine ? 3 : 2); ++i)
-    used += snprintf(about + used, room - (size_t)used, " %016llx%016llx",
-                     (unsigned long long)hashes[i].high, (unsigned long long)hashes[i].low);
+  for (size_t i = 0; i < (entry->rule->engine ? 3 : 2); ++i) {
+    char text[CONTENT_TEXT];
+    content_text(hashes[i], text);
+    used += snprintf(about + used, room - (size_t)used, " %s", text);
+  }
   for (size_t i = 0; i < entry->rule->value_count; ++i) {
     const rawhal_probe_value_t *value = &entry->rule->values[i];
     used += snprintf(about + used, room - (size_t)used, " %c%u@%x", value->is_vector ? 'v' : 's',

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hsaco/preload.h"
 #include "tools/replay/past.h"
 #include "tools/shared/tool.h"
 
@@ -246,13 +247,11 @@ bool past_find_bytes(replay_t *replay, const past_bytes_t *bytes, softgpu_back_t
 
 /* ---- In words ---- */
 
-/* Behind what loads, for older firmware, arguments that are preloaded. */
 static uint64_t first_of_waves(const replay_t *replay)
 {
-  enum { BEFORE_PRELOADED = 256 };
   const rawhal_descriptor_t *descriptor =
       rawhal_device_kernel_info(replay->kernel)->kernel->descriptor;
-  return descriptor->entry + (descriptor->preload_length ? BEFORE_PRELOADED : 0);
+  return descriptor->entry + preload_prologue(descriptor);
 }
 
 static void find_place(const replay_t *replay, uint64_t pc_offset, past_place_t *place)

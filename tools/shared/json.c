@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "hsaco/content.h"
 #include "tools/shared/escape.h"
 
 /* ---- Where the next thing goes ---- */
@@ -135,8 +136,8 @@ void json_put_known(json_writer_t *writer, const char *key, bool known, uint64_t
 
 void json_put_hash(json_writer_t *writer, const char *key, rawhal_content_hash_t value)
 {
-  char text[40];
-  (void)snprintf(text, sizeof(text), "%016" PRIx64 "%016" PRIx64, value.high, value.low);
+  char text[CONTENT_TEXT];
+  content_text(value, text);
   json_put_text(writer, key, text);
 }
 
