@@ -148,6 +148,13 @@ bool glob_fits(rawhal_string_t pattern, rawhal_string_t text)
   return at == pattern.size;
 }
 
+bool glob_names(rawhal_string_t wanted, rawhal_string_t text)
+{
+  const bool is_same =
+      wanted.size == text.size && (!text.size || !memcmp(wanted.data, text.data, text.size));
+  return is_same || glob_fits(wanted, text);
+}
+
 bool glob_is_pattern(rawhal_string_t text)
 {
   for (size_t i = 0; i < text.size; ++i)

@@ -14,6 +14,10 @@ extern "C" {
  * is allocated, and the cost is at most that of the two lengths multiplied, however many stars. */
 bool glob_fits(rawhal_string_t pattern, rawhal_string_t text);
 
+/* Whether it is the text itself, or a pattern that fits it: names may have in them what is not
+ * itself in a pattern. */
+bool glob_names(rawhal_string_t wanted, rawhal_string_t text);
+
 /* Whether a pattern is more than a name: fits anything but itself. */
 bool glob_is_pattern(rawhal_string_t text);
 

@@ -16,8 +16,7 @@ void kernel_names(kernel_names_t *names, rawhal_string_t kernel, rawhal_content_
 
 bool name_matches(const char *pattern, const char *name)
 {
-  return !pattern || strcmp(pattern, name) == 0 ||
-         glob_fits(rawhal_string(pattern), rawhal_string(name));
+  return !pattern || glob_names(rawhal_string(pattern), rawhal_string(name));
 }
 
 bool program_matches(const char *pattern, const char *program)

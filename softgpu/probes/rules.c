@@ -153,8 +153,7 @@ rawhal_status_t rules_open(const char *lines, rule_t **rules, rawhal_error_t *er
 
 static bool is_for(const rule_t *rule, const char *kernel)
 {
-  return rule->kernel ? strcmp(rule->kernel, kernel) == 0 ||
-                            glob_fits(rawhal_string(rule->kernel), rawhal_string(kernel))
+  return rule->kernel ? glob_names(rawhal_string(rule->kernel), rawhal_string(kernel))
                       : strncmp(kernel, "__amd_rocclr_", strlen("__amd_rocclr_")) != 0;
 }
 

@@ -48,6 +48,24 @@ TEST(Glob, AnyBytes)
   EXPECT_TRUE(fits("\xff[\x80-\xfe]", "\xff\x90"));
 }
 
+// A name may have in it what is not itself in a pattern.
+TEST(Glob, ItselfOrAPattern)
+{
+  const std::string cut("a\0b", 3), other("a\0c", 3);
+  const auto names = [](const std::string &wanted, const std::string &text) {
+    return glob_names({wanted.data(), wanted.size()}, {text.data(), text.size()});
+  };
+  EXPECT_FALSE(fits("f[0]", "f[0]"));
+  EXPECT_TRUE(names("f[0]", "f[0]"));
+  EXPECT_TRUE(names("f[0]", "f0"));
+  EXPECT_TRUE(names("f*", "f0"));
+  EXPECT_FALSE(names("f*x", "f0"));
+  EXPECT_FALSE(names("f", "f0"));
+  EXPECT_TRUE(names(cut, cut));
+  EXPECT_FALSE(names(other, cut));
+  EXPECT_TRUE(glob_names({}, {}));
+}
+
 TEST(Glob, IsAPattern)
 {
   for (const char *pattern : {"*", "a?", "a[b"})
