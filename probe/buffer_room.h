@@ -14,4 +14,13 @@ typedef struct probe_room {
 probe_room_t probe_room(const rawhal_probe_plan_t *plan, uint64_t buffer, const uint32_t grid[3],
                         const uint16_t workgroup[3]);
 
+/* What the probes are told of memory that begins there and is divided so. */
+static inline rawhal_probe_argument_t probe_room_argument(const probe_room_t *room, uint64_t memory)
+{
+  return (rawhal_probe_argument_t){.buffer = memory,
+                                   .events = room->event_capacity ? memory + room->events_at : 0,
+                                   .wave_capacity = room->wave_capacity,
+                                   .event_capacity = room->event_capacity};
+}
+
 #endif

@@ -188,16 +188,6 @@ static probe_kept_t copy_kernargs(probe_run_t *run, size_t bytes)
   return run->block ? PROBE_KEPTS : kernargs.unread ? PROBE_KEPT_KERNARGS : PROBE_KEPT_MEMORY;
 }
 
-static rawhal_probe_argument_t argument_of(const probe_run_t *run)
-{
-  const uint64_t memory = (uint64_t)(uintptr_t)run->memory->bytes;
-  return (rawhal_probe_argument_t){.buffer = memory,
-                                   .events =
-                                       run->room.event_capacity ? memory + run->room.events_at : 0,
-                                   .wave_capacity = run->room.wave_capacity,
-                                   .event_capacity = run->room.event_capacity};
-}
-
 /* The copy runs, with one argument more. */
 static probe_kept_t by_code(probe_run_t *run, hsa_kernel_dispatch_packet_t *packet)
 {
@@ -205,7 +195,8 @@ static probe_kept_t by_code(probe_run_t *run, hsa_kernel_dispatch_packet_t *pack
   const probe_kept_t kept = copy_kernargs(run, info->kernarg_size);
   if (kept != PROBE_KEPTS)
     return kept;
-  const rawhal_probe_argument_t argument = argument_of(run);
+  const rawhal_probe_argument_t argument =
+      probe_room_argument(&run->room, (uintptr_t)run->memory->bytes);
   memcpy(run->block + info->argument_offset, &argument, sizeof(argument));
   if (packet->private_segment_size < info->scratch_bytes)
     packet->private_segment_size = info->scratch_bytes;
@@ -221,7 +212,8 @@ static probe_kept_t by_softgpu(probe_run_t *run, hsa_kernel_dispatch_packet_t *p
   const probe_kept_t kept = copy_kernargs(run, run->of->kernarg_most ? run->of->kernarg_most : 1);
   if (kept != PROBE_KEPTS)
     return kept;
-  const rawhal_probe_argument_t argument = argument_of(run);
+  const rawhal_probe_argument_t argument =
+      probe_room_argument(&run->room, (uintptr_t)run->memory->bytes);
   if (!run->of->ask((uint64_t)(uintptr_t)run->block, &argument, info->kinds, info->event_bytes,
                     info->counters, info->points, info->point_count))
     return PROBE_KEPT_MEMORY;

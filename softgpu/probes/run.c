@@ -121,15 +121,11 @@ run_t *run_make(const softgpu_prober_device_t *device, const softgpu_prober_disp
 softgpu_prober_wish_t run_wish(const run_t *run)
 {
   const rawhal_probe_plan_info_t *info = rawhal_probe_plan_info(run->kernel->plan);
-  const uint64_t memory = (uint64_t)(uintptr_t)run->memory;
-  return (softgpu_prober_wish_t){
-      .argument = {.buffer = memory,
-                   .events = run->room.event_capacity ? memory + run->room.events_at : 0,
-                   .wave_capacity = run->room.wave_capacity,
-                   .event_capacity = run->room.event_capacity},
-      .kinds = info->kinds,
-      .event_bytes = info->event_bytes,
-      .counters = info->counters,
-      .points = info->points,
-      .count = info->point_count};
+  return (softgpu_prober_wish_t){.argument =
+                                     probe_room_argument(&run->room, (uintptr_t)run->memory),
+                                 .kinds = info->kinds,
+                                 .event_bytes = info->event_bytes,
+                                 .counters = info->counters,
+                                 .points = info->points,
+                                 .count = info->point_count};
 }
