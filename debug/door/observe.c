@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,13 +25,25 @@ enum {
 
 /* ---- Opening ---- */
 
-/* A file that cannot shrink under us, of the right size. */
-static bool is_whole(int fd)
+/* A file that cannot shrink under us, of the right size, with something in it. One that is being
+ * made gets its size first, then its seals, and its magic last. */
+static rawhal_status_t check_file(const observer_t *observer, int fd, rawhal_error_t *error)
 {
   struct stat file;
+  uint64_t magic = 0;
   const int seals = fcntl(fd, F_GET_SEALS);
-  return seals >= 0 && seals & F_SEAL_SHRINK && fstat(fd, &file) == 0 &&
-         file.st_size == (off_t)sizeof(door_memory_t);
+  if (seals >= 0 && fstat(fd, &file) == 0 &&
+      pread(fd, &magic, sizeof(magic), offsetof(door_head_t, magic)) >= 0) {
+    const bool is_sealed = seals & F_SEAL_SHRINK,
+               is_whole = file.st_size == (off_t)sizeof(door_memory_t);
+    if (is_sealed && is_whole && magic)
+      return RAWHAL_OK;
+    if (!magic && (is_whole || (!file.st_size && !is_sealed)))
+      return rawhal_fail(error, RAWHAL_WOULD_BLOCK, "process %d: its door is being made",
+                         observer->process);
+  }
+  return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                     "process %d: its door is of another version, or none", observer->process);
 }
 
 /* The memory's geometry is the version's. */
@@ -43,9 +56,9 @@ static bool is_ours(const door_head_t *head)
 
 static rawhal_status_t map_memory(observer_t *observer, int fd, rawhal_error_t *error)
 {
-  if (!is_whole(fd))
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "process %d: its door is of another version, or none", observer->process);
+  const rawhal_status_t status = check_file(observer, fd, error);
+  if (status != RAWHAL_OK)
+    return status;
   void *mapped = mmap(NULL, sizeof(door_memory_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (mapped == MAP_FAILED)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "mapping a door: %s", strerror(errno));
@@ -93,7 +106,9 @@ static rawhal_status_t open_own(observer_t *opened, size_t index, rawhal_error_t
   for (size_t i = 0; status == RAWHAL_OK; ++i) {
     status = open_file(opened, i, error);
     const bool counts = status != RAWHAL_OK || is_own(opened, own);
-    if ((status != RAWHAL_OK && status != RAWHAL_UNSUPPORTED) || (counts && index-- == 0))
+    const bool goes_on =
+        status == RAWHAL_OK || status == RAWHAL_UNSUPPORTED || status == RAWHAL_WOULD_BLOCK;
+    if (!goes_on || (counts && index-- == 0))
       break;
     unmap(opened);
     status = i < MOST_FILES ? RAWHAL_OK

@@ -18,7 +18,8 @@ typedef struct observer observer_t;
 /* The first, 0, or a further door of a process: there is one of librawhal's and one of the front's.
  * Those that it has by fork() are its parent's, and not counted.
  * NOT_FOUND: no such process, or no further door. UNSUPPORTED: this process may not look, with why,
- * as far as can be seen; or the door is of another version. OUT_OF_MEMORY; RUNTIME. */
+ * as far as can be seen; or the door is of another version. WOULD_BLOCK: the process is making the
+ * door. OUT_OF_MEMORY; RUNTIME. */
 RAWHAL_CHECKED rawhal_status_t observer_open(pid_t process, size_t index, observer_t **observer,
                                              rawhal_error_t *error);
 void observer_close(observer_t *observer);

@@ -712,24 +712,32 @@ TEST_F(Door, OfWhatIsNotThere)
   unsetenv("RAWHAL_DOOR");
 }
 
-// A file of that name that another could cut, or of another size or version; the last one is a door.
+// A file of that name that another could cut, or of another size or version; those that a door is
+// while it is made, step by step; and a door.
 TEST_F(Door, FilesThatAreNoDoors)
 {
   struct Row {
     size_t size;
     int seals;
+    uint64_t magic;
     uint32_t version;
     rawhal_status_t status;
   };
   rawhal_error_t error;
   for (const Row &row : std::vector<Row>{
-           {0, F_SEAL_SHRINK, 0, RAWHAL_UNSUPPORTED},
-           {4096, F_SEAL_SHRINK, DOOR_VERSION, RAWHAL_UNSUPPORTED},
-           {sizeof(door_memory_t), 0, DOOR_VERSION, RAWHAL_UNSUPPORTED},
-           {sizeof(door_memory_t), F_SEAL_SHRINK, DOOR_VERSION + 1, RAWHAL_UNSUPPORTED},
-           {sizeof(door_memory_t), F_SEAL_SHRINK, DOOR_VERSION, RAWHAL_OK}}) {
+           {0, F_SEAL_SHRINK, 0, 0, RAWHAL_UNSUPPORTED},
+           {4096, F_SEAL_SHRINK, DOOR_MAGIC, DOOR_VERSION, RAWHAL_UNSUPPORTED},
+           {4096, 0, 0, 0, RAWHAL_UNSUPPORTED},
+           {sizeof(door_memory_t), 0, DOOR_MAGIC, DOOR_VERSION, RAWHAL_UNSUPPORTED},
+           {sizeof(door_memory_t), F_SEAL_SHRINK, DOOR_MAGIC + 1, DOOR_VERSION, RAWHAL_UNSUPPORTED},
+           {sizeof(door_memory_t), F_SEAL_SHRINK, DOOR_MAGIC, DOOR_VERSION + 1, RAWHAL_UNSUPPORTED},
+           {0, 0, 0, 0, RAWHAL_WOULD_BLOCK},
+           {sizeof(door_memory_t), 0, 0, 0, RAWHAL_WOULD_BLOCK},
+           {sizeof(door_memory_t), F_SEAL_SHRINK, 0, DOOR_VERSION, RAWHAL_WOULD_BLOCK},
+           {sizeof(door_memory_t), F_SEAL_SHRINK, DOOR_MAGIC, DOOR_VERSION, RAWHAL_OK}}) {
     const int fd = memfd_create(DOOR_NAME, MFD_ALLOW_SEALING | MFD_CLOEXEC);
     door_head_t head = observer_->head;
+    head.magic = row.magic;
     head.version = row.version;
     ASSERT_EQ(pwrite(fd, &head, row.size ? sizeof(head) : 0, 0),
               static_cast<ssize_t>(row.size ? sizeof(head) : 0));

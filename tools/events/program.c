@@ -50,10 +50,10 @@ static bool has_ended(pid_t program)
   return waitid(P_PID, (id_t)program, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
 }
 
-/* Whether there may be a door soon; one that is being made looks as one of another version. */
+/* Whether there may be a door soon. */
 static bool is_worth_waiting(rawhal_status_t status)
 {
-  return status == RAWHAL_OK || status == RAWHAL_NOT_FOUND || status == RAWHAL_UNSUPPORTED;
+  return status == RAWHAL_OK || status == RAWHAL_NOT_FOUND || status == RAWHAL_WOULD_BLOCK;
 }
 
 /* False: it ended without one, or may not be looked at. */
