@@ -33,7 +33,6 @@ typedef struct attach_queue {
   uint64_t agent, address;
   observer_queue_t now; /* its id is set in any case */
   char label[RAWHAL_LABEL_BYTES];
-  size_t label_size;
   bool readable;
   uint64_t oldest; /* index of the first that has not ended; `write`: there is none */
   size_t flying;   /* the first of those that may run, and those that wait */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "debug/label.h"
 #include "tools/shared/json.h"
 #include "tools/shared/program.h"
 
@@ -44,7 +45,7 @@ static void put_queues(json_writer_t *out, const attach_status_t *status)
   for (size_t i = 0; i < status->queues.count; ++i) {
     json_begin_object(out, NULL);
     json_put_unsigned(out, "id", queues[i].now.id);
-    json_put_string_or_null(out, "label", (rawhal_string_t){queues[i].label, queues[i].label_size});
+    json_put_string_or_null(out, "label", label_text(queues[i].label));
     json_put_address(out, "agent", queues[i].agent);
     json_put_address(out, "address", queues[i].address);
     json_put_unsigned(out, "room", queues[i].now.size);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
+#include "debug/label.h"
 
 /* ---- What is listed ---- */
 
@@ -38,9 +38,7 @@ static void see_queue(attach_status_t *status, const rawhal_event_t *event)
                           .address = event->address,
                           .now = {.id = event->queue_id, .size = event->packets}};
   attach_agent_t *agent = agent_of(status, event->agent);
-  queue.label_size = escape_cut(event->text, sizeof(queue.label));
-  if (queue.label_size)
-    memcpy(queue.label, event->text.data, queue.label_size);
+  label_copy(queue.label, event->text);
   status->starved |= !list_add(&status->queues, &queue, sizeof(queue));
   if (agent)
     ++agent->queues;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "debug/label.h"
 #include "tools/shared/demangle.h"
 #include "tools/shared/program.h"
 #include "tools/shared/terminal.h"
@@ -113,9 +114,7 @@ static void show_queues(const attach_status_t *status)
                               !queue->readable ? "cannot be read"
                               : queue->flying || queue->now.read != queue->now.write ? "in flight"
                                                                                      : "idle",
-                              terminal_cell((rawhal_string_t){queue->label, queue->label_size},
-                                            label, NAME),
-                              NULL},
+                              terminal_cell(label_text(queue->label), label, NAME), NULL},
         widths);
   }
 }

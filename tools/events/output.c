@@ -115,11 +115,7 @@ static void print_kernel(const events_output_t *output, uint64_t kernel_object,
 static void print_queue(rawhal_string_t label, uint64_t queue_id)
 {
   printf("%" PRIu64, queue_id);
-  if (!label.size)
-    return;
-  fputs(" '", stdout);
-  (void)tool_print_text(label);
-  putchar('\'');
+  label_print(label);
 }
 
 static void print_member(const events_output_t *output, const events_source_t *source,

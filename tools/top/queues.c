@@ -2,10 +2,9 @@
 #include "tools/top/top.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/escape.h"
+#include "debug/label.h"
 #include "tools/shared/doors.h"
 
 /* In the numbers of another namespace it is another process. */
@@ -35,9 +34,7 @@ static bool see(void *context, const rawhal_event_t *event)
   if (event->type != RAWHAL_EVENT_QUEUE_CREATE)
     return true;
   top_queue_t queue = {.id = event->queue_id, .agent = event->agent};
-  queue.label_size = escape_cut(event->text, sizeof(queue.label));
-  if (queue.label_size)
-    memcpy(queue.label, event->text.data, queue.label_size);
+  label_copy(queue.label, event->text);
   queue.readable = observer_queue(listing->observer, event->address, &now, count_packet, &queue);
   listing->starved = !list_add(listing->queues, &queue, sizeof(queue));
   return !listing->starved;

@@ -8,7 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "debug/label.h"
 #include "tools/shared/json.h"
+#include "tools/shared/labels.h"
 #include "tools/shared/terminal.h"
 #include "tools/shared/tool.h"
 
@@ -157,11 +159,7 @@ static bool is_first(const top_table_t *table, size_t at)
 static void print_queue(const top_queue_t *queue)
 {
   printf("      queue %" PRIu64, queue->id);
-  if (queue->label_size) {
-    fputs(" '", stdout);
-    (void)tool_print_text((rawhal_string_t){queue->label, queue->label_size});
-    putchar('\'');
-  }
+  label_print(label_text(queue->label));
   if (queue->readable)
     printf(": %" PRIu64 " in flight\n", queue->in_flight);
   else
@@ -201,10 +199,7 @@ static bool print_text(const top_table_t *table, bool queues)
 /* null for RAWHAL_UNLIMITED. */
 static void put_limit(json_writer_t *out, const char *key, uint64_t value)
 {
-  if (value == RAWHAL_UNLIMITED)
-    json_put_null(out, key);
-  else
-    json_put_unsigned(out, key, value);
+  json_put_known(out, key, value != RAWHAL_UNLIMITED, value);
 }
 
 static void put_numbers(json_writer_t *out, const rawhal_limit_row_t *row)
@@ -282,11 +277,8 @@ static bool put_queues(json_writer_t *out, const rawhal_limit_row_t *row)
     json_begin_object(out, NULL);
     json_put_unsigned(out, "id", all[i].id);
     json_put_address(out, "agent", all[i].agent);
-    json_put_string_or_null(out, "label", (rawhal_string_t){all[i].label, all[i].label_size});
-    if (all[i].readable)
-      json_put_unsigned(out, "in_flight", all[i].in_flight);
-    else
-      json_put_null(out, "in_flight");
+    json_put_string_or_null(out, "label", label_text(all[i].label));
+    json_put_known(out, "in_flight", all[i].readable, all[i].in_flight);
     json_end(out);
   }
   if (shown)

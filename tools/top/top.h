@@ -18,7 +18,6 @@ typedef struct top_queue {
   bool readable;
   uint64_t in_flight; /* dispatches that have not been taken, or may be running */
   char label[RAWHAL_LABEL_BYTES];
-  size_t label_size;
 } top_queue_t;
 
 /* Adds those of a row's process, a top_queue_t each. `*shown`: it lets this process look. False: no
