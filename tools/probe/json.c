@@ -54,10 +54,7 @@ static void put_sample(json_writer_t *out, const show_item_t *item, uint32_t eve
     json_put_unsigned(out, NULL, wave->hw_id >> 4 & 3);
     json_put_unsigned(out, NULL, wave->hw_id & 15);
     json_put_unsigned(out, NULL, wave->start > begin ? wave->start - begin : 0);
-    if (ended)
-      json_put_unsigned(out, NULL, wave->end - begin);
-    else
-      json_put_null(out, NULL);
+    json_put_known(out, NULL, ended, wave->end - begin);
     for (int k = 0; k < 3; ++k)
       json_put_unsigned(out, NULL, wave->workgroup[k]);
     json_end(out);
@@ -177,10 +174,7 @@ static void put_edge(json_writer_t *out, const show_item_t *item, const edge_t *
   json_put_unsigned(out, "offset", edge->offset);
   json_put_unsigned(out, "target", edge->target);
   json_put_unsigned(out, "not_taken", edge->not_taken);
-  if (told)
-    json_put_unsigned(out, "taken", edge->reached - edge->not_taken);
-  else
-    json_put_null(out, "taken");
+  json_put_known(out, "taken", told, edge->reached - edge->not_taken);
   put_instruction(out, item, edge->offset);
   json_end(out);
 }
@@ -345,10 +339,7 @@ static void put_place(json_writer_t *out, const place_t *place, bool with_pictur
   json_put_address(out, "address", place->address);
   json_put_unsigned(out, "size", place->size);
   json_put_string_or_null(out, "name", place->name);
-  if (place->argument != RECORD_NO_ARGUMENT)
-    json_put_unsigned(out, "argument_offset", place->argument);
-  else
-    json_put_null(out, "argument_offset");
+  json_put_known(out, "argument_offset", place->argument != RECORD_NO_ARGUMENT, place->argument);
   json_put_unsigned(out, "accesses", place->accesses);
   json_put_unsigned(out, "reads", place->reads);
   json_put_unsigned(out, "writes", place->writes);
