@@ -14,8 +14,8 @@ typedef struct event {
 
 typedef struct wave {
   const verify_taken_t *of;
-  uint32_t is[4];         /* work-group, first item */
-  const uint32_t *events; /* their numbers, in their order */
+  uint32_t is[4];   /* work-group, first item */
+  uint32_t *events; /* their numbers, in their order */
   uint32_t count;
 } wave_t;
 
@@ -102,15 +102,22 @@ static void waves_free(waves_t *waves)
   free(waves->events);
 }
 
+/* The number of the wave that an event is of, as the event says. */
+static uint32_t wave_of(const verify_taken_t *taken, uint32_t number)
+{
+  rawhal_probe_event_t event;
+  memcpy(&event, taken->events + (size_t)number * taken->info->event_bytes, sizeof(event));
+  return event.wave;
+}
+
 /* Each wave's events, in the order of their numbers. */
 static void share_out(const verify_taken_t *taken, waves_t *waves)
 {
-  rawhal_probe_event_t event;
   uint32_t at = 0;
   for (uint32_t i = 0; i < taken->event_count; ++i) {
-    memcpy(&event, taken->events + (size_t)i * taken->info->event_bytes, sizeof(event));
-    if (event.wave < taken->wave_count)
-      ++waves->waves[event.wave].count;
+    const uint32_t number = wave_of(taken, i);
+    if (number < taken->wave_count)
+      ++waves->waves[number].count;
   }
   for (uint32_t i = 0; i < taken->wave_count; ++i) {
     waves->waves[i].events = waves->events + at;
@@ -118,11 +125,11 @@ static void share_out(const verify_taken_t *taken, waves_t *waves)
     waves->waves[i].count = 0;
   }
   for (uint32_t i = 0; i < taken->event_count; ++i) {
-    memcpy(&event, taken->events + (size_t)i * taken->info->event_bytes, sizeof(event));
-    if (event.wave >= taken->wave_count)
+    const uint32_t number = wave_of(taken, i);
+    if (number >= taken->wave_count)
       continue;
-    wave_t *wave = &waves->waves[event.wave];
-    waves->events[wave->events - waves->events + wave->count++] = i;
+    wave_t *wave = &waves->waves[number];
+    wave->events[wave->count++] = i;
   }
 }
 
