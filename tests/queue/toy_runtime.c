@@ -3,6 +3,7 @@
 #include "queue/create.h"
 #include "queue/fault.h"
 #include "queue/graph/graph_node.h"
+#include "queue/timeline/timeline.h"
 #include "tests/toy_hsa_parts.h"
 
 #include <pthread.h>
@@ -320,6 +321,12 @@ rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
                           rawhal_queue_t **queue, rawhal_error_t *error)
 {
   return queue_create(device_of(agent), options, queue, error);
+}
+
+rawhal_status_t toy_semaphore(uint64_t agent, uint64_t value, rawhal_semaphore_t **semaphore,
+                              rawhal_error_t *error)
+{
+  return semaphore_create(device_of(agent), value, semaphore, error);
 }
 
 rawhal_status_t toy_graph_create(uint64_t agent, rawhal_graph_t **graph, rawhal_error_t *error)

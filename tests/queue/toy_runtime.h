@@ -6,6 +6,7 @@
 
 #include <rawhal/graph.h>
 #include <rawhal/limit.h>
+#include <rawhal/semaphore.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -46,6 +47,8 @@ uint64_t toy_code_bytes(const void *elf, size_t size);
 // A queue on device `agent`.
 rawhal_status_t toy_queue(uint64_t agent, const rawhal_queue_options_t *options,
                           rawhal_queue_t **queue, rawhal_error_t *error);
+rawhal_status_t toy_semaphore(uint64_t agent, uint64_t value, rawhal_semaphore_t **semaphore,
+                              rawhal_error_t *error);
 // A graph of one batch that can be launched, at the least cost on this queue.
 rawhal_status_t toy_graph_sized(rawhal_queue_t *home, const rawhal_dispatch_t *dispatches,
                                 size_t size, size_t count, rawhal_graph_exec_t **exec,

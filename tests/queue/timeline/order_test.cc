@@ -243,21 +243,6 @@ TEST_F(Timeline, RefusesWhatIsWrong)
   rawhal_semaphore_label(nullptr, "x");
 }
 
-TEST_F(Timeline, MorePacketsThanTheQueueHasAreOutOfRange)
-{
-  rawhal_queue_options_t sizes = {};
-  sizes.packets = 1; // the least that there is
-  rawhal_queue_t *on = queue(sizes);
-  uint32_t packets = queue_info(on).packets;
-  points_t waits, signals;
-  for (int i = 0; i < RAWHAL_MAX_TIMEPOINTS; ++i) {
-    waits.push_back({semaphore(), 1});
-    signals.push_back({semaphore(), 1});
-  }
-  rawhal_status_t expected = packets < 2 * RAWHAL_MAX_TIMEPOINTS ? RAWHAL_OUT_OF_RANGE : RAWHAL_OK;
-  EXPECT_EQ(timeline(on, waits, signals), expected);
-}
-
 TEST_F(Timeline, WithoutRoomNothingIsLeft)
 {
   rawhal_queue_options_t sizes = {};
