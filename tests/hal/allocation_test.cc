@@ -3,17 +3,9 @@
 #include "device_test.h"
 
 #include "tests/graph_of.h"
-#include "tests/harness/allocation_failure.h"
+#include "tests/harness/aligned_allocation_failure.h"
 
 #include <functional>
-
-extern "C" {
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-  return refuse_allocation() ? nullptr : __real_aligned_alloc(alignment, size);
-}
-}
 
 namespace {
 
@@ -25,9 +17,10 @@ int sweep(const Attempt &attempt)
 {
   for (int allowed = 0; allowed < 2000; ++allowed) {
     rawhal_error_t error = {};
+    allocations_refused = 0;
     allocations_left = allowed;
     rawhal_status_t status = attempt(&error);
-    bool refused = allocations_left < 0;
+    const bool refused = allocations_refused;
     allocations_left = -1;
     if (status == RAWHAL_OK && !refused)
       return allowed;

@@ -7,9 +7,13 @@
 
 namespace {
 thread_local long allocations_left = -1; // -1: no limit
+thread_local long allocations_refused;
 bool refuse_allocation()
 {
-  return allocations_left == 0 || (allocations_left > 0 && --allocations_left < 0);
+  const bool refused = allocations_left == 0;
+  allocations_refused += refused;
+  allocations_left -= allocations_left > 0;
+  return refused;
 }
 } // namespace
 

@@ -3,17 +3,9 @@
 
 #include "tests/cancelled.h"
 #include "tests/child.h"
-#include "tests/harness/allocation_failure.h"
+#include "tests/harness/aligned_allocation_failure.h"
 
 #include <sys/eventfd.h>
-
-extern "C" {
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-  return refuse_allocation() ? nullptr : __real_aligned_alloc(alignment, size);
-}
-}
 
 namespace {
 
@@ -101,6 +93,7 @@ TEST_F(TimelineAllocation, OfEverythingMayFail)
     rawhal_semaphore_t *made = nullptr;
     rawhal_ticket_t ticket = 0;
     uint64_t exported = 0;
+    allocations_refused = 0;
     allocations_left = allowed;
     rawhal_status_t status = rawhal_semaphore_create(device, 0, &made, &failure);
     const rawhal_timepoint_t waits[] = {{made, 1}, {made, 2}}, signals[] = {{made, 4}};
@@ -111,7 +104,7 @@ TEST_F(TimelineAllocation, OfEverythingMayFail)
       status = rawhal_semaphore_export(made, 9, &exported, &failure);
     if (status == RAWHAL_OK)
       status = rawhal_semaphore_notify(made, 4, fd, &failure);
-    const bool ran_out = allocations_left < 0;
+    const bool ran_out = allocations_refused;
     allocations_left = -1;
     EXPECT_EQ(made != nullptr, allowed > 0);
     EXPECT_EQ(ticket != 0, submitted == RAWHAL_OK && made);
