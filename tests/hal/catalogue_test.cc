@@ -85,14 +85,11 @@ TEST_P(Catalogue, FreedInFlight)
 // Of hardware the runtime tells an error, and no more.
 TEST_P(Catalogue, AnErrorWithoutAnAddress)
 {
-  auto inject = reinterpret_cast<bool (*)(const char *, const void *, uint64_t, uint64_t)>(
-      dlsym(RTLD_DEFAULT, "softgpu_inject"));
-  ASSERT_NE(inject, nullptr);
   rawhal_buffer_t *out = buffer(4096);
   rawhal_queue_t *on = queue();
   Blob blob;
   blob.add(at(out)).add(7u);
-  ASSERT_TRUE(inject("queue_error", queue_info(on).hsa_queue, 1, 0x20000000));
+  ASSERT_TRUE(softgpu_order("queue_error", on, 1, 0x20000000));
   EXPECT_EQ(run(on, dispatch_of(mistake("fill"), 64, 64, blob)), RAWHAL_FAULT);
   const rawhal_fault_t fault = why(on);
   EXPECT_STREQ(fault.kernel, "fill");

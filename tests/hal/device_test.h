@@ -45,6 +45,14 @@ inline void softgpu_call(const char *name)
   function();
 }
 
+// softgpu_inject(), of `on` or, if it is NULL, of all. False: there is none, or it refuses.
+inline bool softgpu_order(const char *name, rawhal_queue_t *on, uint64_t nth, uint64_t value)
+{
+  auto order = reinterpret_cast<bool (*)(const char *, const void *, uint64_t, uint64_t)>(
+      dlsym(RTLD_DEFAULT, "softgpu_inject"));
+  return order && order(name, on ? queue_info(on).hsa_queue : nullptr, nth, value);
+}
+
 // A function of the runtime, which nothing here is linked with.
 template <typename Function> Function *hsa(const char *name)
 {

@@ -24,14 +24,8 @@ protected:
   {
     for (const char *name :
          {"queue_error", "stall", "lost_doorbell", "allocation_failure", "event_failure"})
-      inject(name, nullptr, 0, 4);
+      softgpu_order(name, nullptr, 0, 4);
     DeviceTest::TearDown();
-  }
-
-  static bool inject(const char *name, rawhal_queue_t *on, uint64_t nth, uint64_t value)
-  {
-    auto order = reinterpret_cast<softgpu_inject_fn *>(dlsym(RTLD_DEFAULT, "softgpu_inject"));
-    return order && order(name, on ? queue_info(on).hsa_queue : nullptr, nth, value);
   }
 
   static uint64_t injected()
@@ -74,7 +68,7 @@ TEST_F(Injection, EveryQueueErrorFailsTheRightTickets)
     SCOPED_TRACE(one.code);
     rawhal_queue_t *on = queue(), *other = queue();
     rawhal_dispatch_t dispatch = store(0, ++value, blob);
-    ASSERT_TRUE(inject("queue_error", on, 3, one.code)); // the third packet
+    ASSERT_TRUE(softgpu_order("queue_error", on, 3, one.code)); // the third packet
     rawhal_ticket_t tickets[4] = {};
     for (rawhal_ticket_t &ticket : tickets) // the queue may be dead before the last one comes
       if (rawhal_queue_submit(on, &dispatch, 1, 0, &ticket, &error) != RAWHAL_OK) {
@@ -105,7 +99,7 @@ TEST_F(Injection, AFaultInABatchFailsItsTicketAndNoEarlierOne)
     ASSERT_OK(rawhal_buffer_fill(out, 0, 0, 32, &error));
     rawhal_dispatch_t single = store(100, 1, blobs[8]);
     ASSERT_OK(run(on, single));
-    ASSERT_TRUE(inject("queue_error", on, nth, 0x80000000));
+    ASSERT_TRUE(softgpu_order("queue_error", on, nth, 0x80000000));
     rawhal_ticket_t ticket = 0;
     ASSERT_OK(rawhal_queue_submit(on, batch.data(), 8, 0, &ticket, &error));
     EXPECT_EQ(wait(on, ticket), RAWHAL_FAULT);
@@ -116,14 +110,14 @@ TEST_F(Injection, AFaultInABatchFailsItsTicketAndNoEarlierOne)
   }
 }
 
-TEST_F(Injection, AReplayFailsLikeABatch)
+TEST_F(Injection, ALaunchFailsLikeABatch)
 {
   rawhal_queue_t *on = queue();
   Blob first, second;
   rawhal_dispatch_t batch[2] = {store(0, 1, first), store(1, 2, second)};
   rawhal_graph_exec_t *exec = nullptr;
   ASSERT_OK(graph_of(device, on, batch, 2, &exec, &error));
-  ASSERT_TRUE(inject("queue_error", on, 4, 0x80000000)); // the last of the second replay
+  ASSERT_TRUE(softgpu_order("queue_error", on, 4, 0x80000000)); // the last of the second launch
   rawhal_ticket_t good = 0, bad = 0;
   EXPECT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &good, &error));
   EXPECT_OK(wait(on, good));
@@ -140,7 +134,7 @@ TEST_F(Injection, AStallMissesDeadlinesAndLosesNothing)
   Blob blob;
   rawhal_dispatch_t dispatch = store(0, 5, blob);
   ASSERT_OK(run(on, dispatch));
-  ASSERT_TRUE(inject("stall", on, 1, 300));
+  ASSERT_TRUE(softgpu_order("stall", on, 1, 300));
   rawhal_ticket_t ticket = 0;
   dispatch = store(0, 6, blob);
   ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, 0, &ticket, &error));
@@ -156,7 +150,7 @@ TEST_F(Injection, ALostDoorbellMissesTheDeadlineAndTheNextSubmissionFindsBoth)
   rawhal_dispatch_t dispatch = store(0, 1, first);
   ASSERT_OK(run(on, dispatch));
   uint64_t before = injected();
-  ASSERT_TRUE(inject("lost_doorbell", on, 1, 0));
+  ASSERT_TRUE(softgpu_order("lost_doorbell", on, 1, 0));
   rawhal_ticket_t lost = 0, next = 0;
   dispatch = store(0, 7, first);
   ASSERT_OK(rawhal_queue_submit(on, &dispatch, 1, 0, &lost, &error));
@@ -198,7 +192,10 @@ void sweep(const char *fault, Create create, bool (*order)(const char *, uint64_
 
 class Refused : public Injection {
 protected:
-  static bool order(const char *fault, uint64_t nth) { return inject(fault, nullptr, nth, 1); }
+  static bool order(const char *fault, uint64_t nth)
+  {
+    return softgpu_order(fault, nullptr, nth, 1);
+  }
 
   rawhal_status_t make_queue(rawhal_error_t *why)
   {
