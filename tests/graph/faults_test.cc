@@ -5,6 +5,8 @@
 
 namespace {
 
+constexpr uint64_t nowhere = uint64_t{1} << 46; // beyond all memory
+
 class GraphFaults : public GraphTest {
 protected:
   void SetUp() override
@@ -78,7 +80,6 @@ TEST_F(GraphFaults, AKernelIsNamedByItsLabel)
     memset(rawhal_buffer_host(out), 0, nodes * 256);
     on = queue();
     const rawhal_graph_exec_t *exec = instantiate(made);
-    const uint64_t nowhere = uint64_t{1} << 46;
     const rawhal_graph_binding_t binding = {RAWHAL_GRAPH_ARGUMENT, bad, mix_out, sizeof(nowhere),
                                             &nowhere};
     rawhal_ticket_t ticket = 0;
@@ -107,7 +108,6 @@ TEST_F(GraphFaults, OnlyTheLaunchThatFailedIsAskedAbout)
   ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &good, &error));
   ASSERT_NO_FATAL_FAILURE(finish(on, good));
   EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_graph_failure(exec, on, good, &failure, &error)) << "it lives";
-  const uint64_t nowhere = uint64_t{1} << 46;
   const rawhal_graph_binding_t binding = {RAWHAL_GRAPH_ARGUMENT, 1, mix_out, sizeof(nowhere),
                                           &nowhere};
   softgpu_call("softgpu_pause");
@@ -131,7 +131,6 @@ TEST_F(GraphFaults, OnlyTheLaunchThatFailedIsAskedAbout)
 TEST_F(GraphFaults, ABranchBesideIsNotBlamed)
 {
   rawhal_graph_t *made = graph();
-  const uint64_t nowhere = uint64_t{1} << 46;
   for (uint32_t i = 0; i < nodes; ++i) {
     const std::string label = "node " + std::to_string(i);
     Mix arguments = own_words(i);

@@ -6,6 +6,33 @@
 
 namespace {
 
+// Whoever reads from it hears that the other process has ended, once it has closed the end it does not use.
+struct Pipe {
+  int ends[2] = {-1, -1};
+  bool opened = pipe(ends) == 0;
+  void close_end(int end)
+  {
+    if (ends[end] >= 0)
+      close(ends[end]);
+    ends[end] = -1;
+  }
+  bool tell() const
+  {
+    const char byte = 'r';
+    return write(ends[1], &byte, 1) == 1;
+  }
+  bool hear() const
+  {
+    char byte;
+    return read(ends[0], &byte, 1) == 1;
+  }
+  ~Pipe()
+  {
+    close_end(0);
+    close_end(1);
+  }
+};
+
 class GraphLimits : public GraphTest {
 protected:
   void SetUp() override
@@ -139,9 +166,8 @@ TEST_F(GraphLimits, WhatIsInFlightHoldsALaunchBack)
 TEST_F(GraphLimits, TwoTenantsPayEachForItself)
 {
   constexpr uint32_t launches = 30;
-  int go[2], done[2];
-  ASSERT_EQ(0, pipe(go));
-  ASSERT_EQ(0, pipe(done));
+  Pipe go, done;
+  ASSERT_TRUE(go.opened && done.opened);
   const auto work = [&](uint32_t count) {
     const rawhal_graph_exec_t *exec = exec_of(4);
     rawhal_ticket_t ticket = 0;
@@ -156,33 +182,32 @@ TEST_F(GraphLimits, TwoTenantsPayEachForItself)
   const pid_t child = fork_child();
   if (child == 0) {
     alarm(60);
+    go.close_end(1);
+    done.close_end(0);
     setenv("RAWHAL_TENANT", "second", 1);
     begin();
-    char byte = 'r';
-    if (!HasFailure() && write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1)
+    if (!HasFailure() && done.tell() && go.hear())
       work(launches);
-    if (write(done[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1)
+    if (done.tell() && go.hear())
       _exit(HasFailure() ? 1 : 0);
     _exit(2);
   }
+  go.close_end(0);
+  done.close_end(1);
   ASSERT_NO_FATAL_FAILURE(begin());
-  char byte = 0;
-  ASSERT_EQ(1, read(done[0], &byte, 1));
+  ASSERT_TRUE(done.hear());
   const uint64_t before[] = {row("first").launches, row("second").launches};
-  ASSERT_EQ(1, write(go[1], &byte, 1));
+  ASSERT_TRUE(go.tell());
   work(2 * launches);
-  ASSERT_EQ(1, read(done[0], &byte, 1));
+  ASSERT_TRUE(done.hear());
   const uint64_t mine = row("first").launches - before[0],
                  theirs = row("second").launches - before[1];
-  ASSERT_EQ(1, write(go[1], &byte, 1));
+  ASSERT_TRUE(go.tell());
   int status = 0;
   ASSERT_EQ(child, waitpid(child, &status, 0));
   EXPECT_EQ(0, status);
   EXPECT_EQ(2 * theirs, mine);
   EXPECT_GT(theirs, 0u);
-  for (int *pipe : {go, done})
-    for (int end : {0, 1})
-      close(pipe[end]);
 }
 
 } // namespace
