@@ -152,7 +152,6 @@ TEST_F(Rectangle, SeveralInOneSubmission)
     for (size_t i = 0; i < count; ++i) {
       models[i] = mine[i] = noise(size);
       ASSERT_OK(rawhal_buffer_write(to[i], 0, models[i].data(), size, &error));
-      Bytes written = source;
       switch (below(4)) {
       case 0:
         all.push_back(random_transfer({to[i], nullptr}, {from, nullptr}, &models[i], &source));
@@ -165,7 +164,6 @@ TEST_F(Rectangle, SeveralInOneSubmission)
                                       &models[i], &source));
         break;
       default:
-        ASSERT_OK(rawhal_buffer_write(to[i], 0, models[i].data(), size, &error));
         all.push_back(random_transfer({nullptr, &mine[i]}, {from, nullptr}, &models[i], &source));
       }
     }
