@@ -28,6 +28,21 @@ protected:
     EXPECT_EQ(different.size(), std::min<size_t>(count, seen.waves.size()));
   }
 
+  // Of 4,096 floats to 16.
+  rawhal_dispatch_t reduction()
+  {
+    std::vector<float> values(4096);
+    std::iota(values.begin(), values.end(), 1.0f);
+    out = buffer(values.size() * sizeof(float));
+    arguments.bytes.clear();
+    arguments.add(rawhal_buffer_address(out)).add(rawhal_buffer_address(upload(values)));
+    return dispatch_of(kernel("reduce-gfx942-v5.co", "reduce"), 4096, 256, arguments);
+  }
+  void forget_results()
+  {
+    ASSERT_OK(rawhal_buffer_write(out, 0, std::vector<float>(16).data(), 64, &error));
+  }
+
   // What waves recorded, in whatever order they came.
   using Events = std::multiset<std::vector<uint64_t>>;
   static Events events_of(const Seen &seen)
@@ -41,6 +56,9 @@ protected:
     }
     return events;
   }
+
+  rawhal_buffer_t *out = nullptr;
+  Blob arguments;
 };
 
 } // namespace
@@ -66,17 +84,11 @@ TEST_F(ProbeScratch, NothingOfTheRegistersIsLeft)
 
 TEST_F(ProbeScratch, ResultsAreTheOriginals)
 {
-  std::vector<float> values(4096);
-  std::iota(values.begin(), values.end(), 1.0f);
-  rawhal_buffer_t *in = upload(values), *out = buffer(values.size() * sizeof(float));
-  Blob blob;
-  blob.add(rawhal_buffer_address(out)).add(rawhal_buffer_address(in));
-  const rawhal_dispatch_t dispatch =
-      dispatch_of(kernel("reduce-gfx942-v5.co", "reduce"), 4096, 256, blob);
+  const rawhal_dispatch_t dispatch = reduction();
   ASSERT_OK(run(queue(), dispatch));
   const std::vector<float> expected = download<float>(out, 16);
   ASSERT_NE(expected, std::vector<float>(16));
-  ASSERT_OK(rawhal_buffer_write(out, 0, std::vector<float>(16).data(), 64, &error));
+  ASSERT_NO_FATAL_FAILURE(forget_results());
   auto plan =
       probe("reduce-gfx942-v5.co", "reduce", RAWHAL_PROBE_WAVES, RAWHAL_PROBE_KEEP_IN_SCRATCH);
   expect_waves(run_probed(*plan, dispatch), 64);
@@ -86,13 +98,7 @@ TEST_F(ProbeScratch, ResultsAreTheOriginals)
 // Whatever lanes are active: of a reduction they are fewer and fewer.
 TEST_F(ProbeScratch, LentVgprsHaveTheirValuesAgain)
 {
-  std::vector<float> values(4096);
-  std::iota(values.begin(), values.end(), 1.0f);
-  rawhal_buffer_t *in = upload(values), *out = buffer(values.size() * sizeof(float));
-  Blob blob;
-  blob.add(rawhal_buffer_address(out)).add(rawhal_buffer_address(in));
-  const rawhal_dispatch_t dispatch =
-      dispatch_of(kernel("reduce-gfx942-v5.co", "reduce"), 4096, 256, blob);
+  const rawhal_dispatch_t dispatch = reduction();
   Events events;
   std::vector<float> results;
   const uint32_t lanes = RAWHAL_PROBE_KEEP_IN_LANES,
@@ -104,7 +110,7 @@ TEST_F(ProbeScratch, LentVgprsHaveTheirValuesAgain)
     auto plan = probe("reduce-gfx942-v5.co", "reduce", kinds, flags);
     ASSERT_FALSE(HasFailure());
     EXPECT_EQ(flags & RAWHAL_PROBE_LEND_TO_SCRATCH ? 4u : 0u, plan->info()->scratch_bytes);
-    ASSERT_OK(rawhal_buffer_write(out, 0, std::vector<float>(16).data(), 64, &error));
+    ASSERT_NO_FATAL_FAILURE(forget_results());
     const Seen seen = run_probed(*plan, dispatch, 4096, 65536);
     expect_waves(seen, 64);
     if (!flags) {
