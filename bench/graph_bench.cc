@@ -1,5 +1,5 @@
-// What a launch of a graph costs the host besides its kernels (Replay1000 in queue_bench.cc): bindings, on softgpu with the
-// packet processors paused. Times are per dispatch.
+// What a launch of a graph costs the host, without and with bindings, on softgpu with the packet processors paused. Times
+// are per dispatch.
 #include "queue_bench.h"
 
 #include "tests/graph_of.h"

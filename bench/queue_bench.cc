@@ -70,30 +70,8 @@ void SubmitBlob28Watched(benchmark::State &state)
 
 CASE(SubmitBatch32, submit(state, one_item(bench().empty), 32, bench()));
 
-// A graph of 1,000 dispatches with blobs of 28 bytes.
-void Replay1000(benchmark::State &state)
-{
-  constexpr size_t count = 1000;
-  Bench &b = bench();
-  if (!b.ready)
-    return state.SkipWithError(b.error.message);
-  std::vector<rawhal_dispatch_t> dispatches(count, with_blob(b.add, 28));
-  rawhal_graph_exec_t *exec = nullptr;
-  if (graph_of(rawhal_instance_device(b.instance, 0), b.queue, dispatches.data(), count, &exec,
-               &b.error) != RAWHAL_OK)
-    return state.SkipWithError(b.error.message);
-  rawhal_ticket_t ticket = 0;
-  measure(
-      state,
-      [&] {
-        return rawhal_graph_launch(b.queue, exec, nullptr, 0, 0, &ticket, &b.error) == RAWHAL_OK;
-      },
-      [&] { return b.drain(b.queue, ticket); }, count);
-  rawhal_graph_exec_destroy(exec);
-}
-
 // Kernel, geometry and layout bound once: each has a blob of its own.
-void replay_blob(benchmark::State &state, const rawhal_dispatch_t &dispatch, Bench &b)
+void launch_blob(benchmark::State &state, const rawhal_dispatch_t &dispatch, Bench &b)
 {
   if (!b.ready)
     return state.SkipWithError(b.error.message);
@@ -115,14 +93,14 @@ void replay_blob(benchmark::State &state, const rawhal_dispatch_t &dispatch, Ben
   rawhal_graph_exec_destroy(exec);
 }
 
-CASE(ReplayBlob28, replay_blob(state, with_blob(bench().add, 28), bench()));
+CASE(LaunchBlob28, launch_blob(state, with_blob(bench().add, 28), bench()));
 
-CASE(ReplayBlob28Hidden, replay_blob(state, with_blob(bench().add_hidden, 28), bench()));
+CASE(LaunchBlob28Hidden, launch_blob(state, with_blob(bench().add_hidden, 28), bench()));
 
-void ReplayBlob28Limited(benchmark::State &state)
+void LaunchBlob28Limited(benchmark::State &state)
 {
   Bench &b = bench(Limits::share);
-  replay_blob(state, with_blob(b.add, 28), b);
+  launch_blob(state, with_blob(b.add, 28), b);
 }
 
 void RawHsaWrite(benchmark::State &state)
@@ -142,7 +120,7 @@ void RawHsaWrite(benchmark::State &state)
       [&] { return queue.drain(1); });
 }
 
-// The same 1,000 dispatches by packets and blobs of the bench's own.
+// The 1,000 dispatches of graph_bench.cc by packets and blobs of the bench's own.
 void RawHsa1000(benchmark::State &state)
 {
   constexpr size_t count = 1000;
@@ -170,9 +148,8 @@ void RawHsa1000(benchmark::State &state)
 BENCHMARK(RawHsaWrite)->UseManualTime()->Iterations(rounds());
 BENCHMARK(RawHsa1000)->UseManualTime()->Iterations(rounds());
 BENCHMARK(SubmitBlob256)->UseManualTime()->Iterations(rounds());
-BENCHMARK(Replay1000)->UseManualTime()->Iterations(rounds());
 BENCHMARK(SubmitBlob28Watched)->UseManualTime()->Iterations(rounds());
-BENCHMARK(ReplayBlob28Limited)->UseManualTime()->Iterations(rounds());
+BENCHMARK(LaunchBlob28Limited)->UseManualTime()->Iterations(rounds());
 BENCHMARK(SubmitBlob28Limited)
     ->ArgName("all")
     ->Arg(0)
