@@ -31,3 +31,24 @@ def dev():
 @pytest.fixture(scope="session")
 def add(dev):
     return dev.load(fixture("lines-gfx90a-v5.co"))["vector_add"]
+
+
+@pytest.fixture(scope="session")
+def spin(dev):
+    """Runs until its word is not 0."""
+    return dev.load(fixture("spin-gfx90a-v5.co"))["spin"]
+
+
+@pytest.fixture(scope="session")
+def wait_for(dev):
+    """The same, of an object with other kernels."""
+    return dev.load(fixture("mistakes-gfx90a-v5.co"))["wait_for"]
+
+
+@pytest.fixture
+def flag(dev):
+    """A word that such kernels wait for; they end with the test, however that ends."""
+    word = dev.pinned(1, "u4")
+    word[0] = 0
+    yield word
+    word[0] = 1

@@ -123,8 +123,7 @@ def test_reads_of_memory_that_was_not_written(dev, add):
             and caught.value.lanes == [63])
 
 
-def test_time_limits(dev):
-    spin = dev.load(fixture("spin-gfx90a-v5.co"))["spin"]
+def test_time_limits(dev, spin):
     flag = dev.zeros(1, "u4")
     dev.options.update(timeout=0.05)
     with pytest.raises(rawhal.Timeout) as caught:
@@ -137,12 +136,11 @@ def test_time_limits(dev):
     spin[1, 1](flag)
 
 
-def test_all_that_has_not_finished_fails_and_the_stream_goes_on(dev, add, faults):
-    x, y, flag = dev.array(np.ones(64, "f4")), dev.zeros(64), dev.pinned(1, "u4")
-    flag[0] = 0
+def test_all_that_has_not_finished_fails_and_the_stream_goes_on(dev, add, faults, spin, flag):
+    x, y = dev.array(np.ones(64, "f4")), dev.zeros(64)
     with dev.stream() as stream:
         first = add[1, 64].submit(y, x, x, 64, stream=stream)
-        dev.load(fixture("spin-gfx90a-v5.co"))["spin"][1, 1].submit(flag, stream=stream)
+        spin[1, 1].submit(flag, stream=stream)
         bad = faults["fault_store"][1, 1].submit(x.view("u4"), 5000, 7, stream=stream)
         later = add[1, 64].submit(y, y, x, 64, stream=stream)
         flag[0] = 1

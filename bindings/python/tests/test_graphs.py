@@ -6,12 +6,6 @@ import numpy as np
 import pytest
 
 import rawhal
-from conftest import fixture
-
-
-@pytest.fixture(scope="module")
-def wait_for(dev):
-    return dev.load(fixture("mistakes-gfx90a-v5.co"))["wait_for"]
 
 
 @pytest.fixture
@@ -85,8 +79,8 @@ def test_other_arguments_and_grids_for_one_launch(dev, add, ones):
         exec.launch({node: {"n": 1.5}})
 
 
-def test_what_is_not_ordered_and_barriers(dev, add, ones, wait_for):
-    flag, y = dev.pinned(1, "u4"), dev.zeros(256)
+def test_what_is_not_ordered_and_barriers(dev, add, ones, wait_for, flag):
+    y = dev.zeros(256)
     graph = dev.graph()
     a = graph.add(add[1, 256], y, ones, ones, 256, after=())
     waits = graph.add(wait_for[1, 1], flag, after=())

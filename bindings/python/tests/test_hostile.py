@@ -23,14 +23,14 @@ def test_masks_are_no_indices(dev):
             x[wrong]
 
 
-def test_what_was_writeable_when_it_was_launched_is_written_back(dev, add, loaded):
+def test_what_was_writeable_when_it_was_launched_is_written_back(add, spin, flag):
     """Nor does an array that changed meanwhile spoil the launches after it."""
-    flag, ones = dev.pinned(1, "u4"), np.ones(64, "f4")
+    ones = np.ones(64, "f4")
     for shape in ((64,), (8, 16)):  # the second has gaps
         flag[0] = 0
         out = np.zeros(shape, "f4")
         view = out if len(shape) == 1 else out[:, :8]
-        loaded("spin", "spin")[1, 1].submit(flag)
+        spin[1, 1].submit(flag)
         ticket = add[1, 64].submit(view, ones, ones, 8)
         view.flags.writeable = False
         flag[0] = 1
@@ -74,7 +74,7 @@ def test_compute_units_by_any_iterable(dev, add):
             dev.stream(compute_units=wrong)
 
 
-def test_forever_is_a_time(dev, add, loaded):
+def test_forever_is_a_time(dev, add, spin, flag):
     x = dev.zeros(64)
     for forever in (float("inf"), 1e300):
         add[1, 64](x, x, x, 64, timeout=forever)
@@ -83,9 +83,7 @@ def test_forever_is_a_time(dev, add, loaded):
     with pytest.raises(ValueError):
         add[1, 64].submit(x, x, x, 64).wait(float("nan"))
     with dev.stream() as stream:
-        flag = dev.pinned(1, "u4")
-        flag[0] = 0
-        waiting = loaded("spin", "spin")[1, 1].submit(flag, stream=stream)
+        waiting = spin[1, 1].submit(flag, stream=stream)
         with pytest.raises(rawhal.TimedOut):
             waiting.wait(-float("inf"))
         flag[0] = 1

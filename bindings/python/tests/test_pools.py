@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 
 import rawhal
-from conftest import fixture
 
 
 @pytest.fixture
 def pool(dev):
     with dev.pool(budget=1 << 20, slab=1 << 20, label="tests") as made:
         yield made
-
-
-@pytest.fixture(scope="module")
-def wait_for(dev):
-    return dev.load(fixture("mistakes-gfx90a-v5.co"))["wait_for"]
 
 
 def test_arrays_are_as_others(dev, add, pool):
@@ -41,9 +35,7 @@ def test_arrays_are_as_others(dev, add, pool):
     assert pool.info.allocations == 0
 
 
-def test_freed_in_the_order_of_a_stream(dev, add, pool, wait_for):
-    flag = dev.pinned(1, "u4")
-    flag[0] = 0
+def test_freed_in_the_order_of_a_stream(dev, add, pool, wait_for, flag):
     ones = dev.array(np.ones(64, "f4"))
     with dev.stream() as stream, dev.stream() as other:
         first = pool.empty(64, stream=stream)
@@ -65,9 +57,7 @@ def test_freed_in_the_order_of_a_stream(dev, add, pool, wait_for):
         assert (second.numpy() == 2).all() and after.done()  # waits for who had it before
 
 
-def test_another_stream_waits_for_who_had_it_before(dev, add, pool, wait_for):
-    flag = dev.pinned(1, "u4")
-    flag[0] = 0
+def test_another_stream_waits_for_who_had_it_before(dev, add, pool, wait_for, flag):
     ones = dev.array(np.ones(64, "f4"))
     with dev.stream() as stream, dev.stream() as other:
         first = pool.empty(64, stream=stream)
@@ -82,9 +72,7 @@ def test_another_stream_waits_for_who_had_it_before(dev, add, pool, wait_for):
         pool.free(second, stream)
 
 
-def test_the_budget_is_held_and_memory_is_waited_for(dev, add, pool, wait_for):
-    flag = dev.pinned(1, "u4")
-    flag[0] = 0
+def test_the_budget_is_held_and_memory_is_waited_for(dev, add, pool, wait_for, flag):
     with pytest.raises(rawhal.OutOfMemory):
         pool.empty(1 << 20, "f4")
     most = pool.empty((1 << 20) - 4096, "u1")

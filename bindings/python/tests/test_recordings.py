@@ -32,11 +32,6 @@ def path(tmp_path):
     return tmp_path / "launches.rec"
 
 
-@pytest.fixture(scope="module")
-def spin(dev):
-    return dev.load(fixture("spin-gfx90a-v5.co"))["spin"]
-
-
 def test_what_was_launched_is_launched_again(dev, add, path):
     a, b, c = np.arange(300, dtype="f4"), np.ones(300, "f4"), np.zeros(300, "f4")
     x, y, h = dev.array(a), dev.zeros(300), dev.pinned(300)
@@ -196,9 +191,7 @@ def test_what_is_too_large_for_the_file_is_left_out(dev, add, path):
     assert replay(path)[0] == 3
 
 
-def test_without_buffers(dev, add, spin, path):
-    flag = dev.pinned(1, "u4")
-    flag[0] = 0
+def test_without_buffers(dev, add, spin, path, flag):
     x = dev.zeros(64)
     with dev.stream() as stream, dev.record(path, buffers=False) as recording:
         waits = spin[1, 1].submit(flag, stream=stream)

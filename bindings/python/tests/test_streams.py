@@ -9,14 +9,7 @@ import rawhal
 from conftest import fixture, run
 
 
-@pytest.fixture(scope="module")
-def spin(dev):
-    return dev.load(fixture("spin-gfx90a-v5.co"))["spin"]
-
-
-def test_streams_are_not_ordered_and_tickets_are_asked(dev, add, spin):
-    flag = dev.pinned(1, "u4")
-    flag[0] = 0
+def test_streams_are_not_ordered_and_tickets_are_asked(dev, add, spin, flag):
     x, y = dev.array(np.ones(64, "f4")), dev.zeros(64)
     with dev.stream(priority="high") as slow, \
             dev.stream(priority="low", compute_units=range(8)) as other:

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 
 import rawhal
-from conftest import fixture, run
-
-
-@pytest.fixture(scope="module")
-def wait_for(dev):
-    """Spins until its word is not 0."""
-    return dev.load(fixture("mistakes-gfx90a-v5.co"))["wait_for"]
+from conftest import run
 
 
 def test_the_host(dev):
@@ -105,10 +99,8 @@ def test_failures_are_told_and_streams_go_on(dev, add):
     assert not ready.reached(1)
 
 
-def test_any_and_all(dev, add, wait_for):
+def test_any_and_all(dev, add, wait_for, flag):
     ones, x = dev.array(np.ones(64, "f4")), np.zeros(64, "f4")
-    flag = dev.pinned(1, "u4")
-    flag[0] = 0
     timeline = dev.timeline()
     with dev.stream() as one, dev.stream() as two:
         runs = wait_for[1, 1].submit(flag, stream=one)
@@ -135,10 +127,8 @@ def test_any_and_all(dev, add, wait_for):
             rawhal.wait_all(timeline.at(1), failed)
 
 
-def test_asyncio(dev, add, wait_for):
+def test_asyncio(dev, add, wait_for, flag):
     ones, x, small = dev.array(np.ones(64, "f4")), np.zeros(64, "f4"), dev.zeros(10)
-    flag = dev.pinned(1, "u4")
-    flag[0] = 0
     timeline, steps = dev.timeline(), []
 
     async def runs(stream):
@@ -180,9 +170,7 @@ def test_asyncio(dev, add, wait_for):
         asyncio.run(all_of_it(stream))
 
 
-def test_a_stream_that_is_closed_fails_what_it_was_to_signal(dev, wait_for):
-    flag = dev.pinned(1, "u4")
-    flag[0] = 0
+def test_a_stream_that_is_closed_fails_what_it_was_to_signal(dev, wait_for, flag):
     timeline = dev.timeline()
     stream = dev.stream()
     ticket = wait_for[1, 1].submit(flag, stream=stream)
@@ -222,8 +210,8 @@ def test_an_interrupt_arrives_while_it_waits(dev):
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.02)
         with pytest.raises(KeyboardInterrupt):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
             timeline.wait(1)
     finally:
         signal.signal(signal.SIGALRM, before)

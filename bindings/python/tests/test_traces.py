@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rawhal
-from conftest import fixture, run
+from conftest import run
 
 
 def test_each_launch_in_order(dev, add):
@@ -104,10 +104,7 @@ def test_nested_and_threads(dev, add):
     assert not dev.observers and all(one.state == "complete" for one in outer)
 
 
-def test_an_exception_waits_for_nothing(dev):
-    spin = dev.load(fixture("spin-gfx90a-v5.co"))["spin"]
-    flag = dev.pinned(1, "u4")
-    flag[0] = 0
+def test_an_exception_waits_for_nothing(dev, spin, flag):
     with dev.stream() as stream:
         with pytest.raises(ZeroDivisionError):
             with dev.trace() as trace:
