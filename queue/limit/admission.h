@@ -89,7 +89,7 @@ RAWHAL_CHECKED rawhal_status_t limit_lease_create(rawhal_limiter_t *limiter,
 /* What is still in flight ends now: see limit_end(). NULL is allowed. */
 void limit_lease_destroy(limit_lease_t *lease);
 
-/* What a dispatch, or a recording as a whole, takes. */
+/* What a dispatch, or the launch of a graph as a whole, takes. */
 typedef struct limit_shape {
   uint64_t key; /* what it is estimated as, not 0 for one */
   uint64_t workgroups, largest_grid, kernarg_bytes;
@@ -166,7 +166,7 @@ RAWHAL_CHECKED static inline rawhal_status_t limit_admit(limit_lease_t *lease,
   return limit_admit_slow(lease, cost, deadline, grant, error);
 }
 
-/* The same for one dispatch or recording, without adding up. */
+/* The same for one dispatch or launch of a graph, without adding up. */
 RAWHAL_CHECKED static inline rawhal_status_t
 limit_admit_one(limit_lease_t *lease, const limit_shape_t *shape, uint64_t deadline,
                 limit_grant_t *grant, rawhal_error_t *error)

@@ -277,7 +277,7 @@ TEST(CancelledLast, DestroyingAGraphIsTheEndOfAll)
   public:
     using HeldTest::HeldTest;
     void TestBody() override {}
-    rawhal_graph_exec_t *record()
+    rawhal_graph_exec_t *what_outlives()
     {
       SetUp();
       rawhal_queue_t *on = queue();
@@ -289,7 +289,7 @@ TEST(CancelledLast, DestroyingAGraphIsTheEndOfAll)
     }
   };
   for (int i = 0; i < 20; ++i) {
-    rawhal_graph_exec_t *exec = Last().record();
+    rawhal_graph_exec_t *exec = Last().what_outlives();
     EXPECT_TRUE(goes_on_though_cancelled([&] { rawhal_graph_exec_destroy(exec); }));
   }
 }

@@ -252,11 +252,11 @@ TEST_F(Faults, HaveTheLabelsOfQueueAndDispatch)
 
   on = queue();
   rawhal_graph_exec_t *exec = nullptr;
-  all[1].label = "replayed";
+  all[1].label = "launched";
   ASSERT_OK(graph_of(device, on, all, 2, &exec, &error));
   all[1].label = nullptr;
   ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, nullptr, &error));
-  failed(on, "replayed", "");
+  failed(on, "launched", "");
   rawhal_graph_exec_destroy(exec);
 
   constexpr size_t old = offsetof(rawhal_dispatch_t, label);

@@ -331,7 +331,7 @@ TEST_F(Steps, AlignedImagesOfGraphsShareNoBlock)
   toy_hold(true);
   for (int round = 0; round < 5; ++round) {
     ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, 0, &ticket, &error));
-    rawhal_dispatch_t single = plain.dispatch(); // so that replays begin at any block
+    rawhal_dispatch_t single = plain.dispatch(); // so that launches begin at any block
     ASSERT_OK(rawhal_queue_submit(on, &single, 1, 0, &ticket, &error));
   }
   toy_hold(false);
