@@ -264,7 +264,8 @@ typedef struct rawhal_limit_value {
 /* What is configured as text, besides limits. */
 typedef enum rawhal_limit_name {
   RAWHAL_LIMIT_NAME_TENANT = 0,  /* default "default" */
-  RAWHAL_LIMIT_NAME_REGION = 1,  /* path of the region's file; none: limits of this process only */
+  RAWHAL_LIMIT_NAME_REGION = 1,  /* path of the region's file or of a broker's socket; none: limits
+                                    of this process only */
   RAWHAL_LIMIT_NAME_CU_MASK = 2, /* compute units to run on, hexadecimal, bit 0 is the first */
 } rawhal_limit_name_t;
 
@@ -341,6 +342,16 @@ RAWHAL_API const rawhal_limit_foreign_t *rawhal_limit_foreign(size_t index);
  * promise. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_region_create(int *fd,
                                                                      rawhal_error_t *error);
+/* A descriptor of the region that a path names, to pass to another process or to set in a config: a
+ * region's file, or a broker's socket (`rawhal broker`), which may stand wherever a region's path
+ * is asked for. A broker gives each process that connects a region as made above, with an open file
+ * description of its own. A socket must belong to root, to this user, or, on a read-only mount, to
+ * nobody, as root is called in a container's user namespace. The caller closes `*fd`
+ * (close-on-exec is set). NOT_FOUND: no such file, or nobody listens. RUNTIME: it may not be
+ * written. UNSUPPORTED: it is neither, or the broker is not to be trusted. TIMED_OUT: the broker
+ * does not answer. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_region_open(const char *path, int *fd,
+                                                                   rawhal_error_t *error);
 
 /* ---- Limiters ---- */
 

@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "tools": {"record", "tools"},  # and the public headers, and
     "examples": set(),
 }
-HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/glob.h", "base/list.h", "base/near.h", "base/new_file.h", "base/whole.h",  # which the command has with record/
+HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/glob.h", "base/jansson.h", "base/list.h", "base/near.h", "base/new_file.h", "base/whole.h",  # which the command has with record/
                      *("debug/core/" + name for name in ("change.h", "core.h", "file.h", "notes.h", "walk.h")), "debug/dump.h", "debug/report.h",
                      "debug/door/observe.h", "debug/door/requests.h", "debug/label.h", "hsaco/content.h", "hsaco/preload.h",
                      "probe/certificate.h", "softgpu/back.h", "softgpu/waves.h"},

@@ -14,11 +14,11 @@
 #include "tools/shared/tool.h"
 
 const tool_command_t *const tool_commands[] = {
-    &inspect_command,   &find_command,   &check_command,  &header_command,   &diff_command,
-    &run_command,       &replay_command, &probe_command,  &coverage_command, &devices_command,
-    &limits_command,    &top_command,    &exec_command,   &record_command,   &core_command,
-    &gdb_command,       &attach_command, &events_command, &unpack_command,   &doctor_command,
-    &completion_command};
+    &inspect_command, &find_command,   &check_command,     &header_command,   &diff_command,
+    &run_command,     &replay_command, &probe_command,     &coverage_command, &devices_command,
+    &limits_command,  &top_command,    &exec_command,      &record_command,   &core_command,
+    &gdb_command,     &attach_command, &events_command,    &unpack_command,   &doctor_command,
+    &cdi_command,     &broker_command, &completion_command};
 const size_t tool_command_count = sizeof(tool_commands) / sizeof(*tool_commands);
 
 static void print_help(FILE *out)
@@ -37,8 +37,8 @@ static void print_help(FILE *out)
         "  0   success\n"
         "  1   the answer is no: diff or replay found a difference, find no such kernel,\n"
         "      coverage an instruction that softgpu cannot execute, doctor a problem,\n"
-        "      probe plan a kernel that cannot be probed, or check a blob that a launch\n"
-        "      refuses\n"
+        "      probe plan a kernel that cannot be probed, cdi --check a wrong\n"
+        "      specification, or check a blob that a launch refuses\n"
         "  2   the command line is wrong\n"
         "  3   failure, such as a damaged file, a missing device, a kernel that faulted,\n"
         "      or output that cannot be written; standard error says why\n"

@@ -1,8 +1,8 @@
 #include "queue/limit/region.h"
 
-#include "queue/limit/region_lock.h"
-
 #include "queue/limit/clock.h"
+#include "queue/limit/region_find.h"
+#include "queue/limit/region_lock.h"
 
 #include "base/cancel.h"
 #include "base/error.h"
@@ -28,14 +28,6 @@ static const uint32_t native_endianness = 0x01020304;
 
 _Static_assert(sizeof(_Atomic uint64_t) == 8 && ATOMIC_LLONG_LOCK_FREE == 2,
                "words of the region are lock-free");
-
-static rawhal_status_t fail_errno(rawhal_error_t *error, const char *what, const char *path)
-{
-  int code = errno;
-  char text[128];
-  return rawhal_fail(error, file_failure(code), "%s %.200s: %s", what, path,
-                     strerror_r(code, text, sizeof(text)));
-}
 
 /* ---- Fork ---- */
 
@@ -105,7 +97,7 @@ static rawhal_status_t guard_forks(rawhal_error_t *error)
       return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a limiter");
     if (madvise(memory, REGION_UNIT_BYTES, MADV_WIPEONFORK)) {
       munmap(memory, REGION_UNIT_BYTES);
-      return fail_errno(error, "guarding against fork", "");
+      return region_fail(error, "guarding against fork", "");
     }
     page = memory;
   }
@@ -226,11 +218,24 @@ static void write_header(region_data_t *data)
   header->check = header_check(header);
 }
 
-static bool is_of_this_boot(const region_data_t *data)
+/* Memory does not outlive a boot. Of a file it cannot be told without the machine's number, which
+ * containers may hide: then it is neither started afresh under those who use it nor taken over with
+ * the times of another boot. */
+static rawhal_status_t find_boot(const region_t *region, const char *path, bool *this_boot,
+                                 rawhal_error_t *error)
 {
   char id[40];
+  *this_boot = region_is_sealed(region->fd);
+  if (*this_boot)
+    return RAWHAL_OK;
   read_boot_id(id);
-  return memcmp(id, data->header.boot_id, sizeof(id)) == 0;
+  if (!*id)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "%.200s may be of another boot: /proc/sys/kernel/random/boot_id cannot be "
+                       "read here. A broker's socket in its place needs no such number",
+                       path);
+  *this_boot = memcmp(id, region->data->header.boot_id, sizeof(id)) == 0;
+  return RAWHAL_OK;
 }
 
 static bool is_blank(const region_data_t *data)
@@ -247,7 +252,7 @@ static rawhal_status_t map(int fd, int protection, void **data, const char *path
   void *memory = mmap(NULL, sizeof(region_data_t), protection,
                       fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED)
-    return fail_errno(error, "mapping the region", path);
+    return region_fail(error, "mapping the region", path);
   *data = memory;
   return RAWHAL_OK;
 }
@@ -255,30 +260,9 @@ static rawhal_status_t map(int fd, int protection, void **data, const char *path
 static rawhal_status_t look(int fd, struct stat *facts, const char *path, rawhal_error_t *error)
 {
   if (fstat(fd, facts))
-    return fail_errno(error, "looking at the region", path);
+    return region_fail(error, "looking at the region", path);
   if (!S_ISREG(facts->st_mode))
     return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s is not a regular file", path);
-  return RAWHAL_OK;
-}
-
-/* A file that was found by its name may be any user's. For a descriptor its giver vouches. */
-static rawhal_status_t check_owner(int fd, const char *path, rawhal_error_t *error)
-{
-  struct stat facts;
-  rawhal_status_t status = look(fd, &facts, path, error);
-  if (status != RAWHAL_OK)
-    return status;
-  if (facts.st_uid != 0 && facts.st_uid != geteuid())
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "%.200s belongs to user %u, not to this one (%u) or root", path,
-                       (unsigned)facts.st_uid, (unsigned)geteuid());
-  if (facts.st_mode & S_IWOTH)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                       "%.200s may be written by everybody (mode %04o): chmod o-w it", path,
-                       (unsigned)facts.st_mode & 07777u);
-  if (facts.st_nlink != 1)
-    return rawhal_fail(error, RAWHAL_UNSUPPORTED, "%.200s has %llu hard links, not one", path,
-                       (unsigned long long)facts.st_nlink);
   return RAWHAL_OK;
 }
 
@@ -309,7 +293,7 @@ static rawhal_status_t reserve_room(int fd, bool blank, const char *path, rawhal
                        "no room for the %zu bytes of the region %.200s on its file system",
                        sizeof(region_data_t), path);
   if (errno != EOPNOTSUPP)
-    return fail_errno(error, "reserving room for the region", path);
+    return region_fail(error, "reserving room for the region", path);
   /* Such file systems copy what is written and promise nothing: it is all that can be done. */
   static const char zeros[REGION_UNIT_BYTES];
   for (size_t at = 0; blank && at < sizeof(region_data_t); at += sizeof(zeros)) {
@@ -332,7 +316,7 @@ static rawhal_status_t make_room(int fd, const char *path, rawhal_error_t *error
     return status;
   bool empty = facts.st_size == 0;
   if (empty && ftruncate(fd, sizeof(region_data_t)))
-    return fail_errno(error, "making room for the region", path);
+    return region_fail(error, "making room for the region", path);
   status = check_size(fd, path, error);
   if (status == RAWHAL_OK)
     status = reserve_room(fd, empty, path, error);
@@ -374,12 +358,15 @@ static rawhal_status_t prepare(region_t *region, const char *path, rawhal_error_
   if (status != RAWHAL_OK)
     return status;
   region->data = memory;
-  if (is_blank(region->data)) {
+  bool this_boot;
+  status = find_boot(region, path, &this_boot, error);
+  if (status == RAWHAL_OK && is_blank(region->data)) {
     write_header(region->data);
     return RAWHAL_OK;
   }
-  status = check_header(&region->data->header, path, error);
-  if (status != RAWHAL_OK || is_of_this_boot(region->data))
+  if (status == RAWHAL_OK)
+    status = check_header(&region->data->header, path, error);
+  if (status != RAWHAL_OK || this_boot)
     return status;
   for (uint32_t slot = 0; slot < REGION_MEMBERS; ++slot)
     if (region_slot_held(region, slot))
@@ -387,18 +374,6 @@ static rawhal_status_t prepare(region_t *region, const char *path, rawhal_error_
   memset(memory, 0, sizeof(region_data_t));
   write_header(region->data);
   return RAWHAL_OK;
-}
-
-/* A descriptor with an open file description of its own: locks belong to that. */
-static int open_file(const rawhal_limit_config_t *config, char path[300])
-{
-  const int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-  if (config->has_region_fd) {
-    snprintf(path, 300, "/proc/self/fd/%d", config->region_fd);
-    return open(path, flags);
-  }
-  snprintf(path, 300, "%s", config->region.text);
-  return open(path, flags | O_CREAT | O_NOFOLLOW, 0600);
 }
 
 rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *region,
@@ -416,23 +391,20 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
     write_header(region->data);
     return RAWHAL_OK;
   }
-  char path[300];
+  char path[REGION_PATH_BYTES];
+  int fd = -1;
   rawhal_status_t status = limit_clock_check(error);
+  if (status == RAWHAL_OK)
+    status = region_find(config, path, &fd, error);
   if (status != RAWHAL_OK)
     return status;
-  int fd = open_file(config, path);
-  if (fd < 0)
-    return fail_errno(error, "opening the region", path);
   status = remember_file(fd, &region->process, error);
   if (status != RAWHAL_OK) {
     close(fd);
     return status;
   }
   region->fd = fd;
-  if (!config->has_region_fd)
-    status = check_owner(fd, path, error);
-  if (status == RAWHAL_OK)
-    status = region_lock(region, REGION_TRIES_MANY, error);
+  status = region_lock(region, REGION_TRIES_MANY, error);
   if (status == RAWHAL_OK) {
     status = prepare(region, path, error);
     region_unlock(region);
@@ -452,8 +424,11 @@ static rawhal_status_t map_existing(region_t *region, const char *path, rawhal_e
   if (status != RAWHAL_OK)
     return status;
   region->data = memory;
+  bool this_boot = true;
   status = check_header(&region->data->header, path, error);
-  if (status == RAWHAL_OK && !is_of_this_boot(region->data))
+  if (status == RAWHAL_OK)
+    status = find_boot(region, path, &this_boot, error);
+  if (status == RAWHAL_OK && !this_boot)
     status = rawhal_fail(error, RAWHAL_NOT_FOUND,
                          "%.200s has not been used since the machine started", path);
   return status;
@@ -462,12 +437,12 @@ static rawhal_status_t map_existing(region_t *region, const char *path, rawhal_e
 rawhal_status_t region_open_existing(const char *path, region_t *region, rawhal_error_t *error)
 {
   *region = (region_t){.fd = -1};
+  int fd = -1;
   rawhal_status_t status = limit_clock_check(error);
+  if (status == RAWHAL_OK)
+    status = region_find_existing(path, O_RDWR, &fd, error);
   if (status != RAWHAL_OK)
     return status;
-  int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-  if (fd < 0)
-    return fail_errno(error, "opening the region", path);
   status = remember_file(fd, &region->process, error);
   if (status != RAWHAL_OK) {
     close(fd);
@@ -487,11 +462,12 @@ rawhal_status_t region_open_existing(const char *path, region_t *region, rawhal_
 rawhal_status_t region_view(const char *path, region_t *region, rawhal_error_t *error)
 {
   *region = (region_t){.fd = -1};
-  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0)
-    return fail_errno(error, "opening the region", path);
+  int fd = -1;
   void *memory = NULL;
-  rawhal_status_t status = check_size(fd, path, error);
+  rawhal_status_t status = region_find_existing(path, O_RDONLY, &fd, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = check_size(fd, path, error);
   if (status == RAWHAL_OK)
     status = map(fd, PROT_READ, &memory, path, error);
   if (status == RAWHAL_OK)
@@ -525,10 +501,10 @@ rawhal_status_t rawhal_limit_region_create(int *fd, rawhal_error_t *error)
   *fd = -1;
   region_t region = {.fd = memfd_make(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
   if (region.fd < 0)
-    return fail_errno(error, "making a region", name);
+    return region_fail(error, "making a region", name);
   rawhal_status_t status = prepare(&region, name, error);
   if (status == RAWHAL_OK && fcntl(region.fd, F_ADD_SEALS, F_SEAL_SEAL))
-    status = fail_errno(error, "sealing the region", name);
+    status = region_fail(error, "sealing the region", name);
   unmap(&region);
   if (status == RAWHAL_OK)
     *fd = region.fd;

@@ -31,6 +31,8 @@ extern const tool_command_t *const tool_commands[];
 extern const size_t tool_command_count;
 
 extern const tool_command_t attach_command;
+extern const tool_command_t broker_command;
+extern const tool_command_t cdi_command;
 extern const tool_command_t completion_command;
 extern const tool_command_t inspect_command;
 extern const tool_command_t probe_command;
