@@ -2,6 +2,8 @@
 #include "graph_test.h"
 #include "tests/child.h"
 
+#include <rawhal/transfer.h>
+
 #include <cstdlib>
 
 namespace {
@@ -160,6 +162,51 @@ TEST_F(GraphLimits, WhatIsInFlightHoldsALaunchBack)
   ASSERT_OK(rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, &other, &error));
   ASSERT_NO_FATAL_FAILURE(finish(on, other));
   EXPECT_EQ(2u, other);
+}
+
+// Copies count as dispatches do, and what steps of timelines wait costs nothing, though the launch is admitted before.
+TEST_F(GraphLimits, PartsAreChargedAsOneAndWaitsAreNot)
+{
+  ASSERT_NO_FATAL_FAILURE(begin());
+  rawhal_semaphore_t *semaphore = nullptr;
+  ASSERT_OK(rawhal_semaphore_create(device, 0, &semaphore, &error));
+  rawhal_graph_t *made = graph();
+  const rawhal_timepoint_t point = {semaphore, 1};
+  rawhal_transfer_t fill = {};
+  fill.to = words;
+  fill.bytes = 256;
+  fill.pattern_bytes = 1;
+  const std::vector<rawhal_dispatch_t> all = batch(3);
+  ASSERT_OK(rawhal_graph_add_batch(made, all.data(), all.size(), nullptr, &error));
+  ASSERT_OK(rawhal_graph_add_timeline(made, &point, 1, nullptr, 0, nullptr, nullptr,
+                                      RAWHAL_GRAPH_ALL, nullptr, &error));
+  ASSERT_OK(rawhal_graph_add_transfers(made, &fill, 1, nullptr, nullptr, RAWHAL_GRAPH_ALL, nullptr,
+                                       &error));
+  const rawhal_limit_row_t before = row("first");
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(
+      rawhal_graph_launch(on, instantiate(made), nullptr, 0, RAWHAL_FOREVER, &ticket, &error));
+  EXPECT_EQ(3u, ticket);
+  ASSERT_NO_FATAL_FAILURE(finish(on, 1));
+  uint64_t start[2], end[2];
+  ASSERT_OK(rawhal_queue_timing(on, 1, &start[0], &end[0], &error));
+  const uint64_t from = rawhal_deadline_after(0);
+  uint64_t waited = 0;
+  for (rawhal_queue_t *other = queue(); waited < 50 * (end[0] - start[0]);
+       waited = rawhal_deadline_after(0) - from) { // barriers cost nothing
+    rawhal_ticket_t barrier = 0;
+    ASSERT_OK(rawhal_queue_barrier(other, nullptr, 0, RAWHAL_FOREVER, &barrier, &error));
+    ASSERT_NO_FATAL_FAILURE(finish(other, barrier));
+  }
+  ASSERT_OK(rawhal_semaphore_signal(semaphore, 1, &error));
+  ASSERT_NO_FATAL_FAILURE(finish(on, ticket));
+  const rawhal_limit_row_t after = row("first");
+  EXPECT_EQ(4u, after.launches - before.launches);
+  ASSERT_OK(rawhal_queue_timing(on, ticket, &start[1], &end[1], &error));
+  EXPECT_GT(end[1] - start[1], waited) << "from the first part to the last";
+  EXPECT_GT(after.gpu_ns, before.gpu_ns);
+  EXPECT_LT(after.gpu_ns - before.gpu_ns, waited);
+  rawhal_semaphore_destroy(semaphore);
 }
 
 // Each pays for what it launches, and what both compute is right.

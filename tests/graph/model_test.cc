@@ -1,5 +1,5 @@
-// Random graphs with children on two queues and two sets of buffers, with bindings, between copies and fills, against the
-// sequential model of plan.h. What uses a set of buffers comes after what used it before, by a barrier or by a semaphore where
+// Random graphs of kernels, copies, fills, signals, waits and children on two queues and two sets of buffers, with bindings,
+// between copies and fills, against the sequential model of plan.h. What uses a set of buffers comes after what used it before, by a barrier or by a semaphore where
 // that was on the other queue; the two sets run side by side.
 #include "graph_test.h"
 #include "tests/extended.h"
@@ -20,11 +20,13 @@ protected:
     for (auto &set : buffers_of)
       for (auto &one : set)
         one = buffer(buffer_words * 4, RAWHAL_MEMORY_HOST);
-    ASSERT_OK(rawhal_semaphore_create(device, 0, &semaphore, &error));
+    for (rawhal_semaphore_t **each : {&semaphore, &within[0], &within[1], &awaited})
+      ASSERT_OK(rawhal_semaphore_create(device, 0, each, &error));
   }
   void TearDown() override
   {
-    rawhal_semaphore_destroy(semaphore);
+    for (rawhal_semaphore_t *each : {semaphore, within[0], within[1], awaited})
+      rawhal_semaphore_destroy(each);
     GraphTest::TearDown();
   }
 
@@ -37,7 +39,22 @@ protected:
     return static_cast<uint32_t *>(rawhal_buffer_host(buffers_of[set][which]));
   }
 
-  // A kernel, and which node of the graph it is.
+  rawhal_transfer_t transfer_of(uint32_t set, const Step &step) const
+  {
+    rawhal_transfer_t made = {};
+    made.to = buffers_of[set][step.to.buffer];
+    made.to_offset = 4 * step.to.begin;
+    made.bytes = 4 * step.to.count;
+    if (step.kind == Step::copy) {
+      made.from = buffers_of[set][step.from.buffer];
+      made.from_offset = 4 * step.from.begin;
+    } else {
+      memcpy(made.pattern, &step.factor, made.pattern_bytes = sizeof(step.factor));
+    }
+    return made;
+  }
+
+  // What is not a barrier or a child, and which node of the graph it is.
   struct Placed {
     uint32_t node;
     const Step *step;
@@ -62,13 +79,23 @@ protected:
         EXPECT_OK(rawhal_graph_add_child(made, child, "child", after.data(), count, &inner, &node,
                                          &error));
         EXPECT_EQ(next, inner);
+      } else if (step.kind == Step::copy || step.kind == Step::fill) {
+        const rawhal_transfer_t transfer = transfer_of(0, step);
+        EXPECT_OK(rawhal_graph_add_transfers(made, &transfer, 1, "moves", after.data(), count,
+                                             &node, &error));
+      } else if (step.kind == Step::signal || step.kind == Step::wait) {
+        const bool waits = step.kind == Step::wait;
+        const rawhal_timepoint_t never = {waits ? awaited : within[0], UINT64_MAX};
+        EXPECT_OK(rawhal_graph_add_timeline(made, &never, waits, &never, !waits, nullptr,
+                                            after.data(), count, &node, &error));
       } else {
         const Mix arguments = {address(0, step.to), address(0, step.from), step.to.count,
                                step.factor};
         const rawhal_dispatch_t dispatch = mix_of(arguments, step.to.count);
         EXPECT_OK(rawhal_graph_add_kernel(made, &dispatch, after.data(), count, &node, &error));
-        placed.push_back({first + node, &step});
       }
+      if (step.kind != Step::barrier && step.kind != Step::child)
+        placed.push_back({first + node, &step});
       nodes.push_back(node);
     }
     return made;
@@ -80,7 +107,10 @@ protected:
     std::vector<std::unique_ptr<uint64_t>> values;
     std::vector<std::unique_ptr<rawhal_graph_grid_t>> grids;
     std::vector<std::unique_ptr<Mix>> blobs;
-    std::vector<uint32_t> factors, items; // of each kernel, for the model
+    std::vector<std::unique_ptr<rawhal_transfer_t>> transfers;
+    std::vector<std::unique_ptr<rawhal_timepoint_t>> points;
+    std::vector<uint32_t> factors, items; // of each that is placed, for the model
+    bool waits = false;                   // for the host
 
     void add(uint32_t kind, uint32_t node, uint32_t index, uint32_t bytes, const void *value)
     {
@@ -93,6 +123,24 @@ protected:
     }
   };
 
+  // A value that comes next, and the buffers of the set.
+  void bind_other(Bound &bound, const Placed &each, uint32_t set)
+  {
+    const Step::Kind kind = each.step->kind;
+    if (kind == Step::signal || kind == Step::wait) {
+      bound.points.push_back(std::make_unique<rawhal_timepoint_t>(
+          kind == Step::signal ? rawhal_timepoint_t{within[set], ++raised[set]}
+                               : rawhal_timepoint_t{awaited, host_raised + 1}));
+      bound.waits |= kind == Step::wait;
+      bound.add(RAWHAL_GRAPH_TIMEPOINT, each.node, 0, sizeof(rawhal_timepoint_t),
+                bound.points.back().get());
+    } else if (set) {
+      bound.transfers.push_back(std::make_unique<rawhal_transfer_t>(transfer_of(set, *each.step)));
+      bound.add(RAWHAL_GRAPH_TRANSFER, each.node, 0, sizeof(rawhal_transfer_t),
+                bound.transfers.back().get());
+    }
+  }
+
   // The buffers of a set in place of the first one's, other factors and smaller grids.
   Bound bind(Random &random, const std::vector<Placed> &placed, uint32_t set)
   {
@@ -102,6 +150,10 @@ protected:
       const uint32_t i = each.node;
       bound.factors.push_back(step.factor);
       bound.items.push_back(whole_groups(step.to.count));
+      if (step.kind != Step::kernel) {
+        bind_other(bound, each, set);
+        continue;
+      }
       const bool blob = below(random, 4) == 0, other = below(random, 4) == 0;
       if (other)
         bound.factors.back() += 2;
@@ -151,8 +203,11 @@ protected:
     ASSERT_OK(rawhal_graph_launch(last[set].queue, exec, bound.bindings.data(),
                                   bound.bindings.size(), RAWHAL_FOREVER, &last[set].ticket,
                                   &error));
+    if (bound.waits)
+      ASSERT_OK(rawhal_semaphore_signal(awaited, ++host_raised, &error));
     for (uint32_t i = 0; i < placed.size(); ++i)
-      run_mix(expected[set], *placed[i].step, bound.factors[i], bound.items[i]);
+      if (placed[i].step->kind <= Step::fill)
+        run_step(expected[set], *placed[i].step, bound.factors[i], bound.items[i]);
   }
 
   void copy(Random &random, uint32_t set)
@@ -234,8 +289,8 @@ protected:
     rawhal_queue_t *queue;
     rawhal_ticket_t ticket;
   } last[sets] = {}; // that used a set
-  rawhal_semaphore_t *semaphore = nullptr;
-  uint64_t signalled = 0;
+  rawhal_semaphore_t *semaphore = nullptr, *within[sets] = {}, *awaited = nullptr;
+  uint64_t signalled = 0, raised[sets] = {}, host_raised = 0;
   Memory expected[sets];
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <random>
 #include <vector>
 
@@ -21,9 +22,10 @@ struct Range {
   }
 };
 
-// A node. Kernels are mix() of tests/fixtures/src/mix.cl.
+// A node. Kernels are mix() of tests/fixtures/src/mix.cl; fills are of `factor`. A signal raises a semaphore, and a wait is for
+// the host to raise another.
 struct Step {
-  enum Kind { kernel, barrier, child } kind;
+  enum Kind { kernel, copy, fill, barrier, signal, wait, child } kind;
   bool after_all;
   std::vector<uint32_t> after; // earlier steps
   Range to, from;
@@ -38,7 +40,7 @@ inline bool conflict(const Step &a, const Step &b)
     return std::any_of(whole.steps.begin(), whole.steps.end(),
                        [&](const Step &step) { return conflict(step, other); });
   }
-  if (a.kind == Step::barrier || b.kind == Step::barrier)
+  if (a.kind > Step::fill || b.kind > Step::fill)
     return false;
   return a.to.overlaps(b.to) || a.to.overlaps(b.from) || a.from.overlaps(b.to);
 }
@@ -61,16 +63,20 @@ inline std::vector<Step> some_plan(Random &random, bool children);
 inline Step some_step(Random &random, bool children)
 {
   Step step = {};
-  step.kind = below(random, 8) ? Step::kernel : Step::barrier;
+  constexpr Step::Kind kinds[] = {Step::kernel, Step::kernel,  Step::kernel, Step::kernel,
+                                  Step::kernel, Step::kernel,  Step::kernel, Step::kernel,
+                                  Step::copy,   Step::copy,    Step::copy,   Step::fill,
+                                  Step::fill,   Step::barrier, Step::signal, Step::wait};
+  step.kind = kinds[below(random, std::size(kinds))];
   if (children && below(random, 8) == 0) {
     step.kind = Step::child;
     step.steps = some_plan(random, false);
   }
-  if (step.kind != Step::kernel)
+  if (step.kind > Step::fill)
     return step;
   step.to = some_range(random, below(random, buffer_count));
   step.from = step.to; // its own words
-  if (below(random, 8)) {
+  if (step.kind == Step::copy || (step.kind == Step::kernel && below(random, 8))) {
     step.from.buffer = (step.to.buffer + 1 + below(random, buffer_count - 1)) % buffer_count;
     step.from.begin = below(random, buffer_words - step.to.count + 1);
   }
@@ -110,6 +116,16 @@ inline void run_mix(Memory &memory, const Step &step, uint32_t factor, uint32_t 
     uint32_t &to = memory[step.to.buffer][step.to.begin + i];
     to = to * factor + memory[step.from.buffer][step.from.begin + i] + i;
   }
+}
+
+// What any one leaves.
+inline void run_step(Memory &memory, const Step &step, uint32_t factor, uint32_t items)
+{
+  if (step.kind == Step::kernel)
+    return run_mix(memory, step, factor, items);
+  for (uint32_t i = 0; i < step.to.count; ++i)
+    memory[step.to.buffer][step.to.begin + i] =
+        step.kind == Step::fill ? step.factor : memory[step.from.buffer][step.from.begin + i];
 }
 
 inline uint32_t whole_groups(uint32_t items)

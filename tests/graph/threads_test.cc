@@ -1,6 +1,8 @@
 // One exec that many threads launch, each with bindings of its own.
 #include "graph_test.h"
 
+#include <rawhal/transfer.h>
+
 #include <atomic>
 #include <thread>
 
@@ -66,6 +68,73 @@ TEST_F(GraphThreads, LaunchOneExecOnQueuesOfTheirOwnAndOnASharedOne)
       const auto *got = static_cast<const uint32_t *>(rawhal_buffer_host(out[t]));
       EXPECT_EQ(expected[t], std::vector<uint32_t>(got, got + words));
     }
+  }
+}
+
+// Copies, and what each thread signals and waits for, in the midst of kernels.
+TEST_F(GraphThreads, LaunchPartsSideBySide)
+{
+  constexpr uint32_t threads = 4, launches = 25, words = 64;
+  rawhal_buffer_t *zeros = upload(std::vector<uint32_t>(words));
+  rawhal_buffer_t *out[threads], *copied[threads];
+  rawhal_semaphore_t *semaphores[threads] = {};
+  for (uint32_t t = 0; t < threads; ++t) {
+    out[t] = buffer(words * 4, RAWHAL_MEMORY_HOST);
+    copied[t] = buffer(words * 4, RAWHAL_MEMORY_HOST);
+    memset(rawhal_buffer_host(out[t]), 0, words * 4);
+    ASSERT_OK(rawhal_semaphore_create(device, 0, &semaphores[t], &error));
+  }
+  const auto copy_of = [&](uint32_t t) {
+    rawhal_transfer_t copy = {};
+    copy.to = copied[t];
+    copy.from = out[t];
+    copy.bytes = words * 4;
+    return copy;
+  };
+  rawhal_graph_t *made = graph();
+  const Mix arguments = {rawhal_buffer_address(out[0]), rawhal_buffer_address(zeros), words, 3};
+  const rawhal_dispatch_t dispatch = mix_of(arguments, words);
+  const rawhal_transfer_t copy = copy_of(0);
+  const rawhal_timepoint_t point = {semaphores[0], 1};
+  ASSERT_OK(rawhal_graph_add_batch(made, &dispatch, 1, nullptr, &error));
+  ASSERT_OK(rawhal_graph_add_transfers(made, &copy, 1, nullptr, nullptr, RAWHAL_GRAPH_ALL, nullptr,
+                                       &error));
+  for (bool waits : {false, true})
+    ASSERT_OK(rawhal_graph_add_timeline(made, &point, waits, &point, !waits, nullptr, nullptr,
+                                        RAWHAL_GRAPH_ALL, nullptr, &error));
+  const rawhal_graph_exec_t *exec = instantiate(made);
+  rawhal_queue_t *shared = queue(), *own = queue();
+  std::atomic<uint32_t> wrong{0};
+  std::vector<std::thread> running;
+  for (uint32_t t = 0; t < threads; ++t)
+    running.emplace_back([&, t] {
+      rawhal_error_t mine = {};
+      rawhal_queue_t *const on = t ? shared : own;
+      const uint64_t address = rawhal_buffer_address(out[t]);
+      const rawhal_transfer_t its = copy_of(t);
+      rawhal_ticket_t ticket = 0;
+      for (uint64_t launch = 1; launch <= launches; ++launch) {
+        const rawhal_timepoint_t next = {semaphores[t], launch};
+        const rawhal_graph_binding_t bindings[] = {
+            {RAWHAL_GRAPH_ARGUMENT, 0, mix_out, sizeof(address), &address},
+            {RAWHAL_GRAPH_TRANSFER, 1, 0, sizeof(its), &its},
+            {RAWHAL_GRAPH_TIMEPOINT, 2, 0, sizeof(next), &next},
+            {RAWHAL_GRAPH_TIMEPOINT, 3, 0, sizeof(next), &next}};
+        wrong += rawhal_graph_launch(on, exec, bindings, std::size(bindings), RAWHAL_FOREVER,
+                                     &ticket, &mine) != RAWHAL_OK;
+      }
+      wrong += rawhal_semaphore_wait(semaphores[t], launches, RAWHAL_FOREVER, &mine) != RAWHAL_OK;
+      wrong += rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &mine) != RAWHAL_OK;
+    });
+  for (std::thread &thread : running)
+    thread.join();
+  EXPECT_EQ(0u, wrong);
+  for (uint32_t t = 0; t < threads; ++t) {
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < launches; ++i)
+      expected = expected * 3 + words - 1;
+    EXPECT_EQ(expected, static_cast<uint32_t *>(rawhal_buffer_host(copied[t]))[words - 1]);
+    rawhal_semaphore_destroy(semaphores[t]);
   }
 }
 

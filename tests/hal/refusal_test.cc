@@ -1,7 +1,6 @@
 // What the runtime refuses to do (refusing_runtime.c): the call fails and leaves nothing behind, and everything goes on.
-#include "held_test.h"
+#include "refusal_test.h"
 
-#include <dlfcn.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsakmt.h>
 
@@ -24,31 +23,6 @@ hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRIORITY prior
 }
 
 namespace {
-
-class Refusal : public HeldTest {
-protected:
-  void SetUp() override
-  {
-    setenv("RAWHAL_RUNTIME_LIBRARY", RAWHAL_REFUSING_RUNTIME, 1);
-    DeviceTest::SetUp();
-  }
-
-  // The next of them after `passed`.
-  static void refuse(const char *what, int passed = 0)
-  {
-    set((std::string("passed_") + what).c_str(), passed);
-    set((std::string("refused_") + what).c_str(), 1);
-  }
-
-  static void set(const char *name, int value) { *number(name) = value; }
-
-  template <typename T = std::atomic<int>> static T *number(const char *name)
-  {
-    void *there = dlsym(RTLD_DEFAULT, name);
-    EXPECT_NE(there, nullptr) << name;
-    return static_cast<T *>(there);
-  }
-};
 
 // What newer runtimes tell: 1 is of a device that was reset, 2 of an error of memory. Who claims one keeps the runtime from
 // ending the process.

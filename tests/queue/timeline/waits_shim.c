@@ -5,7 +5,7 @@
 uint32_t shim_host_waits(const rawhal_semaphore_t *semaphore)
 {
   timelines_lock();
-  const uint32_t waits = semaphore->host_waits;
+  const uint32_t waits = semaphore->uses;
   timelines_unlock();
   return waits;
 }
