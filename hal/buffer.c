@@ -121,7 +121,7 @@ static rawhal_status_t registry_add(rawhal_buffer_t *buffer, rawhal_error_t *err
   return status;
 }
 
-/* What a pool has only that removes. */
+/* What a pool has only that removes. False: it was not there, or graphs keep it. */
 static bool registry_remove(rawhal_buffer_t *buffer, bool parted)
 {
   rawhal_buffer_t *found = NULL;
@@ -129,14 +129,16 @@ static bool registry_remove(rawhal_buffer_t *buffer, bool parted)
   HASH_FIND_PTR(registry, &buffer, found);
   if (found && found->parted != parted)
     found = NULL;
+  bool kept = false;
   if (found) {
     HASH_DEL(registry, found);
     witness_freed(found);
+    kept = found->freed = found->kept > 0;
   }
   pthread_mutex_unlock(&registry_lock);
   if (found)
     tell_went(found->told, event_of(RAWHAL_EVENT_FREE, found));
-  return found != NULL;
+  return found && !kept;
 }
 
 /* ---- Allocation ---- */
@@ -279,6 +281,24 @@ void rawhal_buffer_free(rawhal_buffer_t *buffer)
   WITHOUT_CANCELLATION();
   if (buffer && runtime_check(NULL) == RAWHAL_OK && registry_remove(buffer, false))
     buffer_release(buffer);
+}
+
+void buffer_keep(void *buffer)
+{
+  rawhal_buffer_t *kept = buffer;
+  pthread_mutex_lock(&registry_lock);
+  ++kept->kept;
+  pthread_mutex_unlock(&registry_lock);
+}
+
+void buffer_let(void *buffer)
+{
+  rawhal_buffer_t *kept = buffer;
+  pthread_mutex_lock(&registry_lock);
+  const bool last = --kept->kept == 0 && kept->freed;
+  pthread_mutex_unlock(&registry_lock);
+  if (last)
+    buffer_release(kept);
 }
 
 void buffer_free_parted(rawhal_buffer_t *buffer)

@@ -19,6 +19,10 @@ RAWHAL_CHECKED rawhal_status_t buffer_allocate_parted(rawhal_device_t *device,
                                                       rawhal_error_t *error);
 void buffer_free_parted(rawhal_buffer_t *buffer);
 
+/* Graphs name it: one that is freed meanwhile stays as it is, and counted. Without locks. */
+void buffer_keep(void *buffer);
+void buffer_let(void *buffer);
+
 /* The registry of live buffers: none of them goes while it is held. */
 void registry_hold(void);
 void registry_let(void);

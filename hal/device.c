@@ -7,6 +7,7 @@
 #include "hal/limits.h"
 #include "hal/log.h"
 #include "hal/runtime.h"
+#include "hal/transfer_check.h"
 #include "hal/witness.h"
 #include "queue/create.h"
 #include "queue/timeline/timeline.h"
@@ -193,6 +194,7 @@ static void fill_queue_device(const hal_runtime_t *runtime, hsa_agent_t agent,
   queue->hold = runtime_hold;
   queue->release = runtime_release;
   queue->unpinned = executables_reap;
+  queue->buffers = &transfer_buffers;
 }
 
 static hsa_status_t fill_device(search_t *search, hsa_agent_t agent)

@@ -7,6 +7,7 @@
  * executables_reap() finds it unneeded. */
 #include "hal/executable.h"
 #include "hal/runtime.h"
+#include "queue/graph/graph_node.h"
 #include "queue/list.h"
 
 #include "base/cancel.h"
@@ -253,7 +254,10 @@ static bool is_unneeded(rawhal_executable_t *executable, void *unused)
 
 void executables_reap(void)
 {
-  if (runtime_check(NULL) != RAWHAL_OK || atomic_load(&retiring) == 0)
+  if (runtime_check(NULL) != RAWHAL_OK)
+    return;
+  graphs_reap(); /* and what launches had, which may be buffers */
+  if (atomic_load(&retiring) == 0)
     return;
   rawhal_executable_t *unneeded;
   WITHOUT_CANCELLATION(); /* of a graph that is destroyed, too, which may end the runtime */

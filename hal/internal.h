@@ -94,6 +94,8 @@ struct rawhal_buffer {
   rawhal_memory_kind_t kind;  /* DEVICE or HOST: where it is */
   hsa_amd_memory_pool_t pool; /* of the runtime's; of imported memory none */
   bool parted;                /* a pool's: see buffer_allocate_parted() */
+  uint32_t kept;              /* by graphs; the registry's lock */
+  bool freed;                 /* but kept; likewise */
   bool foreign;               /* imported: not ours to free */
   rawhal_device_t *payer;     /* imported memory: whose quota it counts towards; NULL: no one's */
   uint64_t counted;           /* bytes */

@@ -1,7 +1,10 @@
-/* Copies, fills and the host's reads and writes, in queue order. */
+/* Copies, fills and the host's reads and writes, in queue order and in graphs. */
+#include "hal/buffer.h"
 #include "hal/import.h"
 #include "hal/peer.h"
 #include "hal/transfer_check.h"
+#include "queue/graph/capture.h"
+#include "queue/graph/graph_node.h"
 #include "queue/staging.h"
 
 #include "base/cancel.h"
@@ -12,16 +15,16 @@
 
 enum { FEW = 4 }; /* that need no memory */
 
-static const rawhal_device_t *device_of(const rawhal_queue_t *queue)
+static const rawhal_device_t *device_of(const queue_device_t *device)
 {
-  return (const void *)((const char *)queue->device - offsetof(rawhal_device_t, queue));
+  return (const void *)((const char *)device - offsetof(rawhal_device_t, queue));
 }
 
-/* The queue's device must reach the buffer: it is its own, or it was given access. */
-static rawhal_status_t check_reach(const rawhal_queue_t *queue, const rawhal_buffer_t *buffer,
+/* The device must reach the buffer: it is its own, or it was given access. */
+static rawhal_status_t check_reach(const queue_device_t *device, const rawhal_buffer_t *buffer,
                                    rawhal_error_t *error)
 {
-  if (peer_reaches(device_of(queue), buffer))
+  if (peer_reaches(device_of(device), buffer))
     return RAWHAL_OK;
   return rawhal_fail(
       error, RAWHAL_INVALID_ARGUMENT,
@@ -31,16 +34,15 @@ static rawhal_status_t check_reach(const rawhal_queue_t *queue, const rawhal_buf
 /* The agent that the runtime is told has a buffer's bytes. The runtime has a thread of its own copy
  * what is the host's on both sides, by addresses of the host: one of the agents must always be the
  * device. */
-static hsa_agent_t owner(const rawhal_queue_t *queue, const rawhal_buffer_t *buffer)
+static hsa_agent_t owner(const queue_device_t *device, const rawhal_buffer_t *buffer)
 {
-  return buffer->kind == RAWHAL_MEMORY_DEVICE ? queue->device->agent
-                                              : buffer->device->runtime->host_agent;
+  return buffer->kind == RAWHAL_MEMORY_DEVICE ? device->agent : buffer->device->runtime->host_agent;
 }
 
-static transfer_side_t side_of(const rawhal_queue_t *queue, const rawhal_buffer_t *buffer,
+static transfer_side_t side_of(const queue_device_t *device, const rawhal_buffer_t *buffer,
                                uint64_t offset, uint64_t pitch)
 {
-  return (transfer_side_t){buffer->memory + offset, pitch, owner(queue, buffer)};
+  return (transfer_side_t){buffer->memory + offset, pitch, owner(device, buffer)};
 }
 
 /* The program's memory: as it is where the device reaches it, or to be staged. */
@@ -58,17 +60,16 @@ static transfer_side_t host_side(const rawhal_transfer_t *t, const rawhal_device
 }
 
 /* What the queue is to do. */
-static void describe(const rawhal_queue_t *queue, const rawhal_transfer_t *t,
-                     queue_transfer_t *made)
+static void describe(const queue_device_t *of, const rawhal_transfer_t *t, queue_transfer_t *made)
 {
   const rawhal_device_t *device = (t->to ? t->to : t->from)->device;
   *made = (queue_transfer_t){.bytes = t->bytes, .rows = t->rows};
   if (t->to)
-    made->to = side_of(queue, t->to, t->to_offset, t->to_pitch);
+    made->to = side_of(of, t->to, t->to_offset, t->to_pitch);
   else
     made->to = host_side(t, device, t->to_host, t->to_pitch, made);
   if (t->from) {
-    made->from = side_of(queue, t->from, t->from_offset, t->from_pitch);
+    made->from = side_of(of, t->from, t->from_offset, t->from_pitch);
   } else if (t->from_host) {
     made->from = host_side(t, device, t->from_host, t->from_pitch, made);
   } else {
@@ -81,24 +82,27 @@ static void describe(const rawhal_queue_t *queue, const rawhal_transfer_t *t,
     made->staged = t->to ? TRANSFER_WRITES : TRANSFER_READS;
   const hsa_agent_t host = device->runtime->host_agent;
   if (made->to.agent.handle == host.handle && made->from.agent.handle == host.handle)
-    (t->to ? &made->to : &made->from)->agent = queue->device->agent;
-  transfer_cut(queue->device->hsa, made);
+    (t->to ? &made->to : &made->from)->agent = of->agent;
+  transfer_cut(of->hsa, made);
 }
 
 /* Checked, and of 0 bytes where there is nothing to do. */
-static rawhal_status_t take_one(const rawhal_queue_t *queue, const rawhal_transfer_t *given,
-                                queue_transfer_t *made, rawhal_error_t *error)
+static rawhal_status_t take_one(const queue_device_t *device, const rawhal_transfer_t *given,
+                                queue_transfer_t *made, graph_buffers_t *buffers,
+                                rawhal_error_t *error)
 {
   rawhal_transfer_t t;
   rawhal_status_t status = transfer_take(given, &t, error);
   if (status == RAWHAL_OK && t.to)
-    status = check_reach(queue, t.to, error);
+    status = check_reach(device, t.to, error);
   if (status == RAWHAL_OK && t.from)
-    status = check_reach(queue, t.from, error);
+    status = check_reach(device, t.from, error);
   if (status != RAWHAL_OK)
     return status;
+  if (buffers)
+    *buffers = (graph_buffers_t){{t.to, (rawhal_buffer_t *)(uintptr_t)t.from}};
   if (t.bytes)
-    describe(queue, &t, made);
+    describe(device, &t, made);
   else
     made->bytes = 0;
   return RAWHAL_OK;
@@ -109,15 +113,16 @@ typedef struct given {
   size_t stride, count;
 } given_t;
 
-/* All are checked; `*kept` of them have something to do. */
-static rawhal_status_t take_all(const rawhal_queue_t *queue, const given_t *given,
-                                queue_transfer_t *made, size_t *kept, rawhal_error_t *error)
+/* All are checked; `*kept` of them have something to do. `buffers` NULL: nobody asks which. */
+static rawhal_status_t take_all(const queue_device_t *device, const given_t *given,
+                                queue_transfer_t *made, graph_buffers_t *buffers, size_t *kept,
+                                rawhal_error_t *error)
 {
   rawhal_status_t status = RAWHAL_OK;
   *kept = 0;
   for (size_t i = 0; i < given->count; ++i) {
     const void *one = (const char *)given->first + i * given->stride;
-    status = take_one(queue, one, &made[*kept], error);
+    status = take_one(device, one, &made[*kept], buffers ? &buffers[*kept] : NULL, error);
     if (status != RAWHAL_OK)
       return given->count == 1
                  ? status
@@ -126,6 +131,26 @@ static rawhal_status_t take_all(const rawhal_queue_t *queue, const given_t *give
   }
   return RAWHAL_OK;
 }
+
+static rawhal_status_t check_given(const void *where, const char *what, const given_t *given,
+                                   rawhal_error_t *error)
+{
+  if (!where || !given->first || given->count == 0)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is %s",
+                       !where         ? what
+                       : given->count ? "transfers"
+                                      : "count",
+                       where && !given->count ? "0" : "NULL");
+  return sized_array(given->first, given->stride, given->count, sizeof(*given->first), "transfers",
+                     error);
+}
+
+static rawhal_status_t no_memory(size_t count, rawhal_error_t *error)
+{
+  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu transfers", count);
+}
+
+/* ---- In queue order ---- */
 
 static rawhal_status_t submit_all(rawhal_queue_t *queue, queue_transfer_t *made, size_t count,
                                   uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
@@ -150,23 +175,76 @@ rawhal_status_t rawhal_queue_transfer_sized(rawhal_queue_t *queue,
   size_t kept;
   if (ticket)
     *ticket = 0;
-  if (!queue || !transfers || count == 0)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
-                       !queue   ? "queue is NULL"
-                       : !count ? "count is 0"
-                                : "transfers is NULL");
-  rawhal_status_t status =
-      sized_array(transfers, transfer_size, count, sizeof(*transfers), "transfers", error);
+  rawhal_status_t status = check_given(queue, "queue", &given, error);
   if (status != RAWHAL_OK)
     return status;
+  rawhal_graph_t *captured = queue_captured(queue);
+  if (captured)
+    return rawhal_graph_add_transfers_sized(captured, transfers, transfer_size, count, NULL, NULL,
+                                            RAWHAL_GRAPH_ALL, NULL, error);
   if (count > FEW)
     made = allocate_zeroed(queue->device->allocator, count, sizeof(*made));
   if (!made)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu transfers", count);
-  status = take_all(queue, &given, made, &kept, error);
+    return no_memory(count, error);
+  status = take_all(queue->device, &given, made, NULL, &kept, error);
   if (status == RAWHAL_OK)
     status = submit_all(queue, made, kept, deadline, ticket, error);
   if (made != few)
     allocate_free(queue->device->allocator, made);
+  return status;
+}
+
+/* ---- As nodes of graphs ---- */
+
+static rawhal_status_t bind_one(const queue_device_t *device, const void *given,
+                                queue_transfer_t *made, void *buffers[2], rawhal_error_t *error)
+{
+  graph_buffers_t named;
+  rawhal_status_t status = take_one(device, given, made, &named, error);
+  if (status == RAWHAL_OK)
+    memcpy(buffers, named.of, sizeof(named.of));
+  return status;
+}
+
+const queue_buffers_t transfer_buffers = {buffer_keep, buffer_let, sizeof(rawhal_transfer_t),
+                                          bind_one};
+
+/* A graph has no end at which a read would be delivered. */
+static rawhal_status_t check_reads(const queue_transfer_t *made, size_t count,
+                                   rawhal_error_t *error)
+{
+  for (size_t i = 0; i < count; ++i)
+    if (made[i].staged == TRANSFER_READS)
+      return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                         "a node can read only into memory that the device reaches: a "
+                         "RAWHAL_MEMORY_HOST buffer's, or what was imported");
+  return RAWHAL_OK;
+}
+
+rawhal_status_t
+rawhal_graph_add_transfers_sized(rawhal_graph_t *graph, const rawhal_transfer_t *transfers,
+                                 size_t transfer_size, size_t count, const char *label,
+                                 const rawhal_graph_node_t *after, size_t after_count,
+                                 rawhal_graph_node_t *node, rawhal_error_t *error)
+{
+  WITHOUT_CANCELLATION();
+  const given_t given = {transfers, transfer_size, count};
+  size_t kept = 0;
+  rawhal_status_t status = check_given(graph, "graph", &given, error);
+  if (status != RAWHAL_OK)
+    return status;
+  const queue_device_t *device = graph_device(graph);
+  queue_transfer_t *made = allocate_zeroed(device->allocator, count, sizeof(*made));
+  graph_buffers_t *buffers = allocate_zeroed(device->allocator, count, sizeof(*buffers));
+  status = made && buffers ? take_all(device, &given, made, buffers, &kept, error)
+                           : no_memory(count, error);
+  if (status == RAWHAL_OK)
+    status = check_reads(made, kept, error);
+  if (status == RAWHAL_OK)
+    status = kept ? graph_add_transfers(graph, made, buffers, kept, label, after, after_count, node,
+                                        error)
+                  : rawhal_graph_add_barrier(graph, label, after, after_count, node, error);
+  allocate_free(device->allocator, made);
+  allocate_free(device->allocator, buffers);
   return status;
 }

@@ -175,6 +175,27 @@ rawhal_queue_read(rawhal_queue_t *queue, const rawhal_buffer_t *buffer, uint64_t
   return rawhal_queue_transfer(queue, &read, 1, deadline, ticket, error);
 }
 
+/* ---- In graphs ---- */
+
+/* Adds a node that carries out `count` transfers (at least 1) as rawhal_queue_transfer() would,
+ * when the launch comes to it; the rest is as graph.h says. What host memory holds that the device
+ * does not reach is copied into the graph now, and written by each launch. Without bytes it is a
+ * barrier. UNSUPPORTED: a read into such memory; otherwise the checks of rawhal_queue_transfer(),
+ * but for the queue's, and of graphs' nodes. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_graph_add_transfers_sized(
+    rawhal_graph_t *graph, const rawhal_transfer_t *transfers, size_t transfer_size, size_t count,
+    const char *label, const rawhal_graph_node_t *after, size_t after_count,
+    rawhal_graph_node_t *node, rawhal_error_t *error);
+
+RAWHAL_CHECKED RAWHAL_INLINE rawhal_status_t
+rawhal_graph_add_transfers(rawhal_graph_t *graph, const rawhal_transfer_t *transfers, size_t count,
+                           const char *label, const rawhal_graph_node_t *after, size_t after_count,
+                           rawhal_graph_node_t *node, rawhal_error_t *error)
+{
+  return rawhal_graph_add_transfers_sized(graph, transfers, sizeof(*transfers), count, label, after,
+                                          after_count, node, error);
+}
+
 /* ---- At once ---- */
 
 /* Carries one transfer out, not ordered with what queues do: wait for dispatches first. All that is

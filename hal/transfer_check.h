@@ -10,4 +10,7 @@
 RAWHAL_CHECKED rawhal_status_t transfer_take(const rawhal_transfer_t *given,
                                              rawhal_transfer_t *taken, rawhal_error_t *error);
 
+/* What graphs of a device ask for. */
+extern const queue_buffers_t transfer_buffers;
+
 #endif

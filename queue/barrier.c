@@ -1,4 +1,5 @@
 /* Barriers: packets that run nothing and hold what comes after them. */
+#include "queue/graph/capture.h"
 #include "queue/submit.h"
 #include "queue/timeline/timeline.h"
 #include "queue/wait.h"
@@ -83,6 +84,11 @@ rawhal_status_t rawhal_queue_barrier_sized(rawhal_queue_t *queue,
   if (count > RAWHAL_MAX_DEPENDENCIES)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%zu dependencies, a barrier takes at most %d",
                        count, RAWHAL_MAX_DEPENDENCIES);
+  rawhal_graph_t *captured = queue_captured(queue);
+  if (captured && count)
+    return capture_refuse("dependencies on tickets or signals; semaphores have timepoints", error);
+  if (captured)
+    return rawhal_graph_add_barrier(captured, NULL, NULL, RAWHAL_GRAPH_ALL, NULL, error);
   hsa_amd_barrier_value_packet_t bodies[RAWHAL_MAX_DEPENDENCIES];
   uint32_t waits = 0;
   ring_reservation_t reserved;
@@ -111,6 +117,8 @@ rawhal_status_t rawhal_queue_signal(rawhal_queue_t *queue, uint64_t hsa_signal, 
   if (!queue || !hsa_signal)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
                        queue ? "the signal is 0" : "queue is NULL");
+  if (queue_captured(queue))
+    return capture_refuse("signals of the program's; semaphores have timepoints", error);
   ring_reservation_t reserved;
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)

@@ -75,6 +75,16 @@ void charge_close(rawhal_queue_t *queue)
   queue->grants = NULL;
 }
 
+/* ---- Grants ---- */
+
+/* A thread that sees the slot's ticket, which is published later, sees this. */
+void charge_keep(rawhal_queue_t *queue, const limit_grant_t *grant, uint64_t ticket)
+{
+  queue_grant_t *kept = charge_grant(queue, ticket);
+  kept->grant = *grant;
+  atomic_store_explicit(&kept->ticket, ticket, memory_order_release);
+}
+
 uint64_t rawhal_queue_retry_at(const rawhal_queue_t *queue)
 {
   return queue && queue->gate.lease ? limit_retry_at(queue->gate.lease) : 0;

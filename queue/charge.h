@@ -14,6 +14,9 @@ void charge_close(rawhal_queue_t *queue);
 /* After all of it that is on the device has been. */
 void charge_give_back(rawhal_queue_t *queue);
 
+/* Before the ticket is submitted. */
+void charge_keep(rawhal_queue_t *queue, const limit_grant_t *grant, uint64_t ticket);
+
 static inline queue_grant_t *charge_grant(const rawhal_queue_t *queue, uint64_t ticket)
 {
   return &queue->grants[ticket & (queue->ring.tickets - 1)];

@@ -18,6 +18,7 @@
 #include "queue/hsa_table.h"
 #include "queue/kernel.h"
 #include "queue/occupancy.h"
+#include "queue/parts.h"
 #include "queue/ring.h"
 #include "queue/timeline/state.h"
 
@@ -63,6 +64,20 @@ typedef struct queue_witness {
                        size_t count, dump_t *dump);
 } queue_witness_t;
 
+struct queue_device;
+struct queue_transfer;
+
+/* Buffers, which queues know nothing of: what graphs ask hal/ for. */
+typedef struct queue_buffers {
+  /* From here to there one that is freed stays as it is. */
+  void (*keep)(void *buffer);
+  void (*let)(void *buffer);
+  size_t transfer_bytes; /* of a rawhal_transfer_t */
+  /* Checks one, and says what is to be done, and with which buffers. */
+  rawhal_status_t (*transfer)(const struct queue_device *device, const void *given,
+                              struct queue_transfer *made, void *buffers[2], rawhal_error_t *error);
+} queue_buffers_t;
+
 /* What a queue needs of its device; lives as long as the queue. */
 typedef struct queue_device {
   const allocator_t *allocator; /* lives longer than the queue does; NULL: malloc() */
@@ -82,6 +97,7 @@ typedef struct queue_device {
   uint32_t max_grid_dim[3];
   uint32_t min_packets, max_packets;
   const queue_witness_t *witness; /* NULL: there is none */
+  const queue_buffers_t *buffers; /* NULL: there are none */
   /* A queue has, by itself: called without locks, before its waiters wake. NULL: not wanted. */
   void (*died)(const char *line);
   /* Keep the runtime open from the first to the last call of a queue. */
@@ -102,11 +118,9 @@ typedef struct queue_slot {
   hsa_signal_t signal;
   int64_t final; /* the value when the queue died */
   bool slept_on; /* by a thread, in the runtime; sleep_lock */
-  /* A thread that looks at a finished ticket may read these while the slot's next submitter writes
-   * them, and then finds that the ticket is gone: queue_slot_kept(). */
-  _Atomic bool begins; /* its first packet signals the slot's signal in `begins` */
-  _Atomic bool timed; /* each of its dispatches has a signal in `times`, and the last packet none */
-  _Atomic bool transfers; /* transfer.h */
+  /* TRAIT_*, of parts.h. A thread that looks at a finished ticket may read it while the slot's next
+   * submitter writes it, and then finds that the ticket is gone: queue_slot_kept(). */
+  _Atomic uint32_t traits;
 } queue_slot_t;
 
 _Static_assert(sizeof(queue_slot_t) == 64, "a submission should touch one cache line of slots");
@@ -137,6 +151,13 @@ typedef struct transfer_delivery {
   transfer_rows_t to, from;
 } transfer_delivery_t;
 
+/* What transfers use that are submitted any number of times; whoever lets it go last ends it, with
+ * locks of a queue. */
+typedef struct transfer_owner {
+  _Atomic uint32_t uses;
+  void (*end)(struct transfer_owner *owner);
+} transfer_owner_t;
+
 /* Host memory that a submission of transfers has until it has finished, when bytes of it are the
  * program's; NULL: none. Pinning the program's own memory instead would need an end at once: what
  * is pinned is known to the runtime by its address alone, which may be that of another block by
@@ -145,6 +166,7 @@ typedef struct transfer_staging {
   void *memory;
   size_t size, deliveries;
   transfer_delivery_t one, *several; /* several: NULL, or all of them, allocated */
+  transfer_owner_t *owner;           /* whose all of it is instead; NULL: nobody's */
 } transfer_staging_t;
 
 /* The transfers of a slot; transfer.c. */
@@ -193,6 +215,7 @@ struct rawhal_queue {
   uint64_t launch_number; /* whose it is: no two queues of the process have the same, nor 0 */
   gate_t gate;
   queue_grant_t *grants;  /* of the slots' tickets; with limits */
+  uint64_t parts_ticks;   /* of the launch whose first parts were charged last; drain_lock */
   uint64_t own_bytes;     /* of the device's memory, where that has a quota */
   uint32_t compute_units; /* that it may use */
   queue_room_t room;
@@ -202,12 +225,13 @@ struct rawhal_queue {
   _Atomic bool in_death;    /* a thread uses it to make it die */
   _Atomic uint64_t died_at; /* CLOCK_MONOTONIC ns */
   rawhal_error_t cause;
-  rawhal_fault_t fault;           /* of it */
-  bool closing;                   /* being destroyed; the list's lock */
-  char label[RAWHAL_LABEL_BYTES]; /* drain_lock */
-  struct queue_label *labels;     /* of each packet's dispatch: label.h */
-  _Atomic bool labelled;          /* any of them ever */
-  hang_progress_t hang;           /* of hang.c */
+  rawhal_fault_t fault;                    /* of it */
+  bool closing;                            /* being destroyed; the list's lock */
+  _Atomic(struct rawhal_graph *) captured; /* capture.h */
+  char label[RAWHAL_LABEL_BYTES];          /* drain_lock */
+  struct queue_label *labels;              /* of each packet's dispatch: label.h */
+  _Atomic bool labelled;                   /* any of them ever */
+  hang_progress_t hang;                    /* of hang.c */
   pthread_mutex_t drain_lock;
   pthread_mutex_t sleep_lock;
   pthread_cond_t woken; /* a thread that slept on a slot does so no more */
@@ -217,6 +241,11 @@ struct rawhal_queue {
   struct rawhal_queue *next;                  /* in the list of all queues */
   struct rawhal_queue *next_doomed;
 };
+
+static inline uint32_t queue_traits(const queue_slot_t *slot)
+{
+  return atomic_load_explicit(&slot->traits, memory_order_relaxed);
+}
 
 static inline queue_slot_t *queue_slot(const rawhal_queue_t *queue, uint64_t ticket)
 {

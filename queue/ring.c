@@ -15,7 +15,9 @@ static ring_word_t word_guess(ring_t *ring)
   return word;
 }
 
-bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservation_t *reserved)
+static inline __attribute__((always_inline)) bool reserve(ring_t *ring, uint32_t tickets,
+                                                          uint32_t packets, uint32_t blocks,
+                                                          ring_reservation_t *reserved)
 {
   /* Heads before tail: heads only follow the tail, so what seems used is at least what is used.
    * Acquire: the thread that gave the room back had seen the device finish with it. */
@@ -27,17 +29,30 @@ bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservat
     const ring_tail_t *tail = &word.tail;
     uint32_t packets_used = tail->packet - (uint32_t)head_packet;
     uint32_t blocks_used = tail->block - head_block;
-    bool room = tail->ticket - head_ticket < ring->tickets &&
+    bool room = tail->ticket - head_ticket <= ring->tickets - tickets &&
                 packets_used <= ring->packets - packets && blocks_used <= ring->blocks - blocks;
     ring_word_t next = {.tail = {tail->ticket, tail->packet, tail->block}};
     if (room)
-      next.tail = (ring_tail_t){tail->ticket + 1, tail->packet + packets, tail->block + blocks};
+      next.tail =
+          (ring_tail_t){tail->ticket + tickets, tail->packet + packets, tail->block + blocks};
     /* Without room the word is swapped for itself: a torn guess must not refuse a caller. */
     if (!__sync_bool_compare_and_swap(&ring->word.bits, word.bits, next.bits))
       continue;
     if (room)
       *reserved = (ring_reservation_t){
-          .ticket = next.tail.ticket, .packet = head_packet + packets_used, .block = tail->block};
+          .ticket = tail->ticket + 1, .packet = head_packet + packets_used, .block = tail->block};
     return room;
   }
+}
+
+/* By itself: with one ticket less is to be computed. */
+bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservation_t *reserved)
+{
+  return reserve(ring, 1, packets, blocks, reserved);
+}
+
+bool ring_reserve_several(ring_t *ring, uint32_t tickets, uint32_t packets, uint32_t blocks,
+                          ring_reservation_t *reserved)
+{
+  return reserve(ring, tickets, packets, blocks, reserved);
 }

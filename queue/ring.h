@@ -43,6 +43,7 @@ typedef struct ring_reservation {
   uint64_t ticket;
   uint64_t packet; /* index of the first */
   uint32_t block;  /* the first, modulo 2^32 */
+  uint32_t part;   /* of a launch: traits_of_part(); 0 */
 } ring_reservation_t;
 
 void ring_init(ring_t *ring, uint32_t tickets, uint32_t packets, uint32_t blocks);
@@ -50,6 +51,9 @@ void ring_init(ring_t *ring, uint32_t tickets, uint32_t packets, uint32_t blocks
 /* Reserves a ticket, `packets` packets and `blocks` blocks, all of them at most the capacity.
  * False, and nothing changed, when there is no room. Lock-free. */
 bool ring_reserve(ring_t *ring, uint32_t packets, uint32_t blocks, ring_reservation_t *reserved);
+/* The same with several tickets, of which `*reserved` has the first. */
+bool ring_reserve_several(ring_t *ring, uint32_t tickets, uint32_t packets, uint32_t blocks,
+                          ring_reservation_t *reserved);
 
 /* Gives back the oldest ticket with its packets and blocks. */
 static inline void ring_release(ring_t *ring, uint32_t packets, uint32_t blocks)

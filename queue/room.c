@@ -119,10 +119,12 @@ static rawhal_status_t reserve_shared(rawhal_queue_t *queue, uint32_t packets, u
                              : status;
 }
 
-bool submit_try(rawhal_queue_t *queue, uint32_t packets, ring_reservation_t *reserved)
+bool submit_try(rawhal_queue_t *queue, uint32_t tickets, uint32_t packets, uint32_t blocks,
+                ring_reservation_t *reserved)
 {
-  return reserve_at_once(queue, packets, 0, reserved) &&
-         (!queue->shared || shared_try(queue, packets, 0, reserved));
+  return atomic_load_explicit(&queue->room.waiting, memory_order_relaxed) == 0 &&
+         ring_reserve_several(&queue->ring, tickets, packets, blocks, reserved) &&
+         (!queue->shared || shared_try(queue, tickets, packets, blocks, reserved));
 }
 
 rawhal_status_t submit_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,

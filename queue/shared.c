@@ -39,18 +39,15 @@ static bool take_packets(rawhal_queue_t *queue, uint32_t packets, uint64_t *firs
 }
 
 /* A ticket that has finished already, in whose place nothing was submitted. */
-static void abandon(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
-                    const ring_reservation_t *reserved)
+static void abandon(rawhal_queue_t *queue, uint64_t ticket, uint32_t packets, uint32_t blocks)
 {
-  queue_slot_t *slot = queue_slot(queue, reserved->ticket);
+  queue_slot_t *slot = queue_slot(queue, ticket);
   atomic_store(&slot->packet, 0);
   atomic_store(&slot->packets, packets);
   atomic_store(&slot->blocks, blocks);
   atomic_store(&slot->kernel, NULL);
-  atomic_store(&slot->begins, false);
-  atomic_store(&slot->transfers, false);
-  atomic_store(&slot->timed, false);
-  atomic_store_explicit(&slot->ticket, reserved->ticket, memory_order_release);
+  atomic_store(&slot->traits, 0);
+  atomic_store_explicit(&slot->ticket, ticket, memory_order_release);
   callbacks_skip(queue);
 }
 
@@ -92,16 +89,16 @@ rawhal_status_t shared_reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t
   while (status == RAWHAL_OK && !take_packets(queue, packets, &reserved->packet))
     status = try_again(queue, packets, deadline, error);
   if (status != RAWHAL_OK)
-    abandon(queue, packets, blocks, reserved);
+    abandon(queue, reserved->ticket, packets, blocks);
   return status;
 }
 
-bool shared_try(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+bool shared_try(rawhal_queue_t *queue, uint32_t tickets, uint32_t packets, uint32_t blocks,
                 ring_reservation_t *reserved)
 {
   bool taken = take_packets(queue, packets, &reserved->packet);
-  if (!taken)
-    abandon(queue, packets, blocks, reserved);
+  for (uint32_t i = 0; !taken && i < tickets; ++i) /* the first has the room of all */
+    abandon(queue, reserved->ticket + i, i ? 0 : packets, i ? 0 : blocks);
   return taken;
 }
 

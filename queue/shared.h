@@ -18,7 +18,7 @@ RAWHAL_CHECKED rawhal_status_t shared_reserve(rawhal_queue_t *queue, uint32_t pa
                                               ring_reservation_t *reserved, rawhal_error_t *error);
 
 /* The same at once, or not at all. */
-bool shared_try(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
+bool shared_try(rawhal_queue_t *queue, uint32_t tickets, uint32_t packets, uint32_t blocks,
                 ring_reservation_t *reserved);
 
 /* Waits a second for what the device has of ours, unless the queue has stopped. False: it has

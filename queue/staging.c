@@ -29,18 +29,12 @@ static bool keep_spare(rawhal_queue_t *queue, void *memory)
   return kept;
 }
 
-static rawhal_status_t take_memory(rawhal_queue_t *queue, uint64_t size,
-                                   transfer_staging_t *staging, rawhal_error_t *error)
+static rawhal_status_t allocate_staging(const queue_device_t *device, uint64_t size,
+                                        void **allocated, rawhal_error_t *error)
 {
-  const queue_device_t *device = queue->device;
   const hsa_table_t *hsa = device->hsa;
-  bool small = size <= SPARE_BYTES;
-  staging->size = small ? SPARE_BYTES : size;
-  if (small && (staging->memory = take_spare(queue)))
-    return RAWHAL_OK;
   void *memory = NULL;
-  hsa_status_t result =
-      hsa->hsa_amd_memory_pool_allocate(device->kernarg_pool, staging->size, 0, &memory);
+  hsa_status_t result = hsa->hsa_amd_memory_pool_allocate(device->kernarg_pool, size, 0, &memory);
   if (result != HSA_STATUS_SUCCESS)
     return hsa_fail(hsa, result, error, "allocating staging memory for a copy");
   result = hsa->hsa_amd_agents_allow_access(1, &device->agent, NULL, memory);
@@ -48,8 +42,18 @@ static rawhal_status_t take_memory(rawhal_queue_t *queue, uint64_t size,
     (void)hsa->hsa_amd_memory_pool_free(memory);
     return hsa_fail(hsa, result, error, "giving the device access to staging memory");
   }
-  staging->memory = memory;
+  *allocated = memory;
   return RAWHAL_OK;
+}
+
+static rawhal_status_t take_memory(rawhal_queue_t *queue, uint64_t size,
+                                   transfer_staging_t *staging, rawhal_error_t *error)
+{
+  bool small = size <= SPARE_BYTES;
+  staging->size = small ? SPARE_BYTES : size;
+  if (small && (staging->memory = take_spare(queue)))
+    return RAWHAL_OK;
+  return allocate_staging(queue->device, staging->size, &staging->memory, error);
 }
 
 void staging_give_back(rawhal_queue_t *queue, transfer_staging_t *staging)
@@ -58,6 +62,8 @@ void staging_give_back(rawhal_queue_t *queue, transfer_staging_t *staging)
   if (staging->memory && !(staging->size == SPARE_BYTES && keep_spare(queue, staging->memory)))
     (void)queue->device->hsa->hsa_amd_memory_pool_free(staging->memory);
   allocate_free(queue->device->allocator, staging->several);
+  if (staging->owner)
+    transfer_owner_let(staging->owner);
   *staging = (transfer_staging_t){0};
 }
 
@@ -134,37 +140,72 @@ static bool place_next(const queue_transfer_t *transfer, uint64_t *at, uint64_t 
          checked_add_u64(*at, bytes, end);
 }
 
-rawhal_status_t staging_take(rawhal_queue_t *queue, queue_transfer_t *transfers, size_t count,
-                             transfer_staging_t *staging, rawhal_error_t *error)
+/* How much all of them take, and how many are read; false: more than there is. */
+static bool measure(const queue_transfer_t *transfers, size_t count, uint64_t *bytes, size_t *reads)
 {
-  uint64_t at, end = 0;
-  size_t reads = 0;
-  *staging = (transfer_staging_t){0};
+  uint64_t at;
+  *bytes = 0;
+  *reads = 0;
   for (size_t i = 0; i < count; ++i) {
     if (transfers[i].staged == TRANSFER_DIRECT)
       continue;
-    if (!place_next(&transfers[i], &at, &end))
-      return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "staging memory for %zu transfers", count);
-    reads += transfers[i].staged == TRANSFER_READS;
+    if (!place_next(&transfers[i], &at, bytes))
+      return false;
+    *reads += transfers[i].staged == TRANSFER_READS;
   }
-  if (end == 0)
+  return true;
+}
+
+static rawhal_status_t too_much(size_t count, rawhal_error_t *error)
+{
+  return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "staging memory for %zu transfers", count);
+}
+
+static void put_all(queue_transfer_t *transfers, size_t count, transfer_staging_t *staging)
+{
+  uint64_t at, end = 0;
+  for (size_t i = 0; i < count; ++i)
+    if (transfers[i].staged != TRANSFER_DIRECT && place_next(&transfers[i], &at, &end))
+      put(&transfers[i], (unsigned char *)staging->memory + at, staging);
+}
+
+rawhal_status_t staging_take(rawhal_queue_t *queue, queue_transfer_t *transfers, size_t count,
+                             transfer_staging_t *staging, rawhal_error_t *error)
+{
+  uint64_t bytes;
+  size_t reads;
+  *staging = (transfer_staging_t){0};
+  if (!measure(transfers, count, &bytes, &reads))
+    return too_much(count, error);
+  if (bytes == 0)
     return RAWHAL_OK;
   if (reads > 1) {
     staging->several = allocate_zeroed(queue->device->allocator, reads, sizeof(*staging->several));
     if (!staging->several)
       return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for a list of %zu reads", reads);
   }
-  rawhal_status_t status = take_memory(queue, end, staging, error);
+  rawhal_status_t status = take_memory(queue, bytes, staging, error);
   if (status != RAWHAL_OK) {
     allocate_free(queue->device->allocator, staging->several);
     *staging = (transfer_staging_t){0};
     return status;
   }
-  end = 0;
-  for (size_t i = 0; i < count; ++i)
-    if (transfers[i].staged != TRANSFER_DIRECT && place_next(&transfers[i], &at, &end))
-      put(&transfers[i], (unsigned char *)staging->memory + at, staging);
+  put_all(transfers, count, staging);
   return RAWHAL_OK;
+}
+
+rawhal_status_t staging_keep(const queue_device_t *device, queue_transfer_t *transfers,
+                             size_t count, void **memory, rawhal_error_t *error)
+{
+  uint64_t bytes;
+  size_t reads;
+  *memory = NULL;
+  if (!measure(transfers, count, &bytes, &reads))
+    return too_much(count, error);
+  rawhal_status_t status = bytes ? allocate_staging(device, bytes, memory, error) : RAWHAL_OK;
+  if (status == RAWHAL_OK)
+    put_all(transfers, count, &(transfer_staging_t){.memory = *memory});
+  return status;
 }
 
 /* ---- Delivery ---- */

@@ -12,6 +12,11 @@
 RAWHAL_CHECKED rawhal_status_t staging_take(rawhal_queue_t *queue, queue_transfer_t *transfers,
                                             size_t count, transfer_staging_t *staging,
                                             rawhal_error_t *error);
+/* The same without reads, for transfers that are submitted any number of times: in memory of the
+ * runtime's, which the caller frees. NULL: there is none. */
+RAWHAL_CHECKED rawhal_status_t staging_keep(const queue_device_t *device,
+                                            queue_transfer_t *transfers, size_t count,
+                                            void **memory, rawhal_error_t *error);
 /* From the transfers' submission on, until it is given back: others look whether there is something
  * to deliver. */
 void staging_announce(rawhal_queue_t *queue, const transfer_staging_t *staging);

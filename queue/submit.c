@@ -1,5 +1,6 @@
 /* Submission: check everything, reserve everything at once, write images and packet bodies, publish
  * headers, ring the doorbell. Nothing can fail after the reservation, and no slot stays invalid. */
+#include "queue/graph/capture.h"
 #include "queue/label.h"
 
 #include "base/error.h"
@@ -67,9 +68,7 @@ hsa_signal_t submit_begin(rawhal_queue_t *queue, const ring_reservation_t *reser
   atomic_store_explicit(&slot->packets, submission->packets, memory_order_relaxed);
   atomic_store_explicit(&slot->blocks, submission->blocks, memory_order_relaxed);
   atomic_store_explicit(&slot->kernel, submission->kernel, memory_order_relaxed);
-  atomic_store_explicit(&slot->begins, submission->begins, memory_order_relaxed);
-  atomic_store_explicit(&slot->transfers, submission->transfers, memory_order_relaxed);
-  atomic_store_explicit(&slot->timed, submission->timed, memory_order_relaxed);
+  atomic_store_explicit(&slot->traits, submission->traits | reserved->part, memory_order_relaxed);
   int64_t target = atomic_load_explicit(&slot->target, memory_order_relaxed) - submission->signals;
   /* Release: a thread that sees this target sees that the slot's former ticket had finished. */
   atomic_store_explicit(&slot->target, target, memory_order_release);
@@ -123,8 +122,9 @@ hsa_signal_t batch_begin(rawhal_queue_t *queue, const ring_reservation_t *reserv
                              .blocks = blocks,
                              .signals = closing ? 1 : count - signaller,
                              .kernel = first,
-                             .begins = !closing && signaller > 0,
-                             .timed = closing};
+                             .traits = closing         ? TRAIT_TIMED
+                                       : signaller > 0 ? TRAIT_BEGINS
+                                                       : 0};
   if (__builtin_expect(closing, 0))
     packet_name(queue, reserved->packet + count, NULL);
   hsa_signal_t signal = submit_begin(queue, reserved, &submission);
@@ -156,19 +156,12 @@ static rawhal_status_t batch_write(rawhal_queue_t *queue, const batch_t *batch, 
         dispatch_write(queue, dispatch, reserved->packet + i, &block, completion, error);
     if (__builtin_expect(written != RAWHAL_OK, 0)) {
       status = written;
-      queue_slot(queue, reserved->ticket)->begins = false; /* a barrier may have no times */
+      atomic_fetch_and(&queue_slot(queue, reserved->ticket)->traits,
+                       ~TRAIT_BEGINS); /* a barrier may have no times */
     }
   }
   submit_ring(queue, reserved, count + closing_packets(queue));
   return status;
-}
-
-/* A thread that sees the slot's ticket, which is published later, sees this. */
-static void charge_keep(rawhal_queue_t *queue, const limit_grant_t *grant, uint64_t ticket)
-{
-  queue_grant_t *kept = charge_grant(queue, ticket);
-  kept->grant = *grant;
-  atomic_store_explicit(&kept->ticket, ticket, memory_order_release);
 }
 
 rawhal_status_t submit_reserve_admitted(rawhal_queue_t *queue, const limit_grant_t *grant,
@@ -232,6 +225,9 @@ rawhal_status_t rawhal_queue_submit_sized(rawhal_queue_t *queue,
     *ticket = 0;
   if (!queue)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "queue is NULL");
+  rawhal_graph_t *captured = queue_captured(queue);
+  if (__builtin_expect(captured != NULL, 0))
+    return rawhal_graph_add_batch_sized(captured, dispatches, dispatch_size, count, NULL, error);
   batch_t batch = {dispatches, dispatch_size, count};
   uint32_t blocks;
   ring_reservation_t reserved;

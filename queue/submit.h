@@ -59,9 +59,10 @@ RAWHAL_CHECKED rawhal_status_t submit_reserve_admitted(rawhal_queue_t *queue,
                                                        rawhal_error_t *error);
 
 /* Without waiting, and without a look at whether the queue lives: for who holds a lock for which
- * the thread that makes it die may wait. No kernarg blocks. False: there is no room that is known
- * of. */
-bool submit_try(rawhal_queue_t *queue, uint32_t packets, ring_reservation_t *reserved);
+ * the thread that makes it die may wait. Of several tickets, see parts.h, `*reserved` has the
+ * first. False: there is no room that is known of. */
+bool submit_try(rawhal_queue_t *queue, uint32_t tickets, uint32_t packets, uint32_t blocks,
+                ring_reservation_t *reserved);
 
 /* Sleeps until there may be room: something has finished, or a moment has passed; or until the
  * deadline. */
@@ -71,9 +72,7 @@ typedef struct submission {
   uint32_t packets, blocks;
   uint32_t signals;                     /* the packets that are going to signal the completion */
   const rawhal_device_kernel_t *kernel; /* of the packet, if there is one and it runs any */
-  bool begins; /* the first packet signals when it has ended, for its time: see submit_signal() */
-  bool transfers; /* transfer.h */
-  bool timed;
+  uint32_t traits;                      /* TRAIT_*, but of a part */
 } submission_t;
 
 /* Claims the ticket's slot. From here on others see the submission, so packets of several have been

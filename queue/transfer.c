@@ -7,8 +7,6 @@
 #include "base/cancel.h"
 #include "base/error.h"
 
-enum { PACKETS = 2 };
-
 static transfer_t *transfer_of(const rawhal_queue_t *queue, const queue_slot_t *slot)
 {
   return &queue->transfers.of_slot[slot - queue->slots];
@@ -42,11 +40,12 @@ static void publish(rawhal_queue_t *queue, const ring_reservation_t *reserved, h
                     hsa_signal_t done)
 {
   void *second = packet_slot(queue, reserved->packet + 1);
-  for (uint32_t i = 0; i < PACKETS; ++i)
+  for (uint32_t i = 0; i < TRANSFER_PACKETS; ++i)
     packet_name(queue, reserved->packet + i, NULL);
   hsa_signal_t completion = submit_begin(
       queue, reserved,
-      &(submission_t){.packets = PACKETS, .signals = 1, .transfers = done.handle != 0});
+      &(submission_t){
+          .packets = TRANSFER_PACKETS, .signals = 1, .traits = done.handle ? TRAIT_TRANSFERS : 0});
   if (done.handle) {
     packet_write_barrier_value(second, done, 0, completion);
     packet_publish(second, packet_header_barrier_value());
@@ -54,7 +53,7 @@ static void publish(rawhal_queue_t *queue, const ring_reservation_t *reserved, h
     packet_put_barrier(second, completion);
   }
   packet_put_barrier(packet_slot(queue, reserved->packet), ready);
-  submit_ring(queue, reserved, PACKETS);
+  submit_ring(queue, reserved, TRANSFER_PACKETS);
 }
 
 /* What is missing is never delivered. */
@@ -63,12 +62,6 @@ static void give_up(rawhal_queue_t *queue, transfer_t *transfer, uint64_t copies
   staging_undeliver(queue, &transfer->staging);
   queue->device->hsa->hsa_signal_subtract_screlease(transfer->done, (hsa_signal_value_t)copies);
 }
-
-/* What was to be submitted together. */
-typedef struct transfers {
-  const queue_transfer_t *each;
-  size_t count;
-} transfers_t;
 
 /* After the packets: while the engine's own ring is full, what it waits for can happen. */
 static rawhal_status_t start_copies(rawhal_queue_t *queue, const transfers_t *wanted,
@@ -79,7 +72,7 @@ static rawhal_status_t start_copies(rawhal_queue_t *queue, const transfers_t *wa
   hsa_status_t result = HSA_STATUS_SUCCESS;
   size_t i = 0;
   for (; i < wanted->count && result == HSA_STATUS_SUCCESS; ++i)
-    result = transfer_start(device->hsa, device->agent, &wanted->each[i], &transfer->ready,
+    result = transfer_start(device->hsa, device->agent, transfers_at(wanted, i), &transfer->ready,
                             transfer->done, &transfer->copies, &started);
   if (result == HSA_STATUS_SUCCESS)
     return RAWHAL_OK;
@@ -90,7 +83,6 @@ static rawhal_status_t start_copies(rawhal_queue_t *queue, const transfers_t *wa
              : rawhal_fail_of(error, status, "transfer %zu of %zu", i - 1, wanted->count);
 }
 
-/* In the place that was reserved. The caller holds the engines' lock. */
 static rawhal_status_t submit(rawhal_queue_t *queue, const transfers_t *wanted,
                               transfer_staging_t *staging, const ring_reservation_t *reserved,
                               rawhal_error_t *error)
@@ -105,7 +97,7 @@ static rawhal_status_t submit(rawhal_queue_t *queue, const transfers_t *wanted,
   }
   uint64_t copies = 0;
   for (size_t i = 0; i < wanted->count; ++i)
-    copies += transfer_pieces(&wanted->each[i]);
+    copies += transfer_pieces(transfers_at(wanted, i));
   transfer->staging = *staging;
   transfer->copies = copies;
   hsa->hsa_signal_store_screlease(transfer->ready, 1);
@@ -117,17 +109,37 @@ static rawhal_status_t submit(rawhal_queue_t *queue, const transfers_t *wanted,
   return status;
 }
 
+void transfers_enter(void)
+{
+  pthread_mutex_lock(&engine_lock);
+}
+
+void transfers_leave(void)
+{
+  pthread_mutex_unlock(&engine_lock);
+}
+
+rawhal_status_t transfers_submit(rawhal_queue_t *queue, const transfers_t *transfers,
+                                 transfer_owner_t *owner, const ring_reservation_t *reserved,
+                                 rawhal_error_t *error)
+{
+  transfer_staging_t staging = {.owner = owner};
+  atomic_fetch_add(&owner->uses, 1);
+  return submit(queue, transfers, &staging, reserved, error);
+}
+
 /* Takes a place in the queue, and in the engine at once. `*placed`: it has, even if this fails. */
 static rawhal_status_t place(rawhal_queue_t *queue, const transfers_t *wanted,
                              transfer_staging_t *staging, const limit_grant_t *grant,
                              ring_reservation_t *reserved, bool *placed, rawhal_error_t *error)
 {
-  pthread_mutex_lock(&engine_lock);
-  rawhal_status_t status = submit_reserve_admitted(queue, grant, PACKETS, 0, 0, reserved, error);
+  transfers_enter();
+  rawhal_status_t status =
+      submit_reserve_admitted(queue, grant, TRANSFER_PACKETS, 0, 0, reserved, error);
   *placed = status == RAWHAL_OK;
   if (*placed)
     status = submit(queue, wanted, staging, reserved, error);
-  pthread_mutex_unlock(&engine_lock);
+  transfers_leave();
   return status;
 }
 
@@ -166,7 +178,7 @@ rawhal_status_t queue_transfers(rawhal_queue_t *queue, const queue_transfer_t *t
   bool placed = false;
   ring_reservation_t reserved;
   limit_grant_t grant = {0};
-  const transfers_t wanted = {transfers, count};
+  const transfers_t wanted = {.count = count, .each = transfers};
   if (ticket)
     *ticket = 0;
   staging_announce(queue, staging);
@@ -203,7 +215,7 @@ void transfer_finish(rawhal_queue_t *queue, const queue_slot_t *slot)
 
 bool transfer_is_one_copy(const rawhal_queue_t *queue, const queue_slot_t *slot)
 {
-  return slot->transfers && transfer_of(queue, slot)->copies == 1;
+  return (queue_traits(slot) & TRAIT_TRANSFERS) && transfer_of(queue, slot)->copies == 1;
 }
 
 hsa_status_t transfer_times(const rawhal_queue_t *queue, const queue_slot_t *slot,

@@ -10,6 +10,8 @@
 
 #include "queue/internal.h"
 
+enum { TRANSFER_PACKETS = 2 };
+
 /* Where the first row begins, and how many bytes further the next one. */
 typedef struct transfer_side {
   unsigned char *at;
@@ -65,6 +67,36 @@ RAWHAL_CHECKED rawhal_status_t queue_transfers(rawhal_queue_t *queue,
                                                const queue_transfer_t *transfers, size_t count,
                                                transfer_staging_t *staging, uint64_t deadline,
                                                rawhal_ticket_t *ticket, rawhal_error_t *error);
+
+/* Some of them. */
+typedef struct transfers {
+  size_t count;
+  const queue_transfer_t *each;
+  /* NULL, or what is to be done instead of each of them. */
+  const queue_transfer_t *(*instead)(const void *context, const queue_transfer_t *transfer);
+  const void *context;
+} transfers_t;
+
+static inline const queue_transfer_t *transfers_at(const transfers_t *transfers, size_t i)
+{
+  const queue_transfer_t *is = &transfers->each[i];
+  return transfers->instead ? transfers->instead(transfers->context, is) : is;
+}
+
+/* In a launch of several tickets: whoever holds it takes room, and then submits what is in its
+ * place, which has TRANSFER_PACKETS packets. What they use is the owner's. RUNTIME: as above. */
+void transfers_enter(void);
+void transfers_leave(void);
+RAWHAL_CHECKED rawhal_status_t transfers_submit(rawhal_queue_t *queue, const transfers_t *transfers,
+                                                transfer_owner_t *owner,
+                                                const ring_reservation_t *reserved,
+                                                rawhal_error_t *error);
+
+static inline void transfer_owner_let(transfer_owner_t *owner)
+{
+  if (atomic_fetch_sub(&owner->uses, 1) == 1)
+    owner->end(owner);
+}
 
 /* Whether there is something; code that reports a ticket as finished then drains the queue first.
  */

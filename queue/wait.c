@@ -97,7 +97,7 @@ static bool drain_some(rawhal_queue_t *queue)
     charge_finished(queue, first, end);
   for (uint64_t ticket = first; ticket < end; ++ticket) {
     const queue_slot_t *slot = queue_slot(queue, ticket);
-    if (__builtin_expect(slot->transfers, 0))
+    if (__builtin_expect((queue_traits(slot) & TRAIT_TRANSFERS), 0))
       transfer_finish(queue, slot);
     if (tell_wants(RAWHAL_EVENT_COMPLETE))
       tell_ticket(RAWHAL_EVENT_COMPLETE, queue->id, ticket, 0, 0, 0);
@@ -222,9 +222,14 @@ rawhal_status_t queue_check_result(rawhal_queue_t *queue, uint64_t ticket, rawha
   rawhal_status_t status = timeline_check(queue, ticket, error);
   if (__builtin_expect(status != RAWHAL_OK, 0))
     return status;
-  const queue_slot_t *slot = queue_slot(queue, ticket);
-  bool failed = slot->transfers && transfer_failed(queue, slot);
-  if (__builtin_expect(!failed || !queue_slot_kept(queue, ticket), 1))
+  bool failed = false;
+  for (uint64_t part = ticket - parts_before(queue_traits(queue_slot(queue, ticket)));
+       part <= ticket; ++part) {
+    const queue_slot_t *slot = queue_slot(queue, part);
+    failed |= (queue_traits(slot) & TRAIT_TRANSFERS) && transfer_failed(queue, slot) &&
+              queue_slot_kept(queue, part);
+  }
+  if (__builtin_expect(!failed, 1))
     return RAWHAL_OK;
   return rawhal_fail(error, RAWHAL_DEVICE_LOST, "the device failed to carry out a copy");
 }

@@ -1,7 +1,9 @@
 /* Bindings: what a launch has instead of what its nodes were made with. Checked first, all of them,
  * as nothing can fail when a launch has its place in the queue. */
 #include "queue/graph/exec.h"
+#include "queue/timeline/timeline.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 #include "base/sized.h"
 
@@ -106,6 +108,105 @@ static rawhal_status_t take_indirect(const exec_node_t *node, const rawhal_graph
   return RAWHAL_OK;
 }
 
+/* ---- Transfers and timepoints ---- */
+
+/* A fill has its source from when it was made. */
+static rawhal_status_t take_source(const queue_transfer_t *made, queue_transfer_t *is,
+                                   rawhal_error_t *error)
+{
+  if (is->staged == TRANSFER_DIRECT)
+    return RAWHAL_OK;
+  if (is->staged != TRANSFER_FILLS)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "host memory that the device does not reach would be staged anew");
+  if (made->staged != TRANSFER_FILLS || is->bytes != made->bytes || is->rows != made->rows ||
+      is->pattern_bytes != made->pattern_bytes ||
+      memcmp(is->pattern, made->pattern, is->pattern_bytes) != 0)
+    return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                       "a fill of another pattern or size than the node was made with");
+  is->from = made->from;
+  is->piece_bytes = made->piece_bytes;
+  is->piece_rows = least_u64(is->piece_rows, made->piece_rows);
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t take_transfer(const rawhal_graph_exec_t *exec, const exec_node_t *node,
+                                     const rawhal_graph_binding_t *binding, bound_parts_t *bound,
+                                     rawhal_error_t *error)
+{
+  const queue_buffers_t *buffers = exec->device->buffers;
+  struct bound_transfer *next = &bound->transfers[bound->transfer_count];
+  if (binding->index >= node->count)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "transfer %u of a node that has %u",
+                       binding->index, node->count);
+  if (binding->bytes != buffers->transfer_bytes)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "a rawhal_transfer_t has %zu bytes, %u given", buffers->transfer_bytes,
+                       binding->bytes);
+  if (bound->transfer_count == RAWHAL_GRAPH_MAX_TRANSFERS)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "more than %d transfers",
+                       RAWHAL_GRAPH_MAX_TRANSFERS);
+  next->item = node->first + binding->index;
+  rawhal_status_t status =
+      buffers->transfer(exec->device, binding->value, &next->is, next->buffers.of, error);
+  if (status == RAWHAL_OK && !next->is.bytes)
+    status = rawhal_fail(error, RAWHAL_UNSUPPORTED, "a transfer of 0 bytes");
+  if (status == RAWHAL_OK)
+    status = take_source(&exec->parts->transfers->of->each[next->item], &next->is, error);
+  bound->transfer_count += status == RAWHAL_OK;
+  return status;
+}
+
+static rawhal_status_t take_point(const rawhal_graph_exec_t *exec, const exec_node_t *node,
+                                  const rawhal_graph_binding_t *binding, bound_parts_t *bound,
+                                  rawhal_error_t *error)
+{
+  const timeline_part_t *has = &exec->parts->timeline[node->count];
+  struct bound_point *next = &bound->points[bound->point_count];
+  if (binding->index >= has->waits + has->signals)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "timepoint %u of a node that has %u",
+                       binding->index, has->waits + has->signals);
+  if (binding->bytes != sizeof(next->is))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       "a rawhal_timepoint_t has %zu bytes, %u given", sizeof(next->is),
+                       binding->bytes);
+  if (bound->point_count == 2 * RAWHAL_MAX_TIMEPOINTS)
+    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "more than %d timepoints",
+                       2 * RAWHAL_MAX_TIMEPOINTS);
+  memcpy(&next->is, binding->value, sizeof(next->is));
+  next->item = binding->index < has->waits
+                   ? node->first + binding->index
+                   : exec->parts->points->waits + node->first_signal + binding->index - has->waits;
+  rawhal_status_t status = timeline_check_points(&next->is, 1, "timepoint", error);
+  bound->point_count += status == RAWHAL_OK;
+  return status;
+}
+
+/* ---- Whatever it is ---- */
+
+/* Which nodes have what a binding replaces. */
+static rawhal_status_t check_kind(const exec_node_t *node, const rawhal_graph_binding_t *binding,
+                                  rawhal_error_t *error)
+{
+  static const struct {
+    rawhal_graph_node_kind_t of;
+    const char *lacks;
+  } kinds[] = {
+      [RAWHAL_GRAPH_ARGUMENT] = {RAWHAL_GRAPH_KERNEL, "runs no kernel"},
+      [RAWHAL_GRAPH_BLOB] = {RAWHAL_GRAPH_KERNEL, "runs no kernel"},
+      [RAWHAL_GRAPH_GRID] = {RAWHAL_GRAPH_KERNEL, "runs no kernel"},
+      [RAWHAL_GRAPH_INDIRECT] = {RAWHAL_GRAPH_KERNEL, "runs no kernel"},
+      [RAWHAL_GRAPH_TRANSFER] = {RAWHAL_GRAPH_TRANSFERS, "has no transfers"},
+      [RAWHAL_GRAPH_TIMEPOINT] = {RAWHAL_GRAPH_TIMELINE, "has no timepoints"},
+  };
+  if (binding->kind == 0 || binding->kind >= sizeof(kinds) / sizeof(*kinds))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%u is no kind of binding", binding->kind);
+  if (node->node.kind != kinds[binding->kind].of)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "node %u %s", binding->node,
+                       kinds[binding->kind].lacks);
+  return RAWHAL_OK;
+}
+
 static rawhal_status_t check_one(const rawhal_graph_exec_t *exec,
                                  const rawhal_graph_binding_t *binding,
                                  const dispatch_place_t *place, bindings_t *all,
@@ -115,8 +216,9 @@ static rawhal_status_t check_one(const rawhal_graph_exec_t *exec,
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "node %u of a graph that has %u", binding->node,
                        exec->count);
   const exec_node_t *node = &exec->nodes[binding->node];
-  if (!exec->kernels[binding->node])
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "node %u runs no kernel", binding->node);
+  rawhal_status_t status = check_kind(node, binding, error);
+  if (status != RAWHAL_OK)
+    return status;
   if (!binding->value && binding->bytes)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "value is NULL");
   switch (binding->kind) {
@@ -130,8 +232,10 @@ static rawhal_status_t check_one(const rawhal_graph_exec_t *exec,
   case RAWHAL_GRAPH_INDIRECT:
     all->grids = true;
     return take_indirect(node, binding, place, all->indirect, error);
+  case RAWHAL_GRAPH_TRANSFER:
+    return take_transfer(exec, node, binding, all->bound, error);
   default:
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%u is no kind of binding", binding->kind);
+    return take_point(exec, node, binding, all->bound, error);
   }
 }
 
@@ -285,22 +389,47 @@ limit_shape_t bindings_shape(const rawhal_graph_exec_t *exec, const bindings_t *
     const limit_shape_t one = dispatch_shape(&dispatch);
     gate_whole_add(&whole, &one);
   }
+  if (exec->parts)
+    exec_transfers_shape(exec, &whole);
   return whole;
 }
 
 /* ---- For launches that come ---- */
 
 rawhal_status_t bindings_take(const rawhal_graph_binding_t *first, size_t size, size_t count,
-                              indirect_grids_t *indirect, bindings_t *bindings,
-                              rawhal_error_t *error)
+                              indirect_grids_t *indirect, bound_parts_t *bound,
+                              bindings_t *bindings, rawhal_error_t *error)
 {
-  *bindings = (bindings_t){.first = first, .stride = size, .count = count, .indirect = indirect};
+  *bindings = (bindings_t){
+      .first = first, .stride = size, .count = count, .indirect = indirect, .bound = bound};
   indirect->count = 0;
+  if (bound)
+    bound->transfer_count = bound->point_count = 0;
   if (!first && count)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "bindings is NULL");
   return __builtin_expect(size == sizeof(*first), 1)
              ? RAWHAL_OK
              : sized_array(first, size, count, sizeof(*first), "rawhal_graph_binding_t", error);
+}
+
+/* Of the exec from now on. Nothing of a launch's that is in flight is changed: it has its own. */
+static void bind_parts(rawhal_graph_exec_t *exec, const bound_parts_t *bound)
+{
+  const queue_device_t *device = exec->device;
+  for (uint32_t i = 0; i < bound->transfer_count; ++i) {
+    const struct bound_transfer *each = &bound->transfers[i];
+    graph_buffers_t *buffers = &exec->parts->transfers->of->buffers[each->item], old = *buffers;
+    graph_buffers_keep(device, &each->buffers);
+    *buffers = each->buffers;
+    graph_buffers_let(device, &old);
+    exec->parts->transfers->of->each[each->item] = each->is;
+  }
+  for (uint32_t i = 0; i < bound->point_count; ++i) {
+    rawhal_timepoint_t *point = &exec->parts->points->each[bound->points[i].item], old = *point;
+    semaphore_keep(bound->points[i].is.semaphore);
+    *point = bound->points[i].is;
+    semaphore_let(old.semaphore);
+  }
 }
 
 rawhal_status_t rawhal_graph_exec_bind_sized(rawhal_graph_exec_t *exec,
@@ -313,7 +442,9 @@ rawhal_status_t rawhal_graph_exec_bind_sized(rawhal_graph_exec_t *exec,
   const dispatch_place_t place = {exec->device, &exec->launch, UINT32_MAX};
   bindings_t all;
   indirect_grids_t indirect;
-  rawhal_status_t status = bindings_take(bindings, binding_size, count, &indirect, &all, error);
+  bound_parts_t bound;
+  rawhal_status_t status =
+      bindings_take(bindings, binding_size, count, &indirect, &bound, &all, error);
   if (status == RAWHAL_OK)
     status = bindings_check(exec, &all, &place, error);
   if (status != RAWHAL_OK)
@@ -327,5 +458,7 @@ rawhal_status_t rawhal_graph_exec_bind_sized(rawhal_graph_exec_t *exec,
   }
   if (all.grids)
     exec->shape = bindings_shape(exec, &(bindings_t){0});
+  if (exec->parts)
+    bind_parts(exec, &bound);
   return RAWHAL_OK;
 }

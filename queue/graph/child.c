@@ -35,6 +35,12 @@ static rawhal_status_t include(const rawhal_graph_t *graph, const graph_node_t *
   bool all = copy_of(allocator, node->image, image, &copied_image);
   all &=
       copy_of(allocator, order->after, order->after_count * sizeof(*order->after), &copied_after);
+  made->transfers = NULL;
+  made->points = NULL;
+  if (node->transfers)
+    all &= (made->transfers = graph_transfers_copy(graph->device, node->transfers)) != NULL;
+  if (node->points)
+    all &= (made->points = graph_points_copy(graph->device, node->points)) != NULL;
   made->image = copied_image;
   made->dispatch.blob = copied_image;
   made->after = copied_after;

@@ -1,5 +1,6 @@
 /* Graphs that are being made: lists of nodes that have been checked and packed. */
 #include "queue/graph/graph_node.h"
+#include "queue/timeline/place.h"
 
 #include "base/cancel.h"
 #include "base/checked.h"
@@ -22,12 +23,25 @@ rawhal_status_t graph_create(const queue_device_t *device, rawhal_graph_t **resu
   return RAWHAL_OK;
 }
 
+/* Of one that is the graph's, or has not become that. */
+static void node_empty(const queue_device_t *device, const graph_node_t *node)
+{
+  allocate_free(device->allocator, node->image);
+  allocate_free(device->allocator, node->after);
+  graph_transfers_free(device, node->transfers);
+  graph_points_free(device, node->points);
+}
+
 static void node_free(const queue_device_t *device, graph_node_t *node)
 {
   if (node->dispatch.kernel)
     --node->dispatch.kernel->owner->pins;
-  allocate_free(device->allocator, node->image);
-  allocate_free(device->allocator, node->after);
+  node_empty(device, node);
+}
+
+const queue_device_t *graph_device(const rawhal_graph_t *graph)
+{
+  return graph->device;
 }
 
 void rawhal_graph_destroy(rawhal_graph_t *graph)
@@ -151,7 +165,9 @@ void graph_append(rawhal_graph_t *graph, const graph_node_t *node)
 {
   if (node->dispatch.kernel)
     ++node->dispatch.kernel->owner->pins;
-  if (node->from == 0 && node->prefix == graph->count)
+  if (graph_node_is_part(node))
+    graph->fence = graph->count + 1;
+  else if (node->from == 0 && node->prefix == graph->count)
     graph->fence = graph->count;
   graph->nodes[graph->count++] = *node;
 }
@@ -159,8 +175,7 @@ void graph_append(rawhal_graph_t *graph, const graph_node_t *node)
 rawhal_status_t graph_give_up(const rawhal_graph_t *graph, const graph_node_t *node,
                               rawhal_status_t status)
 {
-  allocate_free(graph->device->allocator, node->image);
-  allocate_free(graph->device->allocator, node->after);
+  node_empty(graph->device, node);
   return status;
 }
 
@@ -231,24 +246,71 @@ rawhal_status_t rawhal_graph_add_batch_sized(rawhal_graph_t *graph,
   return RAWHAL_OK;
 }
 
+/* One that runs no kernel; what it has otherwise is taken over, whatever this returns. */
+static rawhal_status_t add_other(rawhal_graph_t *graph, graph_node_t *made, const char *label,
+                                 const rawhal_graph_node_t *after, size_t count,
+                                 rawhal_graph_node_t *node, rawhal_error_t *error)
+{
+  rawhal_status_t status = graph_make_room(graph, 1, error);
+  if (status == RAWHAL_OK)
+    status = graph_take_after(graph, after, count, made, error);
+  if (status != RAWHAL_OK)
+    return graph_give_up(graph, made, status);
+  take_label(made, label);
+  if (node)
+    *node = graph->count;
+  graph_append(graph, made);
+  return RAWHAL_OK;
+}
+
 rawhal_status_t rawhal_graph_add_barrier(rawhal_graph_t *graph, const char *label,
                                          const rawhal_graph_node_t *after, size_t count,
                                          rawhal_graph_node_t *node, rawhal_error_t *error)
 {
   graph_node_t made = {.kind = RAWHAL_GRAPH_BARRIER};
   rawhal_status_t status = check_graph(graph, error);
+  return status == RAWHAL_OK ? add_other(graph, &made, label, after, count, node, error) : status;
+}
+
+rawhal_status_t graph_add_transfers(rawhal_graph_t *graph, const queue_transfer_t *transfers,
+                                    const graph_buffers_t *buffers, size_t count, const char *label,
+                                    const rawhal_graph_node_t *after, size_t after_count,
+                                    rawhal_graph_node_t *node, rawhal_error_t *error)
+{
+  graph_node_t made = {.kind = RAWHAL_GRAPH_TRANSFERS};
+  uint64_t bytes = 0;
+  bool known = count <= UINT32_MAX;
+  for (size_t i = 0; known && i < count; ++i)
+    known = checked_add_u64(bytes, graph_transfer_bytes(&transfers[i]), &bytes);
+  made.transfers = known ? graph_transfers_make(graph->device, count, bytes) : NULL;
+  if (!made.transfers)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu transfers of a node", count);
+  for (size_t i = 0; i < count; ++i)
+    graph_transfers_add(graph->device, made.transfers, &transfers[i], &buffers[i]);
+  return add_other(graph, &made, label, after, after_count, node, error);
+}
+
+rawhal_status_t rawhal_graph_add_timeline(rawhal_graph_t *graph, const rawhal_timepoint_t *waits,
+                                          size_t wait_count, const rawhal_timepoint_t *signals,
+                                          size_t signal_count, const char *label,
+                                          const rawhal_graph_node_t *after, size_t count,
+                                          rawhal_graph_node_t *node, rawhal_error_t *error)
+{
+  graph_node_t made = {.kind = RAWHAL_GRAPH_TIMELINE};
+  rawhal_status_t status = check_graph(graph, error);
+  if (status == RAWHAL_OK)
+    status = timeline_check_points(waits, wait_count, "wait", error);
+  if (status == RAWHAL_OK)
+    status = timeline_check_points(signals, signal_count, "signal", error);
+  if (status == RAWHAL_OK && !wait_count && !signal_count)
+    status = rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "neither a wait nor a signal");
   if (status != RAWHAL_OK)
     return status;
-  status = graph_make_room(graph, 1, error);
-  if (status == RAWHAL_OK)
-    status = graph_take_after(graph, after, count, &made, error);
-  if (status != RAWHAL_OK)
-    return graph_give_up(graph, &made, status);
-  take_label(&made, label);
-  if (node)
-    *node = graph->count;
-  graph_append(graph, &made);
-  return RAWHAL_OK;
+  made.points = graph_points_make(graph->device, waits, (uint32_t)wait_count, signals,
+                                  (uint32_t)signal_count);
+  if (!made.points)
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the timepoints of a node");
+  return add_other(graph, &made, label, after, count, node, error);
 }
 
 /* ---- Looking ---- */
@@ -274,7 +336,10 @@ rawhal_status_t rawhal_graph_node(const rawhal_graph_t *graph, rawhal_graph_node
                                  .flags = found->dispatch.flags,
                                  .from = found->from,
                                  .prefix = found->prefix,
-                                 .after_count = found->after_count};
+                                 .after_count = found->after_count,
+                                 .transfers = found->transfers ? found->transfers->count : 0,
+                                 .waits = found->points ? found->points->waits : 0,
+                                 .signals = found->points ? found->points->signals : 0};
   memcpy(is.work_items, found->dispatch.work_items, sizeof(is.work_items));
   memcpy(is.workgroup, found->dispatch.workgroup, sizeof(is.workgroup));
   memcpy(is.label, found->label, sizeof(is.label));

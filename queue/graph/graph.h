@@ -2,11 +2,12 @@
  *
  *     rawhal_graph_create -> rawhal_graph_add_.. -> rawhal_graph_instantiate -> rawhal_graph_launch
  *
- * A graph is a list of nodes: dispatches of kernels, barriers that run nothing, and those of child
- * graphs, which are included. Instantiating makes an executable graph (exec) of what is there:
- * everything is checked, arguments and packets are made. A launch copies these into a queue: one
- * submission with one ticket and one doorbell, of which a refused call leaves no trace, as of a
- * batch (queue.h).
+ * A graph is a list of nodes: dispatches of kernels, transfers (rawhal_graph_add_transfers() in
+ * transfer.h), steps of timelines, which wait for semaphores and signal them, barriers that run
+ * nothing, and those of child graphs, which are included. They are added by calls, or captured from
+ * a queue. Instantiating makes an executable graph (exec) of what is there: everything is checked,
+ * arguments and packets are made. A launch copies these into a queue: one submission with one
+ * doorbell, of which a refused call leaves no trace, as of a batch (queue.h).
  *
  * Order. A node is added after others, which its dependencies name: so the order in which nodes
  * were added is an order in which they may run, and cycles cannot be. What is guaranteed:
@@ -18,6 +19,14 @@
  * nodes; a node that must wait for an earlier one of which the queue does not know yet that it has
  * finished waits, with its barrier bit, for all before it. So independent branches overlap best if
  * they are added side by side (a1 b1 a2 b2), not one after the other (a1 a2 b1 b2).
+ *
+ * Parts. A queue carries transfers and steps of timelines out one after the other and with nothing
+ * beside them, whatever their dependencies are; only transfers that follow one another and are not
+ * ordered go at the same time. So with such nodes a launch has several parts: runs of kernels and
+ * barriers, transfers, steps of timelines. Each takes a ticket, one after the other; the launch's
+ * is the last. It finishes when all have, and its timing and its instructions are those of all of
+ * them; rawhal_graph_exec_ticket() tells where a node is. What copies and kernels are to do at the
+ * same time goes on two queues, with a semaphore between them.
  *
  * Queues. An exec can be launched on any queue of its device, several times at once; launches on
  * different queues are not ordered. Hidden arguments that hold a queue's addresses or services get
@@ -38,8 +47,15 @@
  *
  *   INDIRECT  kernel   three uint32_t        numbers of work-groups in x, y and z, aligned to 4; of
  *                                            the node's own work-group size, and else as GRID
+ *   TRANSFER  transfer rawhal_transfer_t     one that needs no staging: a copy, or a fill of the
+ *                                            same pattern and size elsewhere; RAWHAL_GRAPH_MAX_
+ *                                            TRANSFERS of a call. `index`: which of the node's
+ *                                            that have bytes
+ *   TIMEPOINT timeline rawhal_timepoint_t    what rawhal_queue_timeline() takes. `index`: which of
+ *                                            the node's, those waited for first
  *
- * Kernels, labels, flags, the number of nodes and their order: these make another graph.
+ * Kernels, labels, flags, the number of nodes and their order: these make another graph. As values
+ * of semaphores only rise, a launch that signals has other timepoints than the last one.
  *
  * An indirect dispatch has its grid in memory, such as a RAWHAL_MEMORY_HOST buffer's host address
  * (hal.h), where a kernel has left it. The host reads it during the call that launches, once, and
@@ -53,19 +69,30 @@
  * What a kernel's pointers point to is the program's to know, as with any dispatch.
  *
  * Limits. A launch is admitted, and charged to the tenant and the queue that launches, as a whole,
- * like a batch: with the sizes of the grids that it really has.
+ * like a batch: with the sizes of the grids that it really has. What steps of timelines wait costs
+ * nothing.
  *
  * Faults. Each node's label is its dispatch's: rawhal_queue_fault() tells it, and
- * rawhal_graph_failure() which nodes had finished by then and which never began.
+ * rawhal_graph_failure() which nodes had finished by then and which never began. A copy that the
+ * device fails to carry out fails the launch's ticket (DEVICE_LOST), but nodes after it run; one
+ * that the runtime does not start (RUNTIME) fails the call, nothing behind it runs, and what the
+ * launch was to signal after that fails.
  *
  * Ownership. A graph keeps the kernels that it names loaded, and so does an exec; both keep the
- * runtime open. A graph may be changed or destroyed when it has been instantiated. An exec may be
- * destroyed while launches of it run. Everything passed to a call is read during the call only.
+ * runtime open. Likewise buffers of transfers and semaphores: one that is freed or destroyed while
+ * a graph or an exec names it can no longer be used by its own name, and a semaphore has then
+ * failed, but what it is stays, memory counted, until they and the launches that run are gone. (A
+ * buffer that only a launch's binding names, or that rawhal_graph_exec_bind() has replaced, is the
+ * program's to keep until launches have finished; so is imported host memory.) What a transfer
+ * writes is copied when the node is added. A graph may be changed or destroyed when it has been
+ * instantiated. An exec may be destroyed while launches of it run. Everything passed to a call is
+ * read during the call only.
  *
  * Thread-safety:
  *   a graph                       one thread at a time
  *   rawhal_graph_launch()         any number of threads, also of the same exec, on any queues; no
- *                                 allocation, lock or system call while the queue has room
+ *                                 allocation, lock or system call while the queue has room, but
+ *                                 the locks of transfers and of timelines where there are any
  *   _exec_bind(), _exec_destroy() not while anything else uses the exec
  *   _exec_info(), _failure()      any time
  *
@@ -75,7 +102,7 @@
 #ifndef RAWHAL_GRAPH_H
 #define RAWHAL_GRAPH_H
 
-#include <rawhal/queue.h>
+#include <rawhal/semaphore.h>
 
 RAWHAL_BEGIN
 
@@ -138,6 +165,16 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_graph_add_barrier(rawhal_graph_t *graph, const char *label, const rawhal_graph_node_t *after,
                          size_t count, rawhal_graph_node_t *node, rawhal_error_t *error);
 
+/* Waits for all of `waits`, then signals all of `signals`, as rawhal_queue_timeline() does, when
+ * the launch comes to it; whether these can be waited for and signalled is checked by each launch.
+ * Of a graph at most RAWHAL_MAX_TIMEPOINTS of both (OUT_OF_RANGE, by rawhal_graph_instantiate()).
+ * `label` as above. INVALID_ARGUMENT: neither, or a NULL; OUT_OF_RANGE: too many. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t
+rawhal_graph_add_timeline(rawhal_graph_t *graph, const rawhal_timepoint_t *waits, size_t wait_count,
+                          const rawhal_timepoint_t *signals, size_t signal_count, const char *label,
+                          const rawhal_graph_node_t *after, size_t count, rawhal_graph_node_t *node,
+                          rawhal_error_t *error);
+
 /* Adds the nodes that another graph of the same device has now, which may be this one: the child's
  * node n becomes *first + n, and those of its nodes that come after none come after `after`; and
  * behind them *last, a barrier named `label` that comes after all of them. All or none are added.
@@ -153,6 +190,8 @@ rawhal_graph_add_child(rawhal_graph_t *graph, const rawhal_graph_t *child, const
 typedef enum rawhal_graph_node_kind {
   RAWHAL_GRAPH_KERNEL = 1,
   RAWHAL_GRAPH_BARRIER = 2,
+  RAWHAL_GRAPH_TRANSFERS = 3,
+  RAWHAL_GRAPH_TIMELINE = 4,
 } rawhal_graph_node_kind_t;
 
 /* A node, to look at. */
@@ -170,7 +209,8 @@ typedef struct rawhal_graph_node_info {
    * many more as `after_count`. `from` is 0 but in children; added with RAWHAL_GRAPH_ALL, `prefix`
    * is its own number. */
   uint32_t from, prefix, after_count;
-  uint32_t reserved3;
+  uint32_t transfers;      /* that have bytes */
+  uint32_t waits, signals; /* timepoints */
 } rawhal_graph_node_info_t;
 
 /* How many nodes there are; 0 for NULL. */
@@ -183,6 +223,25 @@ RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_graph_node(const rawhal_graph_t
                                                             rawhal_graph_node_info_t *info,
                                                             rawhal_graph_node_t *after,
                                                             size_t capacity, rawhal_error_t *error);
+
+/* ---- Capturing ----
+ *
+ * Between begin and end what is submitted to the queue is checked and added to the graph instead,
+ * and does not run: batches as by rawhal_graph_add_batch(), and each after all nodes before it
+ * transfers, steps of timelines, and barriers without dependencies. Tickets are 0. UNSUPPORTED:
+ * what no graph has: dependencies of barriers, signals of the program's, reads into memory that the
+ * device does not reach, and launches. What was submitted before runs on, and can be waited for.
+ * One thread uses graph and queue meanwhile; the graph must live until the end, and may be added to
+ * by calls, too. */
+
+/* INVALID_ARGUMENT: a NULL, the graph is another device's, or the queue is being captured already;
+ * the queue's own failure its cause. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_capture_begin(rawhal_queue_t *queue,
+                                                                     rawhal_graph_t *graph,
+                                                                     rawhal_error_t *error);
+/* NOT_FOUND: the queue is not being captured. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_queue_capture_end(rawhal_queue_t *queue,
+                                                                   rawhal_error_t *error);
 
 /* ---- Instantiating ---- */
 
@@ -208,20 +267,30 @@ RAWHAL_API void rawhal_graph_exec_destroy(rawhal_graph_exec_t *exec); /* NULL is
 typedef struct rawhal_graph_exec_info {
   size_t size;            /* set it to sizeof(rawhal_graph_exec_info_t), or 0: see types.h */
   uint32_t nodes;         /* as the graph had */
-  uint32_t packets;       /* one more on a queue with dispatch_times */
+  uint32_t packets;       /* one more for each part of kernels on a queue with dispatch_times */
   uint64_t kernarg_bytes; /* of the kernarg ring */
   uint32_t overlapping;   /* nodes that begin without waiting for all before them */
-  uint32_t reserved;
+  uint32_t tickets;       /* parts */
 } rawhal_graph_exec_info_t;
 
 /* Fills in `*info`; zeros for NULL. */
 RAWHAL_API void rawhal_graph_exec_info(const rawhal_graph_exec_t *exec,
                                        rawhal_graph_exec_info_t *info);
 
+/* Which ticket of a launch, whose own is `ticket`, a node is in, and where among its dispatches: as
+ * rawhal_queue_dispatch_timing() and rawhal_fault_t count them; of transfers and timelines that is
+ * 0. INVALID_ARGUMENT: a NULL, or no ticket of a launch; OUT_OF_RANGE: no such node. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_graph_exec_ticket(
+    const rawhal_graph_exec_t *exec, rawhal_ticket_t ticket, rawhal_graph_node_t node,
+    rawhal_ticket_t *node_ticket, uint32_t *dispatch, rawhal_error_t *error);
+
 /* ---- Launching ---- */
 
 /* The most bindings of a call that are INDIRECT. */
 #define RAWHAL_GRAPH_MAX_INDIRECT 16
+
+/* The most that are TRANSFER. */
+#define RAWHAL_GRAPH_MAX_TRANSFERS 16
 
 /* What a binding replaces: see the table above. */
 typedef enum rawhal_graph_binding_kind {
@@ -229,13 +298,15 @@ typedef enum rawhal_graph_binding_kind {
   RAWHAL_GRAPH_BLOB = 2,
   RAWHAL_GRAPH_GRID = 3,
   RAWHAL_GRAPH_INDIRECT = 4,
+  RAWHAL_GRAPH_TRANSFER = 5,
+  RAWHAL_GRAPH_TIMEPOINT = 6,
 } rawhal_graph_binding_kind_t;
 
 /* One replacement. */
 typedef struct rawhal_graph_binding {
   uint32_t kind; /* rawhal_graph_binding_kind_t */
   rawhal_graph_node_t node;
-  uint32_t index; /* of an argument, in metadata order; else 0 */
+  uint32_t index; /* of an argument, in metadata order, of a transfer or a timepoint; else 0 */
   uint32_t bytes; /* at `value` */
   const void *value;
 } rawhal_graph_binding_t;
@@ -253,7 +324,8 @@ typedef struct rawhal_graph_grid {
 /* Submits the exec to a queue of its device, with `count` bindings for this launch (`bindings` may
  * be NULL with 0). INVALID_ARGUMENT / OUT_OF_RANGE: a binding is wrong (the message says which, of
  * what node, and why), the queue is another device's, or what the launch takes can never fit its
- * rings; otherwise as rawhal_queue_submit(). `ticket` may be NULL. */
+ * rings; for steps of timelines as rawhal_queue_timeline(), for transfers RUNTIME as
+ * rawhal_queue_transfer(); otherwise as rawhal_queue_submit(). `ticket` may be NULL. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t
 rawhal_graph_launch_sized(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
                           const rawhal_graph_binding_t *bindings, size_t binding_size, size_t count,

@@ -27,6 +27,8 @@ static rawhal_status_t take_node(rawhal_graph_exec_t *exec, uint32_t i, const gr
   taken->node = *node;
   taken->node.after = NULL;
   taken->node.image = NULL;
+  taken->node.transfers = NULL;
+  taken->node.points = NULL;
   exec->labelled |= *node->label != '\0';
   if (!kernel)
     return RAWHAL_OK;
@@ -159,9 +161,13 @@ static rawhal_status_t make(rawhal_graph_exec_t *exec, const rawhal_graph_t *gra
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY,
                        "no memory for %zu bytes of arguments of a graph", exec->image_bytes);
   exec->images = exec->own_images;
+  exec->blob_size =
+      graph->count == 1 && graph->nodes->takes_blob ? graph->nodes->dispatch.blob_size : SIZE_MAX;
   write_nodes(exec, graph);
   exec_order(exec, graph, options->overlap);
-  status = list_arguments(exec, error);
+  status = exec_parts_make(exec, graph, error);
+  if (status == RAWHAL_OK)
+    status = list_arguments(exec, error);
   return status == RAWHAL_OK ? make_home(exec, options->queue, error) : status;
 }
 
@@ -222,6 +228,7 @@ void rawhal_graph_exec_destroy(rawhal_graph_exec_t *exec)
       --exec->kernels[i]->owner->pins;
   const queue_device_t *device = exec->device;
   const allocator_t allocator = exec->allocator;
+  exec_parts_free(exec);
   allocate_free(&allocator, exec->own_hidden);
   allocate_free(&allocator, exec->own_spans);
   allocate_free(&allocator, exec->own_arguments);
@@ -239,9 +246,10 @@ void rawhal_graph_exec_info(const rawhal_graph_exec_t *exec, rawhal_graph_exec_i
   rawhal_graph_exec_info_t is = {0};
   if (exec)
     is = (rawhal_graph_exec_info_t){.nodes = exec->count,
-                                    .packets = exec->count,
+                                    .packets = exec->parts ? exec->parts->packets : exec->count,
                                     .kernarg_bytes = (uint64_t)exec->blocks * KERNARG_BLOCK_BYTES,
-                                    .overlapping = exec->overlapping};
+                                    .overlapping = exec->overlapping,
+                                    .tickets = exec->parts ? exec->parts->count : 1};
   if (info)
     sized_give(info, sizeof(is), &is, sizeof(is));
 }

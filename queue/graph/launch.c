@@ -1,4 +1,5 @@
 /* Launches: packets and images that were made once, copied into the rings of a queue. */
+#include "queue/graph/capture.h"
 #include "queue/graph/exec.h"
 
 #include "base/error.h"
@@ -49,12 +50,13 @@ static inline bool is_away(const rawhal_queue_t *queue, const rawhal_graph_exec_
   return exec->hidden_count && queue->launch_number != exec->home;
 }
 
-__attribute__((noinline, cold)) static void
-keep_labels(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec, uint64_t packet)
+__attribute__((noinline, cold)) void launch_labels(rawhal_queue_t *queue,
+                                                   const rawhal_graph_exec_t *exec, uint32_t first,
+                                                   uint32_t count, uint64_t packet)
 {
-  for (uint32_t i = 0; i < exec->count; ++i)
-    if (*exec->nodes[i].node.label)
-      label_keep(queue, packet + i, exec->nodes[i].node.label);
+  for (uint32_t i = 0; i < count; ++i)
+    if (*exec->nodes[first + i].node.label)
+      label_keep(queue, packet + i, exec->nodes[first + i].node.label);
 }
 
 /* The images of this launch. */
@@ -75,33 +77,35 @@ EACH_WAY unsigned char *write_images(rawhal_queue_t *queue, const rawhal_graph_e
 
 /* Bodies, then what bindings have of them, then headers. */
 __attribute__((noinline)) static void
-write_closely(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec, const bindings_t *bindings,
-              const unsigned char *images, const ring_reservation_t *reserved, hsa_signal_t signal)
+write_closely(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec, const exec_part_t *part,
+              const bindings_t *bindings, const unsigned char *images,
+              const ring_reservation_t *reserved, hsa_signal_t signal)
 {
-  for (uint32_t i = 0; i < exec->count; ++i)
-    write_body(packet_slot(queue, reserved->packet + i), &exec->packets[i], exec->kernels[i],
-               images, submit_signal(queue, reserved, signal, i, exec->signaller));
+  const uint64_t zero = reserved->packet - part->first; /* where node 0 would be */
+  for (uint32_t i = 0; i < part->count; ++i)
+    write_body(packet_slot(queue, reserved->packet + i), &exec->packets[part->first + i],
+               exec->kernels[part->first + i], images,
+               submit_signal(queue, reserved, signal, i, part->signaller));
   for (size_t i = 0; bindings && bindings->grids && i < bindings->count; ++i) {
     const rawhal_graph_binding_t *binding = bindings_at(bindings, i);
-    if (binding->node < exec->count)
-      binding_to_packet(exec, bindings, binding,
-                        packet_slot(queue, reserved->packet + binding->node));
+    if (binding->node - part->first < part->count)
+      binding_to_packet(exec, bindings, binding, packet_slot(queue, zero + binding->node));
   }
-  for (uint32_t i = exec->count; i-- > 0;)
-    publish(packet_slot(queue, reserved->packet + i), &exec->packets[i]);
+  for (uint32_t i = part->count; i-- > 0;)
+    publish(packet_slot(queue, reserved->packet + i), &exec->packets[part->first + i]);
 }
 
 /* The same at once, where each body is known. The first packet comes last, as with a batch. */
 EACH_WAY void write_packets(const rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
-                            const unsigned char *images, const ring_reservation_t *reserved,
-                            hsa_signal_t signal)
+                            exec_part_t part, const unsigned char *images,
+                            const ring_reservation_t *reserved, hsa_signal_t signal)
 {
   char *const ring = queue->packets;
   const uint64_t mask = queue->ring.packets - 1, first = reserved->packet;
-  const hsa_kernel_dispatch_packet_t *const packets = exec->packets;
-  const rawhal_device_kernel_t *const *const kernels = exec->kernels;
-  const uint32_t signaller = exec->signaller;
-  for (uint32_t i = exec->count - 1; i > 0; --i) {
+  const hsa_kernel_dispatch_packet_t *const packets = exec->packets + part.first;
+  const rawhal_device_kernel_t *const *const kernels = exec->kernels + part.first;
+  const uint32_t signaller = part.signaller;
+  for (uint32_t i = part.count - 1; i > 0; --i) {
     void *slot = ring + ((first + i) & mask) * PACKET_BYTES;
     write_body(slot, &packets[i], kernels[i], images, i >= signaller ? signal : (hsa_signal_t){0});
     publish(slot, &packets[i]);
@@ -114,13 +118,12 @@ EACH_WAY void write_packets(const rawhal_queue_t *queue, const rawhal_graph_exec
 }
 
 /* Of several packets. */
-static inline void name_packets(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
-                                uint64_t first)
+static inline void name_packets(rawhal_queue_t *queue, const rawhal_device_kernel_t *const *kernels,
+                                uint32_t count, uint64_t first)
 {
   _Atomic(const rawhal_device_kernel_t *) *const names = queue->kernels;
   const uint64_t mask = queue->ring.packets - 1;
-  const rawhal_device_kernel_t *const *const kernels = exec->kernels;
-  for (uint32_t i = 0, count = exec->count; i < count; ++i)
+  for (uint32_t i = 0; i < count; ++i)
     atomic_store_explicit(&names[(first + i) & mask], kernels[i], memory_order_relaxed);
 }
 
@@ -128,17 +131,44 @@ EACH_WAY void write_launch(rawhal_queue_t *queue, const rawhal_graph_exec_t *exe
                            const launch_t *own, const ring_reservation_t *reserved)
 {
   if (own->packets > 1)
-    name_packets(queue, exec, reserved->packet);
+    name_packets(queue, exec->kernels, exec->count, reserved->packet);
   if (__builtin_expect(exec->labelled, 0))
-    keep_labels(queue, exec, reserved->packet);
+    launch_labels(queue, exec, 0, exec->count, reserved->packet);
   hsa_signal_t signal =
       batch_begin(queue, reserved, exec->count, exec->blocks, exec->signaller, *exec->kernels);
   const unsigned char *images = write_images(queue, exec, own, reserved);
   if (__builtin_expect((own->bindings && own->bindings->grids) || own->packets > exec->count, 0))
-    write_closely(queue, exec, own->bindings, images, reserved, signal);
+    write_closely(queue, exec, &(exec_part_t){.count = exec->count, .signaller = exec->signaller},
+                  own->bindings, images, reserved, signal);
   else
-    write_packets(queue, exec, images, reserved, signal);
+    write_packets(queue, exec, (exec_part_t){.count = exec->count, .signaller = exec->signaller},
+                  images, reserved, signal);
   submit_ring(queue, reserved, own->packets);
+}
+
+unsigned char *launch_images(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
+                             const bindings_t *bindings, const ring_reservation_t *reserved)
+{
+  return write_images(queue, exec, &(launch_t){.bindings = bindings}, reserved);
+}
+
+void launch_kernels(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec, const exec_part_t *part,
+                    const bindings_t *bindings, const unsigned char *images, uint32_t blocks,
+                    const ring_reservation_t *reserved)
+{
+  const rawhal_device_kernel_t *const *kernels = exec->kernels + part->first;
+  const uint32_t packets = part->packets + closing_packets(queue);
+  if (packets > 1)
+    name_packets(queue, kernels, part->count, reserved->packet);
+  if (exec->labelled)
+    launch_labels(queue, exec, part->first, part->count, reserved->packet);
+  const hsa_signal_t signal =
+      batch_begin(queue, reserved, part->count, blocks, part->signaller, *kernels);
+  if (bindings->grids || packets > part->count)
+    write_closely(queue, exec, part, bindings, images, reserved, signal);
+  else
+    write_packets(queue, exec, *part, images, reserved, signal);
+  submit_ring(queue, reserved, packets);
 }
 
 /* ---- Checking ---- */
@@ -170,6 +200,21 @@ __attribute__((noinline, cold)) static rawhal_status_t check_rare(const rawhal_q
   if (status == RAWHAL_OK && is_away(queue, exec))
     status = exec_hidden_check(exec, &queue->launch, error);
   return status;
+}
+
+EACH_WAY rawhal_status_t check(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
+                               const bindings_t *bindings, rawhal_error_t *error)
+{
+  rawhal_status_t status = queue_check(queue, error);
+  if (__builtin_expect(exec->rare, 0) && status == RAWHAL_OK)
+    status = check_rare(queue, exec, bindings, error);
+  return status;
+}
+
+rawhal_status_t launch_check(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
+                             const bindings_t *bindings, rawhal_error_t *error)
+{
+  return check(queue, exec, bindings, error);
 }
 
 __attribute__((noinline, cold)) static rawhal_status_t
@@ -215,9 +260,7 @@ EACH_WAY rawhal_status_t launch(rawhal_queue_t *queue, const rawhal_graph_exec_t
                            exec->blocks > queue->ring.blocks,
                        0))
     return refuse(queue, exec, error);
-  rawhal_status_t status = queue_check(queue, error);
-  if (__builtin_expect(exec->rare, 0) && status == RAWHAL_OK)
-    status = check_rare(queue, exec, bindings, error);
+  rawhal_status_t status = check(queue, exec, bindings, error);
   if (__builtin_expect(status != RAWHAL_OK, 0))
     return status;
   status = __builtin_expect(queue->gate.lease != NULL, 0)
@@ -231,16 +274,50 @@ EACH_WAY rawhal_status_t launch(rawhal_queue_t *queue, const rawhal_graph_exec_t
   return RAWHAL_OK;
 }
 
-__attribute__((noinline)) static rawhal_status_t
-launch_bound(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec, bindings_t *bindings,
-             uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
+/* What is bound has been taken. */
+static rawhal_status_t launch_bound(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
+                                    bindings_t *bindings, uint64_t deadline,
+                                    rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
   const dispatch_place_t place = {queue->device, &queue->launch, queue->compute_units};
   if (exec->device != queue->device)
     return refuse(queue, exec, error);
   rawhal_status_t status = bindings_check(exec, bindings, &place, error);
-  return status == RAWHAL_OK ? launch(queue, exec, bindings, NULL, deadline, ticket, error)
-                             : status;
+  if (status != RAWHAL_OK)
+    return status;
+  return exec->parts ? launch_parts(queue, exec, bindings, deadline, ticket, error)
+                     : launch(queue, exec, bindings, NULL, deadline, ticket, error);
+}
+
+__attribute__((noinline)) static rawhal_status_t
+launch_with(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
+            const rawhal_graph_binding_t *bindings, size_t binding_size, size_t count,
+            uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  bindings_t taken;
+  indirect_grids_t indirect;
+  rawhal_status_t status =
+      bindings_take(bindings, binding_size, count, &indirect, NULL, &taken, error);
+  return status == RAWHAL_OK ? launch_bound(queue, exec, &taken, deadline, ticket, error) : status;
+}
+
+/* The same with room for what only parts have. */
+__attribute__((noinline, cold)) static rawhal_status_t
+launch_with_parts(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
+                  const rawhal_graph_binding_t *bindings, size_t binding_size, size_t count,
+                  uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
+{
+  bindings_t taken;
+  indirect_grids_t indirect;
+  bound_parts_t bound;
+  rawhal_status_t status =
+      bindings_take(bindings, binding_size, count, &indirect, &bound, &taken, error);
+  return status == RAWHAL_OK ? launch_bound(queue, exec, &taken, deadline, ticket, error) : status;
+}
+
+__attribute__((noinline, cold)) static rawhal_status_t refuse_captured(rawhal_error_t *error)
+{
+  return capture_refuse("launches: add the other graph as a child", error);
 }
 
 rawhal_status_t rawhal_graph_launch_sized(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
@@ -252,12 +329,12 @@ rawhal_status_t rawhal_graph_launch_sized(rawhal_queue_t *queue, const rawhal_gr
     *ticket = 0;
   if (!queue || !exec)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", queue ? "exec" : "queue");
-  if (!count)
-    return launch(queue, exec, NULL, NULL, deadline, ticket, error);
-  bindings_t taken;
-  indirect_grids_t indirect;
-  rawhal_status_t status = bindings_take(bindings, binding_size, count, &indirect, &taken, error);
-  return status == RAWHAL_OK ? launch_bound(queue, exec, &taken, deadline, ticket, error) : status;
+  if (__builtin_expect(queue_captured(queue) != NULL, 0))
+    return refuse_captured(error);
+  if (__builtin_expect(exec->parts != NULL, 0))
+    return launch_with_parts(queue, exec, bindings, binding_size, count, deadline, ticket, error);
+  return count ? launch_with(queue, exec, bindings, binding_size, count, deadline, ticket, error)
+               : launch(queue, exec, NULL, NULL, deadline, ticket, error);
 }
 
 __attribute__((noinline, cold)) static rawhal_status_t
@@ -287,8 +364,9 @@ rawhal_status_t rawhal_graph_launch_blob(rawhal_queue_t *queue, const rawhal_gra
                        !queue  ? "queue"
                        : !exec ? "exec"
                                : "blob");
-  const graph_node_t *node = &exec->nodes->node;
-  if (exec->count != 1 || !node->takes_blob || blob_size != node->dispatch.blob_size)
+  if (__builtin_expect(queue_captured(queue) != NULL, 0))
+    return refuse_captured(error);
+  if (__builtin_expect(blob_size != exec->blob_size || blob_size == SIZE_MAX, 0))
     return refuse_blob(exec, blob_size, error);
   return launch(queue, exec, NULL, blob, deadline, ticket, error);
 }

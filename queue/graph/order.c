@@ -1,7 +1,8 @@
 /* The order in which a graph's nodes run, by the barrier bits of their packets.
  *
  * A packet with its barrier bit begins when all before it have finished: so a node for whose sake
- * one earlier node, or a node since, has had the bit need not have it. */
+ * one earlier node, or a node since, has had the bit need not have it. What stands alone has it,
+ * and so has what comes next. */
 #include "queue/graph/exec.h"
 
 #include <string.h>
@@ -21,13 +22,14 @@ void exec_order(rawhal_graph_exec_t *exec, const rawhal_graph_t *graph, bool ove
   bool alone = false; /* the node before must not meet another */
   for (uint32_t i = 0; i < graph->count; ++i) {
     const graph_node_t *node = &graph->nodes[i];
-    const bool cooperates = node->dispatch.flags & RAWHAL_DISPATCH_COOPERATIVE;
+    const bool stands =
+        node->dispatch.flags & RAWHAL_DISPATCH_COOPERATIVE || graph_node_is_part(node);
     const bool waits =
-        i == 0 ? !overlap || cooperates : alone || cooperates || graph_node_latest(node) > fence;
+        i == 0 ? !overlap || stands : alone || stands || graph_node_latest(node) > fence;
     write_header(&exec->packets[i], node, waits);
     exec->overlapping += !waits;
     exec->signaller = waits ? i : exec->signaller;
     fence = waits ? i : fence;
-    alone = cooperates;
+    alone = stands;
   }
 }

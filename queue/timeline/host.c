@@ -239,7 +239,7 @@ static void enter(host_wait_t *me)
   timelines.waiting = me;
   for (size_t i = 0; i < me->count; ++i)
     if (me->waits[i].semaphore)
-      ++me->waits[i].semaphore->host_waits;
+      ++me->waits[i].semaphore->uses;
   timelines_wake(); /* who sleeps is to sleep on these, too */
 }
 
@@ -252,7 +252,7 @@ static void leave(const host_wait_t *me)
     me->next->previous = me->previous;
   for (size_t i = 0; i < me->count; ++i) {
     rawhal_semaphore_t *semaphore = me->waits[i].semaphore;
-    if (semaphore && --semaphore->host_waits == 0 && semaphore->destroyed) {
+    if (semaphore && --semaphore->uses == 0 && semaphore->destroyed) {
       semaphore->next = gone;
       gone = semaphore;
     }

@@ -45,7 +45,8 @@ struct rawhal_semaphore {
   rawhal_error_t cause;
   timepoint_t *first, *last; /* not over */
   timepoint_t *exported;     /* over */
-  uint32_t host_waits;       /* threads that wait for it: the last frees it when it is destroyed */
+  uint32_t uses; /* threads that wait for it, and nodes of graphs: the last frees it when it is
+                    destroyed */
   bool destroyed;
   char label[RAWHAL_LABEL_BYTES];
 };

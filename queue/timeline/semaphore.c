@@ -140,10 +140,30 @@ void rawhal_semaphore_destroy(rawhal_semaphore_t *semaphore)
   if (semaphore->next)
     semaphore->next->previous = semaphore->previous;
   semaphore->destroyed = true;
-  bool waited = semaphore->host_waits > 0;
+  const bool used = semaphore->uses > 0;
   timelines_changed();
   timelines_trim();
-  if (!waited)
+  if (!used)
+    semaphore_free(semaphore);
+}
+
+void semaphore_keep(rawhal_semaphore_t *semaphore)
+{
+  if (!semaphore || semaphore_check(semaphore, NULL) != RAWHAL_OK)
+    return;
+  timelines_lock();
+  ++semaphore->uses;
+  timelines_unlock();
+}
+
+void semaphore_let(rawhal_semaphore_t *semaphore)
+{
+  if (!semaphore || semaphore_check(semaphore, NULL) != RAWHAL_OK)
+    return;
+  timelines_lock();
+  const bool last = --semaphore->uses == 0 && semaphore->destroyed;
+  timelines_unlock();
+  if (last)
     semaphore_free(semaphore);
 }
 

@@ -1,5 +1,5 @@
 /* What has been reached, what has failed, and who is told. */
-#include "queue/timeline/internal.h"
+#include "queue/timeline/place.h"
 #include "queue/wait.h"
 
 #include "base/error.h"
@@ -173,6 +173,16 @@ void timelines_settle(void)
   }
   if (timelines.notices)
     notices_serve();
+}
+
+void timeline_fail(rawhal_queue_t *queue, uint64_t ticket, const rawhal_error_t *cause)
+{
+  timelines_lock();
+  timelines_settle();
+  spoil(queue, ticket, cause);
+  spread();
+  timelines_changed();
+  timelines_unlock();
 }
 
 void timeline_died(void)

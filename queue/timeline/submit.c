@@ -1,30 +1,13 @@
-/* Submissions that wait for values and signal them.
- *
- *   plan: check everything, find or make the timepoints -> room -> steps -> packets -> doorbell
- *
- * All of it under the lock, so that which signal a wait has found stays true. Room is not waited
- * for under it: without room the plan is dropped, and made anew when there is some. */
+/* Submissions that wait for values and signal them: place.h. Room is not waited for under the lock:
+ * without room the plan is dropped, and made anew when there is some. */
+#include "queue/graph/capture.h"
 #include "queue/shared.h"
-#include "queue/timeline/internal.h"
+#include "queue/timeline/place.h"
 #include "queue/wait.h"
 
 #include "base/error.h"
 
 #include <inttypes.h>
-
-/* What is asked for. */
-typedef struct request {
-  const rawhal_timepoint_t *waits, *signals;
-  size_t wait_count, signal_count;
-  hsa_signal_t foreign; /* waits for it, too, until it is at most `target`; 0: none */
-  int64_t target;
-} request_t;
-
-typedef struct plan {
-  timepoint_t *waits[RAWHAL_MAX_TIMEPOINTS], *signals[RAWHAL_MAX_TIMEPOINTS];
-  uint32_t wait_count, signal_count, packets;
-  bool passes; /* over a value that is waited for */
-} plan_t;
 
 /* ---- Checks ---- */
 
@@ -48,9 +31,8 @@ rawhal_status_t signal_check(const rawhal_semaphore_t *semaphore, uint64_t value
   return RAWHAL_OK;
 }
 
-/* Without the lock. */
-static rawhal_status_t check_all(const rawhal_timepoint_t *points, size_t count, const char *what,
-                                 rawhal_error_t *error)
+rawhal_status_t timeline_check_points(const rawhal_timepoint_t *points, size_t count,
+                                      const char *what, rawhal_error_t *error)
 {
   if (count > RAWHAL_MAX_TIMEPOINTS)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE, "%zu %ss, a submission takes at most %d", count,
@@ -65,32 +47,68 @@ static rawhal_status_t check_all(const rawhal_timepoint_t *points, size_t count,
   return RAWHAL_OK;
 }
 
-static rawhal_status_t check_waits(const request_t *request, rawhal_error_t *error)
+static rawhal_status_t check_waits(const timeline_request_t *request, timeline_part_t at,
+                                   uint32_t count, rawhal_error_t *error)
 {
-  for (size_t i = 0; i < request->wait_count; ++i) {
+  for (uint32_t i = at.waits; i < at.waits + count; ++i) {
     const rawhal_timepoint_t *wait = &request->waits[i];
     if (semaphore_fails(wait->semaphore, wait->value))
-      return rawhal_fail_of(error, semaphore_cause(wait->semaphore, error), "wait %zu", i);
+      return rawhal_fail_of(error, semaphore_cause(wait->semaphore, error), "wait %u", i);
   }
   return RAWHAL_OK;
 }
 
-static rawhal_status_t check_signals(const request_t *request, rawhal_error_t *error)
+/* Whether one of a semaphore that has been signalled before in the request comes after that. */
+static rawhal_status_t check_order(const timeline_request_t *request, timeline_part_t at,
+                                   uint32_t which, rawhal_error_t *error)
 {
-  for (size_t i = 0; i < request->signal_count; ++i) {
+  const rawhal_timepoint_t *signal = &request->signals[which];
+  for (uint32_t i = 0; i < which; ++i) {
+    const rawhal_timepoint_t *before = &request->signals[i];
+    if (before->semaphore != signal->semaphore || (i < at.signals && before->value < signal->value))
+      continue;
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
+                       i < at.signals ? "signals %u and %u of the same semaphore do not ascend"
+                                      : "signals %u and %u are of the same semaphore",
+                       i, which);
+  }
+  return RAWHAL_OK;
+}
+
+static rawhal_status_t check_signals(const timeline_request_t *request, timeline_part_t at,
+                                     uint32_t count, rawhal_error_t *error)
+{
+  for (uint32_t i = at.signals; i < at.signals + count; ++i) {
     const rawhal_timepoint_t *signal = &request->signals[i];
     rawhal_status_t status = signal_check(signal->semaphore, signal->value, error);
     if (status != RAWHAL_OK)
-      return rawhal_fail_of(error, status, "signal %zu", i);
-    for (size_t j = 0; j < i; ++j)
-      if (request->signals[j].semaphore == signal->semaphore)
-        return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                           "signals %zu and %zu are of the same semaphore", j, i);
+      return rawhal_fail_of(error, status, "signal %u", i);
+    status = check_order(request, at, i, error);
+    if (status != RAWHAL_OK)
+      return status;
   }
   return RAWHAL_OK;
 }
 
-static rawhal_status_t check_request(rawhal_queue_t *queue, const request_t *request,
+static timeline_part_t after_part(timeline_part_t at, timeline_part_t part)
+{
+  return (timeline_part_t){at.waits + part.waits, at.signals + part.signals};
+}
+
+/* What a part signals comes after all that it and the parts before it wait for. */
+static rawhal_status_t check_part(rawhal_queue_t *queue, const timeline_request_t *request,
+                                  timeline_part_t at, timeline_part_t part, rawhal_error_t *error)
+{
+  rawhal_status_t status = check_waits(request, at, part.waits, error);
+  if (status == RAWHAL_OK)
+    status = check_signals(request, at, part.signals, error);
+  if (status == RAWHAL_OK && part.signals)
+    status = circle_check(queue, request->waits, at.waits + part.waits,
+                          request->signals + at.signals, part.signals, error);
+  return status;
+}
+
+static rawhal_status_t check_request(rawhal_queue_t *queue, const timeline_request_t *request,
                                      rawhal_error_t *error)
 {
   if (queue->timeline.dead) {
@@ -98,14 +116,12 @@ static rawhal_status_t check_request(rawhal_queue_t *queue, const request_t *req
       *error = queue->cause;
     return queue->cause.status;
   }
+  timeline_part_t at = {0, 0};
   rawhal_status_t status = timeline_check(queue, ring_last_ticket(&queue->ring) + 1, error);
-  if (status == RAWHAL_OK)
-    status = check_waits(request, error);
-  if (status == RAWHAL_OK)
-    status = check_signals(request, error);
-  if (status == RAWHAL_OK && request->signal_count)
-    status = circle_check(queue, request->waits, request->wait_count, request->signals,
-                          request->signal_count, error);
+  for (uint32_t i = 0; status == RAWHAL_OK && i < request->part_count; ++i) {
+    status = check_part(queue, request, at, request->parts[i], error);
+    at = after_part(at, request->parts[i]);
+  }
   return status;
 }
 
@@ -149,7 +165,7 @@ const timepoint_t *point_passing(const rawhal_semaphore_t *semaphore)
 }
 
 /* Would there be such a value, if the plan were carried out? */
-static bool plan_passes(const plan_t *plan, const rawhal_queue_t *queue)
+static bool plan_passes(const timeline_plan_t *plan, const rawhal_queue_t *queue)
 {
   for (uint32_t i = 0; i < plan->wait_count; ++i) {
     const timepoint_t *wait = plan->waits[i], *next = wait;
@@ -167,19 +183,23 @@ static bool plan_passes(const plan_t *plan, const rawhal_queue_t *queue)
 
 /* ---- The plan ---- */
 
-static void plan_drop(plan_t *plan)
+void timeline_drop(timeline_plan_t *plan)
 {
   for (uint32_t i = 0; i < plan->wait_count; ++i)
     point_put(plan->waits[i]);
   for (uint32_t i = 0; i < plan->signal_count; ++i)
-    point_put(plan->signals[i]);
+    if (!is_among(plan->signals[i], plan->waits, plan->wait_count)) /* one part signals it, and
+                                                                       a later one waits for it */
+      point_put(plan->signals[i]);
 }
 
 /* What is there of it so far is the plan's, whatever this returns. */
-static rawhal_status_t plan_points(const request_t *request, plan_t *plan, rawhal_error_t *error)
+static rawhal_status_t plan_part(const timeline_request_t *request, timeline_part_t at,
+                                 uint32_t which, timeline_plan_t *plan, rawhal_error_t *error)
 {
-  for (size_t i = 0; i < request->wait_count; ++i) {
-    const rawhal_timepoint_t *wait = &request->waits[i];
+  const timeline_part_t asked = request->parts[which], before = {plan->wait_count, 0};
+  for (uint32_t i = 0; i < asked.waits; ++i) {
+    const rawhal_timepoint_t *wait = &request->waits[at.waits + i];
     timepoint_t *point;
     if (wait->value <= wait->semaphore->value)
       continue;
@@ -189,106 +209,141 @@ static rawhal_status_t plan_points(const request_t *request, plan_t *plan, rawha
     if (!is_among(point, plan->waits, plan->wait_count))
       plan->waits[plan->wait_count++] = point;
   }
-  for (size_t i = 0; i < request->signal_count; ++i) {
-    const rawhal_timepoint_t *signal = &request->signals[i];
+  for (uint32_t i = 0; i < asked.signals; ++i) {
+    const rawhal_timepoint_t *signal = &request->signals[at.signals + i];
     timepoint_t **point = &plan->signals[plan->signal_count];
     rawhal_status_t status = point_make(signal->semaphore, signal->value, point, error);
     if (status != RAWHAL_OK)
       return status;
     ++plan->signal_count;
   }
+  plan->parts[which] = (timeline_part_t){plan->wait_count - before.waits, asked.signals};
   return RAWHAL_OK;
 }
 
-/* The last packet that waits may signal, and so does each after it; all signal something, the last
- * one that the submission has finished. */
-static uint32_t packets_of(uint32_t waits, uint32_t signals)
+static rawhal_status_t plan_points(const timeline_request_t *request, timeline_plan_t *plan,
+                                   rawhal_error_t *error)
 {
-  return waits ? waits + signals : signals + 1;
+  timeline_part_t at = {0, 0};
+  for (uint32_t i = 0; i < request->part_count; ++i) {
+    rawhal_status_t status = plan_part(request, at, i, plan, error);
+    if (status != RAWHAL_OK)
+      return status;
+    at = after_part(at, request->parts[i]);
+  }
+  return RAWHAL_OK;
 }
 
-static rawhal_status_t plan_make(rawhal_queue_t *queue, const request_t *request, plan_t *plan,
-                                 rawhal_error_t *error)
+rawhal_status_t timeline_plan(rawhal_queue_t *queue, const timeline_request_t *request,
+                              timeline_plan_t *plan, rawhal_error_t *error)
 {
+  plan->wait_count = plan->signal_count = 0; /* what is counted is set, and nothing else */
+  plan->passes = false;
+  timelines_settle();
   rawhal_status_t status = check_request(queue, request, error);
   if (status == RAWHAL_OK)
     status = plan_points(request, plan, error);
-  if (status != RAWHAL_OK)
-    return status;
-  plan->packets = packets_of(plan->wait_count + (request->foreign.handle != 0), plan->signal_count);
-  if (plan->packets > queue->ring.packets)
-    return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
-                       "it takes %" PRIu32 " packets, the queue has %" PRIu32, plan->packets,
-                       queue->ring.packets);
-  status = steps_reserve(plan->wait_count + plan->signal_count, error);
-  plan->passes = status == RAWHAL_OK && plan_passes(plan, queue);
+  if (status == RAWHAL_OK)
+    status = steps_reserve(plan->wait_count + plan->signal_count, error);
+  if (status == RAWHAL_OK)
+    plan->passes = plan_passes(plan, queue);
   if (__builtin_expect(plan->passes, 0))
     status = timelines_thread(queue->device, error);
+  if (status != RAWHAL_OK)
+    timeline_drop(plan);
   return status;
 }
 
 /* ---- Submitting ---- */
 
-static void packet_write(rawhal_queue_t *queue, const request_t *request, const plan_t *plan,
-                         const ring_reservation_t *reserved, hsa_signal_t finished, uint32_t i)
+/* Of one part. */
+typedef struct part {
+  timepoint_t *const *waits, *const *signals;
+  timeline_part_t counts;
+  uint32_t packets;
+  hsa_signal_t foreign, finished;
+  int64_t target;
+} part_t;
+
+static void packet_write(void *slot, const part_t *part, uint32_t i)
 {
-  void *slot = packet_slot(queue, reserved->packet + i);
-  uint32_t foreign = request->foreign.handle != 0, waits = plan->wait_count + foreign;
-  uint32_t first = plan->packets - plan->signal_count - 1; /* that signals */
+  uint32_t foreign = part->foreign.handle != 0, waits = part->counts.waits + foreign;
+  uint32_t first = part->packets - part->counts.signals - 1; /* that signals */
   hsa_signal_t completion = {0};
   if (i >= first)
-    completion = i - first < plan->signal_count ? plan->signals[i - first]->signal : finished;
+    completion =
+        i - first < part->counts.signals ? part->signals[i - first]->signal : part->finished;
   if (i >= waits) {
     packet_put_barrier(slot, completion);
     return;
   }
   if (i < foreign)
-    packet_write_barrier_value(slot, request->foreign, request->target, completion);
+    packet_write_barrier_value(slot, part->foreign, part->target, completion);
   else
-    packet_write_barrier_value(slot, plan->waits[i - foreign]->signal, 0, completion);
+    packet_write_barrier_value(slot, part->waits[i - foreign]->signal, 0, completion);
   packet_publish(slot, packet_header_barrier_value());
 }
 
-static void plan_submit(rawhal_queue_t *queue, const request_t *request, const plan_t *plan,
-                        const ring_reservation_t *reserved)
+void timeline_submit(rawhal_queue_t *queue, const timeline_request_t *request,
+                     const timeline_plan_t *plan, timeline_part_t *at, uint32_t part,
+                     uint32_t packets, const ring_reservation_t *reserved)
 {
-  for (uint32_t i = 0; i < plan->wait_count; ++i)
-    step_add(queue, reserved->ticket, plan->waits[i], false);
-  for (uint32_t i = 0; i < plan->signal_count; ++i)
-    step_add(queue, reserved->ticket, plan->signals[i], true);
-  for (uint32_t i = 0; i < plan->packets; ++i)
+  part_t is = {.waits = plan->waits + at->waits,
+               .signals = plan->signals + at->signals,
+               .counts = plan->parts[part],
+               .packets = packets,
+               .foreign = request->foreign,
+               .target = request->target};
+  for (uint32_t i = 0; i < is.counts.waits; ++i)
+    step_add(queue, reserved->ticket, is.waits[i], false);
+  for (uint32_t i = 0; i < is.counts.signals; ++i)
+    step_add(queue, reserved->ticket, is.signals[i], true);
+  for (uint32_t i = 0; i < packets; ++i)
     packet_name(queue, reserved->packet + i, NULL);
-  hsa_signal_t finished =
-      submit_begin(queue, reserved, &(submission_t){.packets = plan->packets, .signals = 1});
-  for (uint32_t i = plan->packets; i-- > 0;) /* the first comes last */
-    packet_write(queue, request, plan, reserved, finished, i);
-  submit_ring(queue, reserved, plan->packets);
+  is.finished = submit_begin(queue, reserved, &(submission_t){.packets = packets, .signals = 1});
+  for (uint32_t i = packets; i-- > 0;) /* the first comes last */
+    packet_write(packet_slot(queue, reserved->packet + i), &is, i);
+  submit_ring(queue, reserved, packets);
+  *at = after_part(*at, is.counts);
+}
+
+void timeline_placed(rawhal_queue_t *queue, const timeline_plan_t *plan)
+{
+  if (atomic_load(&queue->health) == QUEUE_DEAD) /* it may have died before these were there */
+    timelines_settle();
+  if (__builtin_expect(plan->passes, 0))
+    timelines_wake();
+  else if (plan->signal_count)
+    timelines_changed();
 }
 
 /* The caller holds the lock. `*placed` false with OK: there is no room. */
-static rawhal_status_t place(rawhal_queue_t *queue, const request_t *request, bool *placed,
+static rawhal_status_t place(rawhal_queue_t *queue, const timeline_request_t *request, bool *placed,
                              ring_reservation_t *reserved, rawhal_error_t *error)
 {
-  plan_t plan; /* of which only what is counted is set */
-  plan.wait_count = plan.signal_count = 0;
-  timelines_settle();
-  rawhal_status_t status = plan_make(queue, request, &plan, error);
-  *placed = status == RAWHAL_OK && submit_try(queue, plan.packets, reserved);
-  if (!*placed) {
-    plan_drop(&plan);
+  timeline_plan_t plan;
+  timeline_part_t at = {0, 0};
+  *placed = false;
+  rawhal_status_t status = timeline_plan(queue, request, &plan, error);
+  if (status != RAWHAL_OK)
     return status;
+  const uint32_t packets =
+      timeline_packets(plan.wait_count + (request->foreign.handle != 0), plan.signal_count);
+  if (packets > queue->ring.packets)
+    status = rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
+                         "it takes %" PRIu32 " packets, the queue has %" PRIu32, packets,
+                         queue->ring.packets);
+  *placed = status == RAWHAL_OK && submit_try(queue, 1, packets, 0, reserved);
+  if (*placed) {
+    timeline_submit(queue, request, &plan, &at, 0, packets, reserved);
+    timeline_placed(queue, &plan);
+  } else {
+    timeline_drop(&plan);
   }
-  plan_submit(queue, request, &plan, reserved);
-  if (atomic_load(&queue->health) == QUEUE_DEAD) /* it may have died before these were there */
-    timelines_settle();
-  if (__builtin_expect(plan.passes, 0))
-    timelines_wake();
-  else if (plan.signal_count)
-    timelines_changed();
-  return RAWHAL_OK;
+  return status;
 }
 
-static rawhal_status_t place_until(rawhal_queue_t *queue, const request_t *request,
+static rawhal_status_t place_until(rawhal_queue_t *queue, const timeline_request_t *request,
                                    uint64_t deadline, ring_reservation_t *reserved,
                                    rawhal_error_t *error)
 {
@@ -312,7 +367,9 @@ static rawhal_status_t place_until(rawhal_queue_t *queue, const request_t *reque
   }
 }
 
-static rawhal_status_t submit(rawhal_queue_t *queue, const request_t *request, uint64_t deadline,
+/* Of one part. */
+static rawhal_status_t submit(rawhal_queue_t *queue, const timeline_request_t *request,
+                              size_t wait_count, size_t signal_count, uint64_t deadline,
                               rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
   if (ticket)
@@ -322,11 +379,16 @@ static rawhal_status_t submit(rawhal_queue_t *queue, const request_t *request, u
   ring_reservation_t reserved;
   rawhal_status_t status = queue_check(queue, error);
   if (status == RAWHAL_OK)
-    status = check_all(request->waits, request->wait_count, "wait", error);
+    status = timeline_check_points(request->waits, wait_count, "wait", error);
   if (status == RAWHAL_OK)
-    status = check_all(request->signals, request->signal_count, "signal", error);
-  if (status == RAWHAL_OK)
-    status = place_until(queue, request, deadline, &reserved, error);
+    status = timeline_check_points(request->signals, signal_count, "signal", error);
+  if (status != RAWHAL_OK)
+    return status;
+  const timeline_part_t part = {(uint32_t)wait_count, (uint32_t)signal_count};
+  timeline_request_t whole = *request;
+  whole.parts = &part;
+  whole.part_count = 1;
+  status = place_until(queue, &whole, deadline, &reserved, error);
   if (ticket && status == RAWHAL_OK)
     *ticket = reserved.ticket;
   return status;
@@ -337,9 +399,17 @@ rawhal_status_t rawhal_queue_timeline(rawhal_queue_t *queue, const rawhal_timepo
                                       size_t signal_count, uint64_t deadline,
                                       rawhal_ticket_t *ticket, rawhal_error_t *error)
 {
-  const request_t request = {
-      .waits = waits, .signals = signals, .wait_count = wait_count, .signal_count = signal_count};
-  return submit(queue, &request, deadline, ticket, error);
+  rawhal_graph_t *captured = queue ? queue_captured(queue) : NULL;
+  if (__builtin_expect(captured != NULL, 0)) {
+    if (ticket)
+      *ticket = 0;
+    return wait_count || signal_count
+               ? rawhal_graph_add_timeline(captured, waits, wait_count, signals, signal_count, NULL,
+                                           NULL, RAWHAL_GRAPH_ALL, NULL, error)
+               : rawhal_graph_add_barrier(captured, NULL, NULL, RAWHAL_GRAPH_ALL, NULL, error);
+  }
+  return submit(queue, &(timeline_request_t){.waits = waits, .signals = signals}, wait_count,
+                signal_count, deadline, ticket, error);
 }
 
 rawhal_status_t rawhal_semaphore_import(rawhal_semaphore_t *semaphore, uint64_t value,
@@ -353,8 +423,10 @@ rawhal_status_t rawhal_semaphore_import(rawhal_semaphore_t *semaphore, uint64_t 
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s",
                        hsa_signal ? "the condition holds for every value of the signal"
                                   : "the signal is 0");
+  if (queue && queue_captured(queue))
+    return capture_refuse("signals of the program's", error);
   const rawhal_timepoint_t signal = {semaphore, value};
-  const request_t request = {
-      .signals = &signal, .signal_count = 1, .foreign = {hsa_signal}, .target = signal_value};
-  return submit(queue, &request, deadline, ticket, error);
+  const timeline_request_t request = {
+      .signals = &signal, .foreign = {hsa_signal}, .target = signal_value};
+  return submit(queue, &request, 0, 1, deadline, ticket, error);
 }

@@ -10,6 +10,11 @@ RAWHAL_CHECKED rawhal_status_t semaphore_create(const queue_device_t *device, ui
                                                 rawhal_semaphore_t **semaphore,
                                                 rawhal_error_t *error);
 
+/* For as long as something names it: destroyed meanwhile, it is there, and has failed. NULL is
+ * allowed. Without the lock. */
+void semaphore_keep(rawhal_semaphore_t *semaphore);
+void semaphore_let(rawhal_semaphore_t *semaphore);
+
 /* A queue has died: what it was to signal fails. Without locks. */
 void timeline_died(void);
 
