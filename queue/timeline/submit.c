@@ -317,8 +317,9 @@ void timeline_placed(rawhal_queue_t *queue, const timeline_plan_t *plan)
     timelines_changed();
 }
 
-/* The caller holds the lock. `*placed` false with OK: there is no room. */
-static rawhal_status_t place(rawhal_queue_t *queue, const timeline_request_t *request, bool *placed,
+/* The caller holds the lock. `*placed` false with OK: there is no room. What launches call is part
+ * of it, which saves a tenth of the instructions. */
+__attribute__((flatten)) static rawhal_status_t place(rawhal_queue_t *queue, const timeline_request_t *request, bool *placed,
                              ring_reservation_t *reserved, rawhal_error_t *error)
 {
   timeline_plan_t plan;
