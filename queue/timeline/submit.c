@@ -319,8 +319,10 @@ void timeline_placed(rawhal_queue_t *queue, const timeline_plan_t *plan)
 
 /* The caller holds the lock. `*placed` false with OK: there is no room. What launches call is part
  * of it, which saves a tenth of the instructions. */
-__attribute__((flatten)) static rawhal_status_t place(rawhal_queue_t *queue, const timeline_request_t *request, bool *placed,
-                             ring_reservation_t *reserved, rawhal_error_t *error)
+__attribute__((flatten)) static rawhal_status_t place(rawhal_queue_t *queue,
+                                                      const timeline_request_t *request,
+                                                      bool *placed, ring_reservation_t *reserved,
+                                                      rawhal_error_t *error)
 {
   timeline_plan_t plan;
   timeline_part_t at = {0, 0};
