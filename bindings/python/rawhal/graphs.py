@@ -6,13 +6,17 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Optional, Union
 
+import numpy as np
+
 from ._library import NULL, call, ffi, lib, owned, sized, to_bytes
 from .arguments import pack
+from .arrays import DeviceArray
 from .errors import Closed, InvalidArgument
 from .kernels import Bound, Extent, Kernel, Launch, _extent
 from .memory import Buffer
 from .signatures import Signature
 from .tickets import Record, Ticket, in_ns
+from .timelines import Timepoint, points_of
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -25,15 +29,17 @@ _ALL = (1 << 64) - 1  # RAWHAL_GRAPH_ALL
 @dataclass(frozen=True, eq=False)
 class Node:
     """A node of a graph, to be named where others come after it, and where a launch replaces what
-    it has. `launch` is None of a barrier."""
+    it has. `launch` is None of what runs no kernel, and `points` is how many timepoints it has."""
 
     graph: "Graph"
     number: int
     launch: Optional[Launch]
     label: Optional[str]
+    what: str = "a barrier"
+    points: int = 0
 
     def __repr__(self) -> str:
-        what = self.launch.kernel.name if self.launch else "a barrier"
+        what = self.launch.kernel.name if self.launch else self.what
         return f"<rawhal.Node {self.number}: {what}{f' {self.label!r}' if self.label else ''}>"
 
 
@@ -97,6 +103,80 @@ class Graph:
         call(lib.rawhal_graph_add_barrier, self._handle.pointer, named, numbers, count, out)
         return self._added(out, None, label or None, (), ())
 
+    def copy(self, to: DeviceArray, source: Any, *, after: Optional[Iterable[Node]] = None,
+             label: Optional[str] = None) -> Node:
+        """A node that copies `source` to `to`, by the device's DMA: an array of the device's of as
+        many bytes, or what numpy makes an array of `to`'s type of, which is copied now."""
+        transfer, buffers, held = ffi.new("rawhal_transfer_t *"), [self._end(to)], None
+        transfer.to, transfer.to_offset = _place(to)
+        transfer.bytes = to.nbytes
+        if isinstance(source, DeviceArray):
+            buffers.append(self._end(source))
+            if source.nbytes != to.nbytes:
+                raise InvalidArgument(f"{source.nbytes} bytes to be copied to {to.nbytes}")
+            setattr(transfer, "from", _place(source)[0])
+            transfer.from_offset = _place(source)[1]
+        else:
+            dense = np.empty(to.shape, to.dtype)
+            dense[...] = source
+            held = ffi.from_buffer(dense.reshape(-1).view("u1")) if dense.size else NULL
+            transfer.from_host = held
+        return self._add_transfer(transfer, buffers, "a copy", after, label)
+
+    def fill(self, to: DeviceArray, value: Any, *, after: Optional[Iterable[Node]] = None,
+             label: Optional[str] = None) -> Node:
+        """A node that sets all elements, of at most 16 bytes each, to a value."""
+        pattern = np.asarray(value).astype(to.dtype).reshape(()).tobytes()
+        if len(pattern) not in (1, 2, 4, 8, 16):
+            raise InvalidArgument(f"elements of {len(pattern)} bytes; they may have 1, 2, 4, 8 or "
+                                  "16")
+        transfer = ffi.new("rawhal_transfer_t *")
+        transfer.to, transfer.to_offset = _place(to)
+        transfer.bytes, transfer.pattern_bytes = to.nbytes, len(pattern)
+        ffi.memmove(transfer.pattern, pattern, len(pattern))
+        return self._add_transfer(transfer, [self._end(to)], "a fill", after, label)
+
+    def wait_for(self, *points: Timepoint, after: Optional[Iterable[Node]] = None,
+                 label: Optional[str] = None) -> Node:
+        """A node that waits until all of these have been reached. A launch may have others: see
+        GraphExec.launch()."""
+        return self._add_points("a wait", points, (), after, label)
+
+    def signal(self, *points: Timepoint, after: Optional[Iterable[Node]] = None,
+               label: Optional[str] = None) -> Node:
+        """A node by which these are reached. As values only rise, each launch has others: see
+        GraphExec.launch()."""
+        return self._add_points("a signal", (), points, after, label)
+
+    def _end(self, array: Any) -> Buffer:
+        """Of a transfer."""
+        if not isinstance(array, DeviceArray) or array.device is not self.device:
+            raise InvalidArgument(f"{array!r} is no array of {self.device!r}")
+        if not array.is_contiguous:
+            raise InvalidArgument("a view whose elements do not follow one another")
+        return array.buffer
+
+    def _add_transfer(self, transfer: Any, buffers: Iterable[Buffer], what: str,
+                      after: Optional[Iterable[Node]], label: Optional[str]) -> Node:
+        named = to_bytes("label", label) if label else NULL
+        numbers, count = self._numbers(after)
+        out = ffi.new("rawhal_graph_node_t *")
+        call(lib.rawhal_graph_add_transfers_sized, self._handle.pointer, transfer,
+             ffi.sizeof("rawhal_transfer_t"), 1, named, numbers, count, out)
+        return self._added(out, None, label or None, buffers, (), what)
+
+    def _add_points(self, what: str, waits: tuple[Timepoint, ...], signals: tuple[Timepoint, ...],
+                    after: Optional[Iterable[Node]], label: Optional[str]) -> Node:
+        awaited, kept = points_of(waits)
+        signalled, also = points_of(signals)
+        named = to_bytes("label", label) if label else NULL
+        numbers, count = self._numbers(after)
+        out = ffi.new("rawhal_graph_node_t *")
+        call(lib.rawhal_graph_add_timeline, self._handle.pointer, awaited, len(waits), signalled,
+             len(signals), named, numbers, count, out)
+        return self._added(out, None, label or None, (), (*kept, *also), what,
+                           len(waits) + len(signals))
+
     def _add(self, bound: Bound, after: Optional[Iterable[Node]]) -> Node:
         launch, packed = bound.launch, bound.packed
         kernel = launch.kernel
@@ -128,8 +208,9 @@ class Graph:
         return ffi.new("rawhal_graph_node_t[]", numbers), len(numbers)
 
     def _added(self, number: Any, launch: Optional[Launch], label: Optional[str],
-               buffers: Iterable[Buffer], kept: tuple[Any, ...]) -> Node:
-        node = Node(self, int(number[0]), launch, label)
+               buffers: Iterable[Buffer], kept: tuple[Any, ...], what: str = "a barrier",
+               points: int = 0) -> Node:
+        node = Node(self, int(number[0]), launch, label, what, points)
         self.nodes.append(node)
         self._kept.append(kept)
         for one in buffers:
@@ -174,11 +255,13 @@ class GraphExec:
 
     def launch(self, changes: Optional[Mapping[Node, Mapping[Union[str, int], Any]]] = None, *,
                stream: Optional["Stream"] = None, grids: Optional[Mapping[Node, Extent]] = None,
+               points: Optional[Mapping[Node, Union[Timepoint, Iterable[Timepoint]]]] = None,
                timeout: Optional[float] = None) -> Ticket:
         """Launches all of it, and returns at once. For this launch alone, `changes` has other
-        arguments of nodes, by name or position, and `grids` other numbers of work-groups:
+        arguments of nodes, by name or position, `grids` other numbers of work-groups, and `points`
+        other timepoints of nodes that wait or signal:
 
-            exec.launch({node: {"b": other, "n": 512}}, grids={node: 2})
+            exec.launch({node: {"b": other, "n": 512}}, grids={node: 2}, points={done: ready.at(4)})
 
         They are checked as when the node was made. `timeout`: seconds to wait for room in the
         stream's rings: TimedOut."""
@@ -191,6 +274,8 @@ class GraphExec:
             bindings.add_arguments(node, arguments)
         for node, grid in (grids or {}).items():
             bindings.add_grid(node, grid)
+        for node, others in (points or {}).items():
+            bindings.add_points(node, (others,) if isinstance(others, Timepoint) else others)
         queue = chosen._live(False)
         name = f"a graph of {len(self.nodes)}"
         buffers = (*self._buffers, *bindings.buffers)
@@ -238,10 +323,24 @@ class _Bindings:
                          for kind, node, index, size, value in self.items])
                 if self.items else NULL)
 
-    def _launch_of(self, node: Node) -> Launch:
+    def _check(self, node: Node) -> None:
         if not isinstance(node, Node) or node.graph is not self.exec._graph \
                 or node.number >= len(self.exec.nodes):
             raise InvalidArgument(f"{node!r} is no node of this graph")
+
+    def add_points(self, node: Node, points: Iterable[Timepoint]) -> None:
+        self._check(node)
+        others = tuple(points)
+        if len(others) != node.points:
+            raise InvalidArgument(f"{len(others)} timepoints for {node!r}, which has {node.points}")
+        packed, kept = points_of(others)
+        self.keep.extend((packed, *kept))
+        self.items.extend((lib.RAWHAL_GRAPH_TIMEPOINT, node.number, index,
+                           ffi.sizeof("rawhal_timepoint_t"), packed + index)
+                          for index in range(len(others)))
+
+    def _launch_of(self, node: Node) -> Launch:
+        self._check(node)
         if node.launch is None:
             raise InvalidArgument(f"{node!r} has no arguments and no grid")
         return node.launch
@@ -301,6 +400,13 @@ class Capture:
     def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
         with self._stream._lock:
             self._stream.graph = None
+
+
+def _place(array: Any) -> tuple[Any, int]:
+    """The library's buffer, and where an array begins in it."""
+    if not isinstance(array, DeviceArray):
+        raise InvalidArgument(f"{array!r} is no array of the device's")
+    return array.buffer._handle.pointer, array.buffer.origin + array.offset
 
 
 def _dispatch_of(launch: Launch, blob: Any) -> tuple[Any, Any]:

@@ -70,6 +70,11 @@ class Buffer:
         """Names it in reports of faults (31 bytes)."""
         lib.rawhal_buffer_label(self._handle.pointer, to_bytes("label", text) if text else NULL)
 
+    @property
+    def origin(self) -> int:
+        """Where in the library's buffer it begins, in bytes."""
+        return 0
+
     # ---- Who uses it ----
 
     def use(self, record: "Record") -> None:

@@ -246,6 +246,10 @@ class PoolBuffer(Buffer):
 
     # ---- As a Buffer ----
 
+    @property
+    def origin(self) -> int:
+        return int(self._base)
+
     def use(self, record: Record) -> None:
         self._check()
         if record.queue_key != self._key:

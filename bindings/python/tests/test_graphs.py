@@ -156,3 +156,45 @@ def test_with_pools_and_timelines(dev, add, ones):
         node = graph.nodes[0]
         with pytest.raises(rawhal.Closed):
             exec.launch({node: {"c": ones}}, stream=stream)  # it keeps what it was made with
+
+
+def test_copies_fills_and_timelines(dev, add, ones):
+    x, y, z = dev.zeros(256), dev.zeros((2, 128)), dev.zeros(4, "u2")
+    go, done = dev.timeline(), dev.timeline()
+    graph, host = dev.graph(), np.arange(256, dtype="f4")
+    waits = graph.wait_for(go.at(1), label="go")
+    graph.copy(x, host)
+    host[...] = 0  # it was copied
+    graph.add(add[1, 256], x, x, ones, 256)
+    copied = graph.copy(y, x, label="out")
+    graph.fill(z[1:3], 7)
+    ends = graph.signal(done.at(1))
+    assert "a copy 'out'" in repr(copied) and "a wait 'go'" in repr(waits)
+    exec = graph.instantiate()
+    for step in range(1, 4):
+        y[...], z[...] = 0, 0
+        ticket = exec.launch(points={waits: go.at(step), ends: [done.at(step)]})
+        assert not ticket.done() and not done.reached(step)
+        go.signal(step)
+        assert done.wait(step, timeout=20)
+        ticket.wait(20)
+        assert (y.numpy().reshape(-1) == np.arange(256) + 1).all()
+        assert z.numpy().tolist() == [0, 7, 7, 0]
+    with pytest.raises(rawhal.InvalidArgument, match="has reached"):
+        exec.launch()
+    with dev.pool(budget=1 << 20) as pool:
+        from_pool = pool.array(np.full(256, 3, "f4"))
+        other = dev.graph()
+        other.copy(x, from_pool)
+        other.instantiate().launch().wait()
+        assert (x.numpy() == 3).all()
+    wide = dev.zeros((4, 4))
+    for wrong in (lambda: graph.copy(x, z), lambda: graph.copy(wide[:, :2], wide[:, 2:]),
+                  lambda: graph.copy(np.zeros(4), x), lambda: graph.wait_for(),
+                  lambda: exec.launch(points={copied: go.at(9)}),
+                  lambda: exec.launch(points={waits: [go.at(9), go.at(10)]}),
+                  lambda: exec.launch({waits: {"n": 1}})):
+        with pytest.raises(rawhal.InvalidArgument):
+            wrong()
+    with pytest.raises(TypeError):
+        graph.signal(3)
