@@ -433,4 +433,30 @@ TEST_F(GraphParts, AKernelThatFailsStopsThePartsBehindIt)
       << "what it was to signal fails with it";
 }
 
+// A wait that fails lets the launch go, and says so: of its ticket, and to whoever waits for what it was to signal after that.
+TEST_F(GraphParts, AWaitThatFailsSpoilsTheLaunch)
+{
+  rawhal_graph_t *made = graph();
+  ASSERT_OK(add(made, fill(a, 5)));
+  ASSERT_OK(add_timeline(made, {{second, 1}}, {}));
+  ASSERT_OK(add(made, fill(b, 6)));
+  ASSERT_OK(add_timeline(made, {}, {{first, 1}}));
+  const rawhal_graph_exec_t *exec = instantiate(made);
+  const rawhal_ticket_t ticket = launch(exec);
+  rawhal_error_t cause = {};
+  cause.status = RAWHAL_OUT_OF_MEMORY;
+  strcpy(cause.message, "none was left");
+  ASSERT_OK(rawhal_semaphore_fail(second, &cause, &error));
+  EXPECT_EQ(RAWHAL_OUT_OF_MEMORY,
+            rawhal_queue_wait(on, ticket, rawhal_deadline_after(60000 * millisecond), &error));
+  EXPECT_NE(nullptr, strstr(error.message, "none was left")) << error.message;
+  EXPECT_EQ(RAWHAL_OUT_OF_MEMORY, rawhal_semaphore_wait(first, 1, RAWHAL_FOREVER, &error));
+  EXPECT_OK(rawhal_queue_wait(on, ticket - 3, 0, &error)); // what came before the wait
+  EXPECT_EQ(5u, of(a)[0]);
+  // Another one would signal what is never to be reached: nothing is submitted.
+  EXPECT_EQ(RAWHAL_OUT_OF_MEMORY,
+            rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, nullptr, &error));
+  EXPECT_EQ(ticket, queue_info(on).last_ticket);
+}
+
 } // namespace
