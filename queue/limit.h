@@ -105,6 +105,12 @@
  * (UNSUPPORTED) and names the remedy: a region, in which both count. rawhal_limiter_open() by
  * itself does not look for others.
  *
+ * A region that is named by an inherited descriptor ("fd:9"; of several, "fd:9,12", the one with
+ * the device counts) has the tenants that an operator has added (rawhal_limit_control_add), and
+ * others are refused: so a launcher gives a job what it was allotted, and no path. Where a program
+ * has closed it, as those do that close what they do not know before they start others, the
+ * descriptor of the nearest ancestor counts that has one and lets this process open it.
+ *
  * A limit that is configured is enforced, or the call fails. Nothing here installs signal handlers
  * or changes the umask. Where processes share a region, a queue has a thread (that of
  * rawhal_queue_on_complete()) that charges what has finished even if the program does not wait for
@@ -264,8 +270,9 @@ typedef struct rawhal_limit_value {
 /* What is configured as text, besides limits. */
 typedef enum rawhal_limit_name {
   RAWHAL_LIMIT_NAME_TENANT = 0,  /* default "default" */
-  RAWHAL_LIMIT_NAME_REGION = 1,  /* path of the region's file or of a broker's socket; none: limits
-                                    of this process only */
+  RAWHAL_LIMIT_NAME_REGION = 1,  /* path of the region's file or of a broker's socket, or
+                                    "fd:9,12", descriptors that this process has inherited; none:
+                                    limits of this process only */
   RAWHAL_LIMIT_NAME_CU_MASK = 2, /* compute units to run on, hexadecimal, bit 0 is the first */
 } rawhal_limit_name_t;
 
@@ -396,10 +403,10 @@ RAWHAL_API void rawhal_limiter_memory(const rawhal_limiter_t *limiter, uint64_t 
  * make it stricter. Thread-safe but for closing; a child of fork() must open its own. */
 typedef struct rawhal_limit_control rawhal_limit_control_t;
 
-/* Opens the region's file. NOT_FOUND: no such file, or unused since the machine started. RUNTIME:
- * it may not be written, or the system refuses otherwise. UNSUPPORTED, MALFORMED: it is not a
- * region, damaged, or of another version. OUT_OF_MEMORY. TIMED_OUT: a process was stopped while it
- * held the region's lock. */
+/* Opens the region's file, or "fd:9", a descriptor of it. NOT_FOUND: no such file, or unused since
+ * the machine started. RUNTIME: it may not be written, or the system refuses otherwise.
+ * UNSUPPORTED, MALFORMED: it is not a region, damaged, or of another version. OUT_OF_MEMORY.
+ * TIMED_OUT: a process was stopped while it held the region's lock. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_control_open(
     const char *path, rawhal_limit_control_t **control, rawhal_error_t *error);
 /* What it has set stays. NULL is allowed. */
@@ -422,6 +429,21 @@ rawhal_limit_control_suspend(rawhal_limit_control_t *control, const char *device
 /* Gives up what an operator has set: the tenant is resumed, and what its processes ask for applies
  * again, also for the device's share. */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_control_release(
+    rawhal_limit_control_t *control, const char *device, const char *tenant, rawhal_error_t *error);
+
+/* Adds a tenant to a device, which need not be there yet. Both stay, with processes or without, and
+ * the tenant's device time and peak of memory are those of all processes that were ever in it,
+ * until it is removed. One that is there is kept from now on. INVALID_ARGUMENT: a name is empty or
+ * too long. CAP_EXCEEDED: the region has no place left. TIMED_OUT. */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_control_add(rawhal_limit_control_t *control,
+                                                                   const char *device,
+                                                                   const char *tenant,
+                                                                   rawhal_error_t *error);
+/* Removes one that was added: what is held for it and what it owes are forgotten, and its place is
+ * free. WOULD_BLOCK: there are processes in it; suspend it, and come again. Those that have died
+ * are none, and what they held is given back here. NOT_FOUND: no such tenant was added. TIMED_OUT.
+ */
+RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_limit_control_remove(
     rawhal_limit_control_t *control, const char *device, const char *tenant, rawhal_error_t *error);
 
 /* ---- Looking on ---- */

@@ -2,7 +2,9 @@
  * slot, and makes its changes under the structure lock, as a process does that joins. */
 #include "queue/limit/complete.h"
 #include "queue/limit/config.h"
+#include "queue/limit/dead.h"
 #include "queue/limit/node.h"
+#include "queue/limit/places.h"
 #include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
 #include "queue/limit/table.h"
@@ -130,8 +132,9 @@ static rawhal_status_t apply_all(region_data_t *data, const char *device, const 
   return RAWHAL_OK;
 }
 
-static rawhal_status_t make(rawhal_limit_control_t *control, const char *device, const char *tenant,
-                            const change_t *change, rawhal_error_t *error)
+/* Both locks, or none. Whoever died in the region is gone then. */
+static rawhal_status_t lock(rawhal_limit_control_t *control, const char *tenant,
+                            rawhal_error_t *error)
 {
   if (!control || !tenant)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL",
@@ -141,11 +144,31 @@ static rawhal_status_t make(rawhal_limit_control_t *control, const char *device,
                        "this control belongs to the process this one was forked from");
   pthread_mutex_lock(&control->lock);
   rawhal_status_t status = region_lock(&control->region, REGION_TRIES_MANY, error);
-  if (status == RAWHAL_OK) {
-    status = apply_all(control->region.data, device, tenant, change, error);
-    region_unlock(&control->region);
+  if (status != RAWHAL_OK) {
+    pthread_mutex_unlock(&control->lock);
+    return status;
   }
+  identity_t self;
+  identity_of_self(&self);
+  if (dead_reclaim(&control->region, &self, REGION_NO_INDEX, limit_clock_real.now(NULL)))
+    atomic_store(&control->region.data->header.rules_due, 1);
+  return RAWHAL_OK;
+}
+
+static void unlock(rawhal_limit_control_t *control)
+{
+  region_unlock(&control->region);
   pthread_mutex_unlock(&control->lock);
+}
+
+static rawhal_status_t make(rawhal_limit_control_t *control, const char *device, const char *tenant,
+                            const change_t *change, rawhal_error_t *error)
+{
+  rawhal_status_t status = lock(control, tenant, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = apply_all(control->region.data, device, tenant, change, error);
+  unlock(control);
   return status;
 }
 
@@ -179,4 +202,55 @@ rawhal_status_t rawhal_limit_control_release(rawhal_limit_control_t *control, co
 {
   const change_t change = {.apply = release};
   return make(control, device, tenant, &change, error);
+}
+
+/* ---- Who may be there ---- */
+
+rawhal_status_t rawhal_limit_control_add(rawhal_limit_control_t *control, const char *device,
+                                         const char *tenant, rawhal_error_t *error)
+{
+  uint32_t device_index, index;
+  if (!device || !*device || (tenant && !*tenant))
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no %s", device ? "name" : "device");
+  rawhal_status_t status = lock(control, tenant, error);
+  if (status != RAWHAL_OK)
+    return status;
+  region_data_t *data = control->region.data;
+  const uint64_t now = limit_clock_real.now(NULL);
+  status = place_check_names(device, tenant, error);
+  if (status == RAWHAL_OK)
+    status = place_find_device(data, device, now, &device_index, error);
+  if (status == RAWHAL_OK)
+    status = place_find_tenant(data, device_index, tenant, now, &index, error);
+  if (status == RAWHAL_OK)
+    place_keep(data, index);
+  unlock(control);
+  return status;
+}
+
+static rawhal_status_t remove_tenant(region_data_t *data, const char *device, const char *tenant,
+                                     rawhal_error_t *error)
+{
+  uint32_t device_index, index;
+  rawhal_status_t status = place_find_kept(data, device, tenant, &device_index, &index, error);
+  if (status == RAWHAL_OK)
+    status = place_remove(data, index, error);
+  if (status != RAWHAL_OK)
+    return status;
+  atomic_store(&data->header.rules_due, 1);
+  rules_apply_due(data, limit_clock_real.now(NULL));
+  return RAWHAL_OK;
+}
+
+rawhal_status_t rawhal_limit_control_remove(rawhal_limit_control_t *control, const char *device,
+                                            const char *tenant, rawhal_error_t *error)
+{
+  if (!device)
+    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "device is NULL");
+  rawhal_status_t status = lock(control, tenant, error);
+  if (status != RAWHAL_OK)
+    return status;
+  status = remove_tenant(control->region.data, device, tenant, error);
+  unlock(control);
+  return status;
 }

@@ -46,24 +46,33 @@ void limiter_leave(rawhal_limiter_t *limiter)
 }
 
 /* True when the slot's holder was dead, and the slot has been reclaimed. */
-static bool reclaim_if_dead(rawhal_limiter_t *limiter, uint32_t slot, uint64_t now)
+static bool reclaim_if_dead(const region_t *region, const identity_t *self, uint32_t slot,
+                            uint64_t now)
 {
-  const region_t *region = &limiter->region;
   region_member_t *member = &region->data->members[slot];
   uint64_t word = atomic_load(&member->hot.state);
-  if (region_state(word) == REGION_FREE || !region_slot_dead(region, &limiter->self, slot))
+  if (region_state(word) == REGION_FREE || !region_slot_dead(region, self, slot))
     return false;
   uint64_t leaving = (word & ~(uint64_t)0xff) | REGION_LEAVING;
   if (word != leaving && !atomic_compare_exchange_strong(&member->hot.state, &word, leaving))
     return false;
   if (!region_reclaim_take(region, slot))
     return false;
-  bool ours =
-      atomic_load(&member->hot.state) == leaving && region_slot_dead(region, &limiter->self, slot);
+  bool ours = atomic_load(&member->hot.state) == leaving && region_slot_dead(region, self, slot);
   if (ours)
     reclaim_slot(region->data, slot, now);
   region_reclaim_drop(region, slot);
   return ours;
+}
+
+bool dead_reclaim(const region_t *region, const identity_t *self, uint32_t own, uint64_t now)
+{
+  const uint32_t count = region_member_count(region->data);
+  bool any = false;
+  for (uint32_t slot = 0; slot < count; ++slot)
+    if (slot != own)
+      any |= reclaim_if_dead(region, self, slot, now);
+  return any;
 }
 
 /* Other threads of this process share its locks, and must not be here at the same time. */
@@ -73,11 +82,8 @@ bool limiter_reclaim(rawhal_limiter_t *limiter)
   if (limiter->region.fd < 0 || pthread_mutex_trylock(&limiter->structure_lock))
     return false;
   uint64_t now = limiter_now(limiter);
-  uint32_t count = region_member_count(data);
-  bool any = false;
-  for (uint32_t slot = 0; slot < count; ++slot)
-    if (!limiter->me || slot != limiter->slot)
-      any |= reclaim_if_dead(limiter, slot, now);
+  const bool any = dead_reclaim(&limiter->region, &limiter->self,
+                                limiter->me ? limiter->slot : REGION_NO_INDEX, now);
   if (any || atomic_load(&data->header.rules_due))
     apply_rules(limiter, now);
   pthread_mutex_unlock(&limiter->structure_lock);

@@ -12,7 +12,12 @@ static inline void dead_set_state(region_member_t *member, uint64_t word, region
   atomic_store(&member->hot.state, (word & ~(uint64_t)0xff) | state);
 }
 
-/* Frees the slots of dead processes. True when there was one. */
+/* Frees the slots of dead processes, but for one of the caller's own (REGION_NO_INDEX: it has
+ * none). True when there was one. Other threads that share the region's locks are not here
+ * meanwhile. */
+bool dead_reclaim(const region_t *region, const identity_t *self, uint32_t own, uint64_t now);
+
+/* The same of a limiter's region. */
 bool limiter_reclaim(rawhal_limiter_t *limiter);
 
 /* Gives back all that this process holds. Does not wait. */

@@ -270,7 +270,7 @@ void ledger_drain(region_data_t *data, uint32_t slot)
   end(ledger);
 }
 
-void ledger_start_tenant(region_tenant_t *tenant)
+void ledger_start_tenant(region_tenant_t *tenant, bool keep_peak)
 {
   region_total_t total, none;
   do {
@@ -278,7 +278,8 @@ void ledger_start_tenant(region_tenant_t *tenant)
     total.units = __atomic_load_n(&tenant->memory.units, __ATOMIC_RELAXED);
     none.units = 0;
   } while (!__sync_bool_compare_and_swap(&tenant->memory.bits, total.bits, none.bits));
-  atomic_store_explicit(&tenant->memory_peak, 0, memory_order_relaxed);
+  if (!keep_peak)
+    atomic_store_explicit(&tenant->memory_peak, 0, memory_order_relaxed);
 }
 
 void ledger_start_member(region_ledger_t *ledger)

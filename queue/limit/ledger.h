@@ -73,8 +73,9 @@ void ledger_release(region_data_t *data, uint32_t slot, ledger_class_t class, ui
  * and the caller alone reclaims it; may be interrupted anywhere and repeated. */
 void ledger_drain(region_data_t *data, uint32_t slot);
 
-/* For a tenant without members: none of them holds anything, whatever the total said. */
-void ledger_start_tenant(region_tenant_t *tenant);
+/* For a tenant without members: none of them holds anything, whatever the total said. The peak of
+ * one that is kept is that of all who were there. */
+void ledger_start_tenant(region_tenant_t *tenant, bool keep_peak);
 /* For a slot whose new holder joins; the numbers go on from the last holder's. */
 void ledger_start_member(region_ledger_t *ledger);
 

@@ -4,10 +4,12 @@
 #include "queue/limit/config.h"
 #include "queue/limit/dead.h"
 #include "queue/limit/debts.h"
+#include "queue/limit/inherited.h"
 #include "queue/limit/lease.h"
 #include "queue/limit/ledger.h"
 #include "queue/limit/node.h"
 #include "queue/limit/opening.h"
+#include "queue/limit/places.h"
 #include "queue/limit/region_lock.h"
 #include "queue/limit/rules.h"
 #include "queue/limit/table.h"
@@ -151,143 +153,6 @@ uint64_t rawhal_limiter_get(const rawhal_limiter_t *limiter, rawhal_limit_t limi
 
 /* ---- Joining ---- */
 
-static bool tenant_in_use(const region_data_t *data, uint32_t tenant)
-{
-  uint32_t count = region_member_count(data);
-  for (uint32_t slot = 0; slot < count; ++slot)
-    if (region_state(atomic_load(&data->members[slot].hot.state)) != REGION_FREE &&
-        atomic_load(&data->members[slot].tenant) == tenant)
-      return true;
-  return false;
-}
-
-static bool device_in_use(const region_data_t *data, uint32_t device)
-{
-  uint32_t count = region_member_count(data);
-  for (uint32_t slot = 0; slot < count; ++slot)
-    if (region_state(atomic_load(&data->members[slot].hot.state)) != REGION_FREE &&
-        atomic_load(&data->members[slot].device) == device)
-      return true;
-  return false;
-}
-
-/* May a tenant's place be given to another? Not while a process is in it, nor before it has paid:
- * leaving does not cancel a debt. */
-static bool tenant_can_go(const region_data_t *data, uint32_t index, uint64_t now)
-{
-  const region_tenant_t *tenant = &data->tenants[index];
-  /* What an operator has set outlives the processes it was set for. */
-  bool asked = atomic_load(&tenant->suspended) != 0;
-  for (int ask = 0; ask < REGION_ASKS; ++ask)
-    asked |= node_load(&tenant->asks.of[ask]) != 0;
-  return !asked && !rules_in_debt(&tenant->node, now) && !tenant_in_use(data, index);
-}
-
-static bool is_tenant_of(const region_tenant_t *tenant, uint32_t device)
-{
-  return atomic_load(&tenant->state) == REGION_LIVE && atomic_load(&tenant->device) == device;
-}
-
-static bool device_can_go(const region_data_t *data, uint32_t index, uint64_t now)
-{
-  const region_device_t *device = &data->devices[index];
-  for (int ask = 0; ask < REGION_ASKS; ++ask)
-    if (node_load(&device->asks.of[ask]))
-      return false;
-  if (rules_in_debt(&device->node, now) || device_in_use(data, index))
-    return false;
-  for (uint32_t i = 0; i < REGION_TENANTS; ++i)
-    if (is_tenant_of(&data->tenants[i], index) && !tenant_can_go(data, i, now))
-      return false;
-  return true;
-}
-
-static void clear_words(_Atomic uint64_t *words, size_t count)
-{
-  for (size_t i = 0; i < count; ++i)
-    atomic_store(&words[i], 0);
-}
-
-static void start_device(region_data_t *data, uint32_t index, const char *name)
-{
-  region_device_t *device = &data->devices[index];
-  atomic_store(&device->state, REGION_FREE);
-  for (uint32_t i = 0; i < REGION_TENANTS; ++i)
-    if (is_tenant_of(&data->tenants[i], index))
-      atomic_store(&data->tenants[i].state, REGION_FREE);
-  rules_start(&device->node);
-  atomic_store(&device->charged, 0);
-  atomic_store(&device->returned, 0);
-  clear_words(device->usage.buckets, REGION_BUCKETS);
-  snprintf(device->name, sizeof(device->name), "%s", name);
-  atomic_store(&device->state, REGION_LIVE);
-}
-
-static void start_tenant(region_data_t *data, uint32_t index, uint32_t device, const char *name)
-{
-  region_tenant_t *tenant = &data->tenants[index];
-  atomic_store(&tenant->state, REGION_FREE);
-  rules_start(&tenant->node);
-  atomic_store(&tenant->served, 0);
-  atomic_store(&tenant->refund, 0);
-  atomic_store(&tenant->charged, 0);
-  atomic_store(&tenant->returned, 0);
-  clear_words(tenant->usage.buckets, REGION_BUCKETS);
-  atomic_store(&tenant->device, device);
-  snprintf(tenant->name, sizeof(tenant->name), "%s", name);
-  atomic_store(&tenant->state, REGION_LIVE);
-}
-
-/* The device of that name, or an unused place. */
-static rawhal_status_t find_device(rawhal_limiter_t *limiter, const char *name, uint64_t now,
-                                   rawhal_error_t *error)
-{
-  region_data_t *data = limiter->region.data;
-  uint32_t found = REGION_NO_INDEX;
-  bool known = false;
-  for (uint32_t i = 0; !known && i < REGION_DEVICES; ++i) {
-    const region_device_t *device = &data->devices[i];
-    bool live = atomic_load(&device->state) == REGION_LIVE;
-    known = live && !strncmp(device->name, name, sizeof(device->name));
-    if (known || (found == REGION_NO_INDEX && (!live || device_can_go(data, i, now))))
-      found = i;
-  }
-  if (found == REGION_NO_INDEX)
-    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED,
-                       "the region has %d devices, all in use or with tenants in debt",
-                       REGION_DEVICES);
-  if (!known)
-    start_device(data, found, name);
-  limiter->device_index = found;
-  limiter->device = &data->devices[found];
-  return RAWHAL_OK;
-}
-
-static rawhal_status_t find_tenant(rawhal_limiter_t *limiter, const char *name, uint64_t now,
-                                   rawhal_error_t *error)
-{
-  region_data_t *data = limiter->region.data;
-  uint32_t found = REGION_NO_INDEX, device = limiter->device_index;
-  bool known = false;
-  for (uint32_t i = 0; !known && i < REGION_TENANTS; ++i) {
-    const region_tenant_t *tenant = &data->tenants[i];
-    bool live = atomic_load(&tenant->state) == REGION_LIVE;
-    known = is_tenant_of(tenant, device) && !strncmp(tenant->name, name, sizeof(tenant->name));
-    if (known || (found == REGION_NO_INDEX && (!live || tenant_can_go(data, i, now))))
-      found = i;
-  }
-  if (found == REGION_NO_INDEX)
-    return rawhal_fail(error, RAWHAL_CAP_EXCEEDED,
-                       "the region has %d tenants, all in use or in debt", REGION_TENANTS);
-  if (!known)
-    start_tenant(data, found, device, name);
-  if (!tenant_in_use(data, found))
-    ledger_start_tenant(&data->tenants[found]);
-  limiter->tenant_index = found;
-  limiter->tenant = &data->tenants[found];
-  return RAWHAL_OK;
-}
-
 /* Who this is; the start time last, without which the rest is not relied on. */
 static void describe_self(const rawhal_limiter_t *limiter, uint64_t now)
 {
@@ -355,9 +220,9 @@ static void start_member(rawhal_limiter_t *limiter, uint64_t now)
     atomic_store(zeros[i], 0);
   atomic_store(&me->overruled, 0);
   atomic_store(&me->weight_most, 0);
-  clear_words(me->counters, REGION_COUNTERS);
-  clear_words(me->waits, REGION_WAIT_BUCKETS);
-  clear_words(me->usage.buckets, REGION_BUCKETS);
+  region_clear(me->counters, REGION_COUNTERS);
+  region_clear(me->waits, REGION_WAIT_BUCKETS);
+  region_clear(me->usage.buckets, REGION_BUCKETS);
   for (int i = 0; i < REGION_INTERVALS; ++i)
     atomic_store(&me->intervals[i].sequence, 0);
   for (int i = 0; i < REGION_MERGED; ++i)
@@ -369,24 +234,43 @@ static void start_member(rawhal_limiter_t *limiter, uint64_t now)
   describe_self(limiter, now);
 }
 
+/* In a region that was inherited an operator says who may be there. */
+static rawhal_status_t find_places(rawhal_limiter_t *limiter, const char *device,
+                                   const char *tenant, bool kept_only, rawhal_error_t *error)
+{
+  region_data_t *data = limiter->region.data;
+  const uint64_t now = limiter_now(limiter);
+  rawhal_status_t status = RAWHAL_OK;
+  if (kept_only)
+    status = place_find_kept(data, device, tenant, &limiter->device_index, &limiter->tenant_index,
+                             error);
+  if (status == RAWHAL_OK)
+    status = place_find_device(data, device, now, &limiter->device_index, error);
+  if (status == RAWHAL_OK)
+    status =
+        place_find_tenant(data, limiter->device_index, tenant, now, &limiter->tenant_index, error);
+  if (status != RAWHAL_OK)
+    return status;
+  limiter->device = &data->devices[limiter->device_index];
+  limiter->tenant = &data->tenants[limiter->tenant_index];
+  return RAWHAL_OK;
+}
+
 static rawhal_status_t join(rawhal_limiter_t *limiter, const rawhal_limit_config_t *config,
                             const char *device, rawhal_error_t *error)
 {
   const char *tenant = *config->tenant.text ? config->tenant.text : "default";
-  if (strlen(tenant) >= REGION_TENANT_NAME || strlen(device) >= REGION_DEVICE_NAME)
-    return rawhal_fail(
-        error, RAWHAL_INVALID_ARGUMENT, "the name of the %s is too long: at most %d characters",
-        strlen(tenant) >= REGION_TENANT_NAME ? "tenant" : "device", REGION_TENANT_NAME - 1);
+  rawhal_status_t status = place_check_names(device, tenant, error);
+  if (status != RAWHAL_OK)
+    return status;
   identity_of_self(&limiter->self);
   (void)limiter_reclaim(limiter);
-  rawhal_status_t status = region_lock(&limiter->region, REGION_TRIES_MANY, error);
+  status = region_lock(&limiter->region, REGION_TRIES_MANY, error);
   if (status != RAWHAL_OK)
     return status;
   uint64_t now = limiter_now(limiter);
   region_data_t *data = limiter->region.data;
-  status = find_device(limiter, device, now, error);
-  if (status == RAWHAL_OK)
-    status = find_tenant(limiter, tenant, now, error);
+  status = find_places(limiter, device, tenant, inherited_is_named(config), error);
   if (status == RAWHAL_OK)
     status = take_slot(limiter, error);
   if (status == RAWHAL_OK) {
@@ -429,7 +313,7 @@ rawhal_status_t limiter_open(const rawhal_limit_config_t *config, const char *de
   atomic_flag_clear(&limiter->memory_lock);
   limiter->charged_part = LIMIT_WHOLE;
   memcpy(limiter->bounds, config->values, sizeof(limiter->bounds));
-  rawhal_status_t status = region_open(config, &limiter->region, error);
+  rawhal_status_t status = region_open(config, device, &limiter->region, error);
   if (status == RAWHAL_OK)
     status = join(limiter, config, device, error);
   if (status != RAWHAL_OK) {
@@ -450,7 +334,7 @@ void limit_watch_forks(void)
 rawhal_status_t limit_check_region(const rawhal_limit_config_t *config, rawhal_error_t *error)
 {
   region_t region;
-  rawhal_status_t status = region_open(config, &region, error);
+  rawhal_status_t status = region_open(config, NULL, &region, error);
   if (status == RAWHAL_OK)
     region_close(&region);
   return status;

@@ -376,8 +376,15 @@ static rawhal_status_t prepare(region_t *region, const char *path, rawhal_error_
   return RAWHAL_OK;
 }
 
-rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *region,
-                            rawhal_error_t *error)
+bool region_is_begun(int fd)
+{
+  char begin[sizeof(magic)];
+  return pread(fd, begin, sizeof(begin), 0) == (ssize_t)sizeof(begin) &&
+         memcmp(begin, magic, sizeof(magic)) == 0;
+}
+
+rawhal_status_t region_open(const rawhal_limit_config_t *config, const char *device,
+                            region_t *region, rawhal_error_t *error)
 {
   *region = (region_t){.fd = -1};
   if (!config->has_region_fd && !*config->region.text) {
@@ -395,7 +402,7 @@ rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *regio
   int fd = -1;
   rawhal_status_t status = limit_clock_check(error);
   if (status == RAWHAL_OK)
-    status = region_find(config, path, &fd, error);
+    status = region_find(config, device, path, &fd, error);
   if (status != RAWHAL_OK)
     return status;
   status = remember_file(fd, &region->process, error);

@@ -288,16 +288,24 @@ static inline uint32_t region_member_count(const region_data_t *data)
   return count < REGION_MEMBERS ? count : REGION_MEMBERS;
 }
 
+static inline void region_clear(_Atomic uint64_t *words, size_t count)
+{
+  for (size_t i = 0; i < count; ++i)
+    atomic_store(&words[i], 0);
+}
+
 /* NULL when the index is out of bounds. */
 static inline region_tenant_t *region_tenant(region_data_t *data, uint32_t index)
 {
   return index < REGION_TENANTS ? &data->tenants[index] : NULL;
 }
 
-/* Opens or makes the region `config` names; without one, memory of this process. UNSUPPORTED: the
- * file is not a region, or of another version. RUNTIME: the system refuses, with its reason. */
-RAWHAL_CHECKED rawhal_status_t region_open(const rawhal_limit_config_t *config, region_t *region,
-                                           rawhal_error_t *error);
+/* Opens or makes the region `config` names; without one, memory of this process. Of several that
+ * were inherited the one with the device (NULL: the first). UNSUPPORTED: the file is not a region,
+ * or of another version. NOT_FOUND: none that was inherited has the device. RUNTIME: the system
+ * refuses, with its reason. */
+RAWHAL_CHECKED rawhal_status_t region_open(const rawhal_limit_config_t *config, const char *device,
+                                           region_t *region, rawhal_error_t *error);
 /* See limit_watch_forks(). */
 void region_watch_forks(void);
 /* Opens the region of that path, which must be there and in use since the machine started: for an
@@ -308,6 +316,8 @@ RAWHAL_CHECKED rawhal_status_t region_open_existing(const char *path, region_t *
 RAWHAL_CHECKED rawhal_status_t region_view(const char *path, region_t *region,
                                            rawhal_error_t *error);
 void region_view_close(region_t *region);
+/* Does a file begin as regions do? */
+bool region_is_begun(int fd);
 void region_close(region_t *region);
 
 /* A name as it stands in the region, as one line of text. */

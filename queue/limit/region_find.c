@@ -1,6 +1,8 @@
 #include "queue/limit/region_find.h"
 
 #include "base/cancel.h"
+#include "queue/limit/inherited.h"
+
 #include "base/error.h"
 
 #include <errno.h>
@@ -156,6 +158,9 @@ static rawhal_status_t check_owner(int fd, const char *path, rawhal_error_t *err
 
 rawhal_status_t region_find_existing(const char *path, int access, int *fd, rawhal_error_t *error)
 {
+  char found[REGION_PATH_BYTES];
+  if (inherited_is(path))
+    return inherited_open(path, NULL, access, found, fd, error);
   *fd = open(path, access | O_CLOEXEC | O_NONBLOCK | (access == O_RDWR ? O_NOFOLLOW : 0));
   if (*fd >= 0)
     return RAWHAL_OK;
@@ -163,10 +168,12 @@ rawhal_status_t region_find_existing(const char *path, int access, int *fd, rawh
                         : region_fail(error, "opening the region", path);
 }
 
-rawhal_status_t region_find(const rawhal_limit_config_t *config, char path[REGION_PATH_BYTES],
-                            int *fd, rawhal_error_t *error)
+rawhal_status_t region_find(const rawhal_limit_config_t *config, const char *device,
+                            char path[REGION_PATH_BYTES], int *fd, rawhal_error_t *error)
 {
   const int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  if (inherited_is_named(config))
+    return inherited_open(config->region.text, device, O_RDWR, path, fd, error);
   if (config->has_region_fd) { /* again: an open file description of its own, for locks */
     snprintf(path, REGION_PATH_BYTES, "/proc/self/fd/%d", config->region_fd);
     *fd = open(path, flags);

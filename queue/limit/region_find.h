@@ -11,10 +11,11 @@
 
 enum { REGION_PATH_BYTES = 300 };
 
-/* What a config names; `*fd` is the caller's to close. `path`: what it is called in messages.
+/* What a config names, of several descriptors the one whose region has the device (NULL: the
+ * first); `*fd` is the caller's to close. `path`: what it is called in messages.
  * NOT_FOUND, RUNTIME, OUT_OF_MEMORY; TIMED_OUT: the broker does not answer; UNSUPPORTED: it is not
  * to be trusted, with the reason. */
-RAWHAL_CHECKED rawhal_status_t region_find(const rawhal_limit_config_t *config,
+RAWHAL_CHECKED rawhal_status_t region_find(const rawhal_limit_config_t *config, const char *device,
                                            char path[REGION_PATH_BYTES], int *fd,
                                            rawhal_error_t *error);
 /* Of an operator, who knows what it names: one that is there. `access`: O_RDONLY or O_RDWR. */
