@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "softgpu": {"softgpu"},
     "softgpu/probes": {"base", "hsaco", "kernarg", "record", "probe"},  # a library of its own, which softgpu loads
     "tools": {"record", "tools"},  # and the public headers, and
+    "fleet": {"fleet"},  # and the public headers
     "examples": set(),
 }
 HELPERS = {"tools": {"base/clock.h", "base/escape.h", "base/glob.h", "base/jansson.h", "base/list.h", "base/near.h", "base/new_file.h", "base/whole.h",  # which the command has with record/
@@ -231,7 +232,7 @@ def style_findings(root, listing):
 
 
 # A process that is not there is -1, which is all of them to kill(): a test of top once ended everything that ran as root.
-SIGNALLERS = {"front/engine/program.c", "softgpu/debug/sibling.c", "tests/child.h", "tests/tools/terminal.h", "tests/child.py", "tools/doctor/run.c", "tools/exec/guard.c", "tools/probe/listing.c", "tests/lint.py", "tests/lint_test.py"}
+SIGNALLERS = {"fleet/slurm/keeper.c", "front/engine/program.c", "softgpu/debug/sibling.c", "tests/child.h", "tests/tools/terminal.h", "tests/child.py", "tools/doctor/run.c", "tools/exec/guard.c", "tools/probe/listing.c", "tests/lint.py", "tests/lint_test.py"}
 KILLS = r"(?<![\w.>])(?:kill|killpg|tgkill)\((?!(?:\(pid_t\))?[^;()]*, 0\)|\))"  # also in a string: a program that a test makes
 FORKS = r"(?<![\w.>])(?:fork|vfork|forkpty)\("
 IN_PYTHON = r"\bos\.(?:kill|killpg|fork|forkpty)\b|\bpty\.|\b(?:pkill|killall)\b"
@@ -407,7 +408,7 @@ def findings(root):
                 target = owner.get(public)
                 if target is None:
                     yield f"{path}:{number}: <rawhal/{public}> is no public header"
-                elif folder in ("hiplaunch", "tools", "examples"):
+                elif folder in ("hiplaunch", "tools", "fleet", "examples"):
                     continue
             else:
                 target = private if private in MAY_INCLUDE else None
