@@ -286,6 +286,8 @@ void rawhal_buffer_free(rawhal_buffer_t *buffer)
 void buffer_keep(void *buffer)
 {
   rawhal_buffer_t *kept = buffer;
+  if (runtime_check(NULL) != RAWHAL_OK)
+    return; /* the parent has it, and the lock may be another thread's, which is not here */
   pthread_mutex_lock(&registry_lock);
   ++kept->kept;
   pthread_mutex_unlock(&registry_lock);
@@ -294,6 +296,8 @@ void buffer_keep(void *buffer)
 void buffer_let(void *buffer)
 {
   rawhal_buffer_t *kept = buffer;
+  if (runtime_check(NULL) != RAWHAL_OK)
+    return;
   pthread_mutex_lock(&registry_lock);
   const bool last = --kept->kept == 0 && kept->freed;
   pthread_mutex_unlock(&registry_lock);

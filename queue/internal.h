@@ -181,7 +181,7 @@ enum { TRANSFER_SPARES = 16 };
 
 typedef struct queue_transfers {
   transfer_t *of_slot;
-  _Atomic uint32_t undelivered; /* that have something to deliver */
+  _Atomic uint32_t undelivered; /* that have something to deliver, or to give back to a graph */
   pthread_mutex_t spare_lock;
   void *spares[TRANSFER_SPARES]; /* small staging memory that is free */
   uint32_t spare_count;

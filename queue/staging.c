@@ -62,8 +62,10 @@ void staging_give_back(rawhal_queue_t *queue, transfer_staging_t *staging)
   if (staging->memory && !(staging->size == SPARE_BYTES && keep_spare(queue, staging->memory)))
     (void)queue->device->hsa->hsa_amd_memory_pool_free(staging->memory);
   allocate_free(queue->device->allocator, staging->several);
-  if (staging->owner)
+  if (staging->owner) {
+    atomic_fetch_sub(&queue->transfers.undelivered, 1);
     transfer_owner_let(staging->owner);
+  }
   *staging = (transfer_staging_t){0};
 }
 

@@ -56,6 +56,12 @@ static void publish(rawhal_queue_t *queue, const ring_reservation_t *reserved, h
   submit_ring(queue, reserved, TRANSFER_PACKETS);
 }
 
+static void tell_refused(const transfers_t *wanted, const rawhal_error_t *cause)
+{
+  if (wanted->refused)
+    wanted->refused(wanted->context, cause);
+}
+
 /* What is missing is never delivered. */
 static void give_up(rawhal_queue_t *queue, transfer_t *transfer, uint64_t copies)
 {
@@ -76,11 +82,12 @@ static rawhal_status_t start_copies(rawhal_queue_t *queue, const transfers_t *wa
                             transfer->done, &transfer->copies, &started);
   if (result == HSA_STATUS_SUCCESS)
     return RAWHAL_OK;
+  rawhal_status_t status = hsa_fail(device->hsa, result, error, "starting a copy");
+  if (wanted->count > 1)
+    status = rawhal_fail_of(error, status, "transfer %zu of %zu", i - 1, wanted->count);
+  tell_refused(wanted, error);
   give_up(queue, transfer, transfer->copies - started);
-  const rawhal_status_t status = hsa_fail(device->hsa, result, error, "starting a copy");
-  return wanted->count == 1
-             ? status
-             : rawhal_fail_of(error, status, "transfer %zu of %zu", i - 1, wanted->count);
+  return status;
 }
 
 static rawhal_status_t submit(rawhal_queue_t *queue, const transfers_t *wanted,
@@ -91,9 +98,11 @@ static rawhal_status_t submit(rawhal_queue_t *queue, const transfers_t *wanted,
   transfer_t *transfer = transfer_of(queue, queue_slot(queue, reserved->ticket));
   hsa_status_t result = make_signals(queue, transfer);
   if (result != HSA_STATUS_SUCCESS) { /* the packets are ours already */
+    const rawhal_status_t status = hsa_fail(hsa, result, error, "creating signals for a transfer");
+    tell_refused(wanted, error);
     publish(queue, reserved, (hsa_signal_t){0}, (hsa_signal_t){0});
     staging_give_back(queue, staging);
-    return hsa_fail(hsa, result, error, "creating signals for a transfer");
+    return status;
   }
   uint64_t copies = 0;
   for (size_t i = 0; i < wanted->count; ++i)
@@ -125,6 +134,7 @@ rawhal_status_t transfers_submit(rawhal_queue_t *queue, const transfers_t *trans
 {
   transfer_staging_t staging = {.owner = owner};
   atomic_fetch_add(&owner->uses, 1);
+  atomic_fetch_add(&queue->transfers.undelivered, 1);
   return submit(queue, transfers, &staging, reserved, error);
 }
 

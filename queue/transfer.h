@@ -74,6 +74,8 @@ typedef struct transfers {
   const queue_transfer_t *each;
   /* NULL, or what is to be done instead of each of them. */
   const queue_transfer_t *(*instead)(const void *context, const queue_transfer_t *transfer);
+  /* NULL, or who is told that the runtime does not start one, before the queue goes on. */
+  void (*refused)(const void *context, const rawhal_error_t *cause);
   const void *context;
 } transfers_t;
 
@@ -98,8 +100,8 @@ static inline void transfer_owner_let(transfer_owner_t *owner)
     owner->end(owner);
 }
 
-/* Whether there is something; code that reports a ticket as finished then drains the queue first.
- */
+/* Whether there is something, to the program or back to graphs; code that reports a ticket as
+ * finished then drains the queue first. */
 static inline bool transfers_to_deliver(const rawhal_queue_t *queue)
 {
   return atomic_load_explicit(&queue->transfers.undelivered, memory_order_acquire) != 0;

@@ -456,9 +456,9 @@ rawhal_status_t rawhal_graph_exec_bind_sized(rawhal_graph_exec_t *exec,
     exec->nodes[binding->node].node.dispatch =
         bindings_dispatch(&exec->nodes[binding->node], &all, binding->node);
   }
-  if (all.grids)
-    exec->shape = bindings_shape(exec, &(bindings_t){0});
   if (exec->parts)
     bind_parts(exec, &bound);
+  if (all.grids || (exec->parts && bound.transfer_count))
+    exec->shape = bindings_shape(exec, &(bindings_t){0});
   return RAWHAL_OK;
 }

@@ -64,10 +64,17 @@ static void submit_timelines(const launch_t *launch, const timeline_plan_t *plan
   timeline_placed(launch->queue, plan);
 }
 
+/* A part of it that moves bytes. */
+typedef struct moving {
+  const launch_t *launch;
+  const exec_part_t *part;
+  const ring_reservation_t *reserved;
+} moving_t;
+
 /* The last that was bound. */
 static const queue_transfer_t *instead(const void *context, const queue_transfer_t *transfer)
 {
-  const launch_t *launch = context;
+  const launch_t *launch = ((const moving_t *)context)->launch;
   const bound_parts_t *bound = launch->bindings->bound;
   const size_t item = (size_t)(transfer - launch->exec->parts->transfers->of->each);
   for (uint32_t i = bound->transfer_count; i-- > 0;)
@@ -76,15 +83,27 @@ static const queue_transfer_t *instead(const void *context, const queue_transfer
   return transfer;
 }
 
+/* Nothing behind it is made, and its steps of timelines are there already. */
+static void refused(const void *context, const rawhal_error_t *cause)
+{
+  const moving_t *moving = context;
+  const uint64_t first = moving->reserved->ticket;
+  rawhal_error_t own = *cause;
+  (void)!rawhal_fail_of(&own, own.status, "node %u", moving->part->first);
+  timeline_fail(moving->launch->queue, first, first + parts_after(moving->reserved->part), &own);
+}
+
 static rawhal_status_t submit_transfers(const launch_t *launch, const exec_part_t *part,
                                         const ring_reservation_t *reserved, rawhal_error_t *error)
 {
   exec_transfers_t *all = launch->exec->parts->transfers;
-  transfers_t transfers = {.count = part->item_count, .each = all->of->each + part->item};
-  if (launch->bindings->bound->transfer_count) {
-    transfers.instead = instead;
-    transfers.context = launch;
-  }
+  const moving_t moving = {launch, part, reserved};
+  const transfers_t transfers = {.count = part->item_count,
+                                 .each = all->of->each + part->item,
+                                 .instead =
+                                     launch->bindings->bound->transfer_count ? instead : NULL,
+                                 .refused = launch->exec->parts->points ? refused : NULL,
+                                 .context = &moving};
   label_part(launch, part, reserved->packet);
   return transfers_submit(launch->queue, &transfers, &all->owner, reserved, error);
 }
@@ -114,9 +133,8 @@ static uint32_t last_of_kernels(const exec_parts_t *parts)
   return last;
 }
 
-/* All but timelines. From a transfer on that the runtime does not start, `*failed` by its ticket,
- * nothing runs. */
-static rawhal_status_t submit_parts(const launch_t *launch, ring_reservation_t at, uint64_t *failed,
+/* All but timelines. From a transfer on that the runtime does not start nothing runs. */
+static rawhal_status_t submit_parts(const launch_t *launch, ring_reservation_t at,
                                     rawhal_error_t *error)
 {
   const rawhal_graph_exec_t *exec = launch->exec;
@@ -136,7 +154,6 @@ static rawhal_status_t submit_parts(const launch_t *launch, ring_reservation_t a
     } else {
       status = rawhal_fail_of(error, submit_transfers(launch, part, &reserved, error), "node %u",
                               part->first);
-      *failed = reserved.ticket;
     }
   }
   return status;
@@ -174,20 +191,15 @@ static rawhal_status_t place(const launch_t *launch, ring_reservation_t *reserve
                              rawhal_error_t *error)
 {
   const exec_parts_t *parts = launch->exec->parts;
-  rawhal_error_t own = {0};
-  uint64_t failed = 0;
+  rawhal_error_t own = {0}; /* which timelines are told, whether the caller asks or not */
   if (parts->transfers)
     transfers_enter();
   rawhal_status_t status = reserve(launch, reserved, placed, error);
   if (*placed)
-    status = submit_parts(launch, *reserved, &failed, &own);
+    status = submit_parts(launch, *reserved, &own);
   if (parts->transfers)
     transfers_leave();
-  if (!*placed || status == RAWHAL_OK)
-    return status;
-  if (parts->points)
-    timeline_fail(launch->queue, failed, &own);
-  if (error)
+  if (*placed && status != RAWHAL_OK && error)
     *error = own;
   return status;
 }

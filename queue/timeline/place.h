@@ -57,8 +57,9 @@ void timeline_submit(rawhal_queue_t *queue, const timeline_request_t *request,
 /* When all parts have been submitted. */
 void timeline_placed(rawhal_queue_t *queue, const timeline_plan_t *plan);
 
-/* What was to be done before the ticket has not been: what the queue is to signal from then on
- * fails. Without the lock. */
-void timeline_fail(rawhal_queue_t *queue, uint64_t ticket, const rawhal_error_t *cause);
+/* What was to be done before the first of these tickets has not been, and the device has not come
+ * to them: what they are to signal fails. Without the lock. */
+void timeline_fail(rawhal_queue_t *queue, uint64_t first, uint64_t last,
+                   const rawhal_error_t *cause);
 
 #endif

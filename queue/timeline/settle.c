@@ -175,11 +175,15 @@ void timelines_settle(void)
     notices_serve();
 }
 
-void timeline_fail(rawhal_queue_t *queue, uint64_t ticket, const rawhal_error_t *cause)
+void timeline_fail(rawhal_queue_t *queue, uint64_t first, uint64_t last,
+                   const rawhal_error_t *cause)
 {
   timelines_lock();
   timelines_settle();
-  spoil(queue, ticket, cause);
+  for (const timeline_step_t *step = queue->timeline.first; step && step->ticket <= last;
+       step = step->next)
+    if (step->signals && step->ticket >= first && step->point->semaphore)
+      semaphore_fail_at(step->point->semaphore, step->point->value, cause);
   spread();
   timelines_changed();
   timelines_unlock();

@@ -164,20 +164,37 @@ const timepoint_t *point_passing(const rawhal_semaphore_t *semaphore)
   return NULL;
 }
 
-/* Would there be such a value, if the plan were carried out? */
-static bool plan_passes(const timeline_plan_t *plan, const rawhal_queue_t *queue)
+/* Of a part, which comes after what those before it signal, but not after what later ones do. */
+static bool part_passes(const timeline_plan_t *plan, timeline_part_t at, timeline_part_t part,
+                        const rawhal_queue_t *queue)
 {
-  for (uint32_t i = 0; i < plan->wait_count; ++i) {
+  const timeline_part_t end = after_part(at, part);
+  for (uint32_t i = at.waits; i < end.waits; ++i) {
     const timepoint_t *wait = plan->waits[i], *next = wait;
     while (next && !next->signaller && !is_among(next, plan->signals, plan->signal_count))
       next = next->next;
-    if (next && next != wait && next->signaller &&
-        !point_precedes(wait, next->signaller->queue, next->signaller->ticket))
+    if (!next || next == wait)
+      continue;
+    if (next->signaller ? !point_precedes(wait, next->signaller->queue, next->signaller->ticket)
+                        : is_among(next, plan->signals, at.signals))
       return true;
   }
-  for (uint32_t i = 0; i < plan->signal_count; ++i)
-    if (passes_over(plan->signals[i], queue, UINT64_MAX, plan->waits, plan->wait_count))
+  for (uint32_t i = at.signals; i < end.signals; ++i)
+    if (passes_over(plan->signals[i], queue, UINT64_MAX, plan->waits, end.waits))
       return true;
+  return false;
+}
+
+/* Would there be such a value, if the plan were carried out? */
+static bool plan_passes(const timeline_plan_t *plan, uint32_t part_count,
+                        const rawhal_queue_t *queue)
+{
+  timeline_part_t at = {0, 0};
+  for (uint32_t i = 0; i < part_count; ++i) {
+    if (part_passes(plan, at, plan->parts[i], queue))
+      return true;
+    at = after_part(at, plan->parts[i]);
+  }
   return false;
 }
 
@@ -246,7 +263,7 @@ rawhal_status_t timeline_plan(rawhal_queue_t *queue, const timeline_request_t *r
   if (status == RAWHAL_OK)
     status = steps_reserve(plan->wait_count + plan->signal_count, error);
   if (status == RAWHAL_OK)
-    plan->passes = plan_passes(plan, queue);
+    plan->passes = plan_passes(plan, request->part_count, queue);
   if (__builtin_expect(plan->passes, 0))
     status = timelines_thread(queue->device, error);
   if (status != RAWHAL_OK)

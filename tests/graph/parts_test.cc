@@ -1,9 +1,11 @@
 // Transfers and steps of timelines in graphs: what they do beside kernels, what a launch may replace of them, and what stays
 // as long as they need it.
 #include "graph_test.h"
+#include "tests/child.h"
 
 #include <rawhal/transfer.h>
 
+#include <atomic>
 #include <thread>
 
 namespace {
@@ -311,6 +313,24 @@ TEST_F(GraphParts, TimelinesWaitAndSignalInTheMidst)
   EXPECT_EQ(4u, value);
 }
 
+// One part signals more than a later one, or another queue, waits for, and nobody signals just that.
+TEST_F(GraphParts, APartMayPassOverWhatALaterOneWaitsFor)
+{
+  rawhal_graph_t *made = graph();
+  ASSERT_OK(add_timeline(made, {}, {{first, 5}}));
+  ASSERT_OK(add_timeline(made, {{first, 3}}, {}));
+  ASSERT_OK(add(made, fill(a, 5)));
+  const rawhal_graph_exec_t *exec = instantiate(made);
+  ASSERT_NO_FATAL_FAILURE(finish(on, launch(exec)));
+  const rawhal_timepoint_t waited = {first, 7}, signalled = {first, 9};
+  rawhal_queue_t *other = queue();
+  rawhal_ticket_t ticket = 0;
+  ASSERT_OK(rawhal_queue_timeline(other, &waited, 1, nullptr, 0, 0, &ticket, &error));
+  launch(exec, {{RAWHAL_GRAPH_TIMEPOINT, 0, 0, sizeof(signalled), &signalled},
+                {RAWHAL_GRAPH_TIMEPOINT, 1, 0, sizeof(waited), &waited}});
+  ASSERT_NO_FATAL_FAILURE(finish(other, ticket));
+}
+
 // Two launches wait for each other's parts, which is no circle; where it is one, it is refused.
 TEST_F(GraphParts, LaunchesMayWaitForEachOtherInTurns)
 {
@@ -368,6 +388,53 @@ TEST_F(GraphParts, WhatIsNamedStaysUntilLaunchesHaveFinished)
   ASSERT_NO_FATAL_FAILURE(finish(on, ticket));
   EXPECT_EQ(9u, of(a)[words - 1]);
   EXPECT_EQ(3u, of(b)[words - 1]);
+}
+
+// Memory is free again when the launch that needed it has finished, as far as the program can tell.
+TEST_F(GraphParts, WhatIsNamedIsFreeWhenTheLastLaunchHasFinished)
+{
+  constexpr size_t most_of_it = 200 << 20;
+  rawhal_buffer_t *named = nullptr, *next = nullptr;
+  ASSERT_OK(rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, most_of_it, &named, &error));
+  rawhal_graph_t *made = graph();
+  ASSERT_OK(add_timeline(made, {{first, 1}}, {}));
+  ASSERT_OK(add(made, fill(named, 5)));
+  const rawhal_ticket_t ticket = launch(instantiate(made));
+  rawhal_graph_destroy(made);
+  rawhal_graph_exec_destroy(execs.front());
+  graphs.clear();
+  execs.clear();
+  rawhal_buffer_free(named);
+  EXPECT_EQ(RAWHAL_OUT_OF_MEMORY,
+            rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, most_of_it, &next, &error));
+  ASSERT_OK(rawhal_semaphore_signal(first, 1, &error));
+  ASSERT_NO_FATAL_FAILURE(finish(on, ticket));
+  EXPECT_OK(rawhal_buffer_allocate(device, RAWHAL_MEMORY_DEVICE, most_of_it, &next, &error));
+  rawhal_buffer_free(next);
+}
+
+// A child of fork() destroys its parent's graphs, whatever locks threads had that are not there, and their buffers stay.
+TEST_F(GraphParts, WhatIsNamedStaysWhenAChildDestroysGraphs)
+{
+  constexpr int children = 10;
+  rawhal_graph_t *made = graph();
+  ASSERT_OK(add(made, fill(a, 5)));
+  rawhal_graph_exec_t *exec = instantiate(made);
+  std::atomic<bool> over{false};
+  std::thread beside([&] {
+    while (!over)
+      (void)rawhal_buffer_size(b);
+  });
+  for (int i = 0; i < children && !HasFailure(); ++i)
+    EXPECT_EQ(0, in_child([&] {
+                rawhal_graph_exec_destroy(exec);
+                rawhal_graph_destroy(made);
+                return 0;
+              }));
+  over = true;
+  beside.join();
+  ASSERT_NO_FATAL_FAILURE(finish(on, launch(exec)));
+  EXPECT_EQ(5u, of(a)[0]);
 }
 
 // A launch that can never fit, and one for which there is no room now.
