@@ -3,6 +3,7 @@
 
 #include "front/front.h"
 #include "front/policy.h"
+#include "front/report.h"
 
 #include "queue/limit/only_copy.h"
 #include "queue/limit/opening.h"
@@ -211,6 +212,12 @@ static void identity_of(const front_device_t *device, char identity[64])
   limit_device_name(uuid, name, domain, bdf & 0xffff, identity);
 }
 
+static void report_damage(void *context, const char *text)
+{
+  const front_device_t *device = context;
+  front_report("device %td: %s", device - front.devices, text);
+}
+
 static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
                                 rawhal_error_t *error)
 {
@@ -243,6 +250,7 @@ static rawhal_status_t open_one(uint32_t index, rawhal_limit_config_t *config,
   identity_of(device, identity);
   status = rawhal_limiter_open(config, identity, &device->limiter, error);
   if (status == RAWHAL_OK) {
+    limit_watch_damage(device->limiter, report_damage, device);
     front.limited |= limits;
     front.timed |= device->timed;
   }

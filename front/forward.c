@@ -307,11 +307,19 @@ bool proxy_fail(proxy_t *proxy, hsa_status_t status, const char *why)
   return false;
 }
 
+/* What a region says of a time far away may be damage, which is found by asking. */
+static uint64_t ask_again_at(const proxy_t *proxy)
+{
+  static const uint64_t most_ns = 1000000000u;
+  const uint64_t retry = limit_retry_at(proxy->gate.lease), now = clock_now();
+  return limit_is_shared(proxy->gate.lease) && retry > now + most_ns ? now + most_ns : retry;
+}
+
 /* False: held back, or nothing more goes. */
 static bool is_admitted(proxy_t *proxy, rawhal_status_t status, const rawhal_error_t *error)
 {
   if (status == RAWHAL_WOULD_BLOCK)
-    return hold(proxy, limit_retry_at(proxy->gate.lease));
+    return hold(proxy, ask_again_at(proxy));
   return status == RAWHAL_OK ||
          proxy_fail(proxy, HSA_STATUS_ERROR_OUT_OF_RESOURCES, error->message);
 }

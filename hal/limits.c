@@ -78,6 +78,13 @@ static rawhal_status_t configure(const hal_runtime_t *runtime, const rawhal_devi
   return RAWHAL_OK;
 }
 
+/* By a thread that holds the limiter's lock. */
+static void log_damage(void *context, const char *text)
+{
+  (void)context;
+  hal_log(RAWHAL_SEVERITY_ERROR, "%s", text);
+}
+
 static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *device,
                                 const rawhal_limit_config_t *given, rawhal_error_t *error)
 {
@@ -103,6 +110,7 @@ static rawhal_status_t open_one(const hal_runtime_t *runtime, rawhal_device_t *d
   status = limit_open(&config, identity, &runtime->allocator, &device->queue.limiter, error);
   if (status != RAWHAL_OK)
     return status;
+  limit_watch_damage(device->queue.limiter, log_damage, NULL);
   scratch_resume(device->queue.limiter, device->queue.agent.handle);
   hal_log(RAWHAL_SEVERITY_NOTE, "device %u, %s: quota and limits are in force", facts.index,
           device->info.name);

@@ -46,7 +46,16 @@
  *
  * A region is cooperation between processes that trust each other with its file, not a wall: a
  * process that may write the file can lift its limits, and one that claims another tenant's name is
- * that tenant. No bytes in the file crash the processes that share it. An operator makes it a wall
+ * that tenant. No bytes in the file crash the processes that share it, and damage is harmless to
+ * them: who charges or waits looks some 20 times a second at all that decides what it gets, by what
+ * only it writes, by sums, by bounds and by what was asked for. Limits in force that nobody asked
+ * for are put right. What cannot be is damage: it is told, with who was there to do it, in the
+ * library's log or by the front, and the process leaves the region. It then has its part of its
+ * tenant's limits, divided among the tenant's processes of before by their weights, alone: it
+ * borrows nothing, waits for nobody, and together they get no more than before. Others leave when
+ * they look next, within about a second, and none can join until there is a new region. A process
+ * that knows the layout and writes what could be true can have more than its share, as one can that
+ * goes around the front, or suspend its own or another tenant. An operator makes it a wall
  * by not giving it away: a broker process makes the region (rawhal_limit_region_create) and submits
  * on behalf of programs that have no way to the device but through it; or passes the descriptor
  * (SCM_RIGHTS, or inherited) only to trusted programs.
@@ -531,6 +540,16 @@ RAWHAL_API size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal
 RAWHAL_API size_t rawhal_limit_view_denials(const rawhal_limit_view_t *view,
                                             rawhal_limit_denial_t *denials, size_t denial_size,
                                             size_t capacity);
+/* What is known of damage: see "A region is cooperation" above. */
+typedef struct rawhal_limit_damage {
+  uint64_t at_ns; /* CLOCK_MONOTONIC, when it was found; 0: none was */
+  uint32_t slot;  /* of who found it */
+  char what[92];  /* in a few words */
+} rawhal_limit_damage_t;
+/* False, and zeros: none was found, or `view` is NULL. Stores `damage_size` bytes,
+ * sizeof(rawhal_limit_damage_t). */
+RAWHAL_API bool rawhal_limit_view_damage(const rawhal_limit_view_t *view,
+                                         rawhal_limit_damage_t *damage, size_t damage_size);
 /* The name of memory_by_class[index]: "buffers", "code", ...; NULL when index >=
  * RAWHAL_LIMIT_CLASSES. */
 RAWHAL_API const char *rawhal_limit_class_name(size_t index);

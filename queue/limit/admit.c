@@ -240,6 +240,7 @@ void limiter_publish_load(rawhal_limiter_t *limiter)
       return;
     published = load;
     atomic_store(&limiter->me->hot.load, published);
+    atomic_store_explicit(&limiter->me->load_check, damage_load_check(load), memory_order_relaxed);
   }
 }
 
@@ -321,6 +322,7 @@ bool lease_take_launches(limit_lease_t *lease, uint64_t now, uint64_t launches, 
   }
   if (launches == 0)
     return true;
+  atomic_fetch_add_explicit(&lease->limiter->tenant->prepaid, launches, memory_order_release);
   unsigned __int128 exact = (unsigned __int128)launches * 1000000000u / rate;
   uint64_t cost = exact < NODE_MAX_DEBT_NS ? (uint64_t)exact : NODE_MAX_DEBT_NS;
   do {
@@ -349,13 +351,15 @@ bool lease_take(limit_lease_t *lease, uint64_t now, const portion_t *mine, refus
 
 /* ---- Those who were away ---- */
 
-static void raise_to(_Atomic uint64_t *served, const _Atomic uint64_t *refund, uint64_t floor)
+/* Returns by how much. */
+static uint64_t raise_to(_Atomic uint64_t *served, const _Atomic uint64_t *refund, uint64_t floor)
 {
   uint64_t paid = node_load(served), back = node_load(refund);
   while (paid < back || paid - back < floor)
     if (atomic_compare_exchange_weak_explicit(served, &paid, floor + back, memory_order_relaxed,
                                               memory_order_relaxed))
-      return;
+      return floor + back - paid;
+  return 0;
 }
 
 /* A process that was idle must not now be served alone until it has caught up. One that comes back
@@ -376,10 +380,12 @@ static void catch_up(rawhal_limiter_t *limiter, uint64_t now)
   bool was_away = active_at < now && now - active_at > LIMIT_IDLE_NS;
   uint64_t mine = limit_for_weight(was_away ? 0 : LIMIT_DEFICIT_NS, limiter->me);
   if (peers.least_served != UINT64_MAX && peers.least_served > mine)
-    raise_to(&hot->served, &hot->refund, peers.least_served - mine);
+    atomic_fetch_add(&limiter->damage.served,
+                     raise_to(&hot->served, &hot->refund, peers.least_served - mine));
   uint64_t ours = was_away && !peers.tenant_active ? 0 : LIMIT_DEFICIT_NS;
   if (peers.least_tenant_served != UINT64_MAX && peers.least_tenant_served > ours)
-    raise_to(&limiter->tenant->served, &limiter->tenant->refund, peers.least_tenant_served - ours);
+    (void)raise_to(&limiter->tenant->served, &limiter->tenant->refund,
+                   peers.least_tenant_served - ours);
 }
 
 /* ---- One attempt ---- */
@@ -535,6 +541,8 @@ rawhal_status_t limit_admit_slow(limit_lease_t *lease, const limit_cost_t *cost,
   *grant = (limit_grant_t){0};
   rawhal_status_t status = region_check(&lease->limiter->region, error);
   if (status == RAWHAL_OK) /* what is never admitted is refused without a lock, too */
+    status = caps_check(lease, cost, error);
+  if (status == RAWHAL_QUOTA_EXCEEDED && damage_doubt(lease->limiter))
     status = caps_check(lease, cost, error);
   if (status == RAWHAL_OK && !attempt_unlocked(lease, cost, grant))
     status = admit_in_turn(lease, cost, deadline, grant, error);

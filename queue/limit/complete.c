@@ -54,9 +54,7 @@ static uint64_t running_since(const rawhal_limiter_t *limiter, uint64_t now)
   return paid < now - since ? since + paid : now;
 }
 
-/* Tells others what is in flight here, and since when something has been running; and those who
- * wait. */
-static void tell(rawhal_limiter_t *limiter, uint64_t now)
+void limiter_tell(rawhal_limiter_t *limiter, uint64_t now)
 {
   uint64_t since = running_since(limiter, now), published;
   do {
@@ -128,20 +126,29 @@ static account_t account_of(region_device_t *device, region_tenant_t *tenant,
   return account;
 }
 
+/* Counted first: a clock is never further than what is counted (damage.h). */
+static inline void charge_clock(const payer_t *payer, uint64_t now, uint64_t start, uint64_t ns)
+{
+  atomic_fetch_add_explicit(payer->charged, ns, memory_order_release);
+  node_charge(payer->node, now, start, ns);
+}
+
 /* The levels' clocks: each piece from when it began. */
 static void charge_clocks(const account_t *account, uint64_t now, const charge_t *charge)
 {
 #pragma GCC unroll 3
   for (int i = 0; i < PAYERS; ++i)
     if (account->payers[i].node)
-      node_charge(account->payers[i].node, now, charge->start,
-                  i == THE_DEVICE ? charge->device_ns : charge->tenant_ns);
+      charge_clock(&account->payers[i], now, charge->start,
+                   i == THE_DEVICE ? charge->device_ns : charge->tenant_ns);
 }
 
-/* What was used, which others look at now and then: pieces together. */
-static void charge_usage(const account_t *account, const charge_t *charge)
+/* What was used, which others look at now and then: pieces together. Returns what it counts for the
+ * member's turns. */
+static uint64_t charge_usage(const account_t *account, const charge_t *charge)
 {
   region_member_t *member = account->member;
+  const uint64_t served = limit_for_weight(charge->tenant_ns, member);
 #pragma GCC unroll 3
   for (int i = 0; i < PAYERS; ++i) {
     const payer_t *payer = &account->payers[i];
@@ -149,13 +156,12 @@ static void charge_usage(const account_t *account, const charge_t *charge)
     if (!payer->node)
       continue;
     usage_add(payer->usage, charge->start, charge->end, ns);
-    atomic_fetch_add_explicit(payer->charged, ns, memory_order_relaxed);
   }
   if (account->tenant)
     atomic_fetch_add_explicit(&account->tenant->served, charge->device_ns, memory_order_relaxed);
-  atomic_fetch_add_explicit(&member->hot.served, limit_for_weight(charge->tenant_ns, member),
-                            memory_order_relaxed);
+  atomic_fetch_add_explicit(&member->hot.served, served, memory_order_relaxed);
   atomic_fetch_add_explicit(&member->counters[COUNTER_BUSY_NS], charge->busy, memory_order_relaxed);
+  return served;
 }
 
 /* What counts of device time that is given back: no more than when it was charged, whatever the
@@ -239,7 +245,7 @@ void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now)
       device < REGION_DEVICES ? &data->devices[device] : NULL,
       region_tenant(data, atomic_load_explicit(&member->tenant, memory_order_relaxed)), member);
   charge_clocks(&account, now, &charge);
-  charge_usage(&account, &charge);
+  (void)charge_usage(&account, &charge);
 }
 
 /* Dispatches that overlap others, ours or other processes', cost less than they take. Estimates are
@@ -270,7 +276,8 @@ static void charge_pending(rawhal_limiter_t *limiter, uint64_t now)
     add_charge(&sum, &piece);
   }
   if (limiter->pending_count)
-    charge_usage(&account, &sum);
+    atomic_fetch_add_explicit(&limiter->damage.served, charge_usage(&account, &sum),
+                              memory_order_relaxed);
   if (limiter->pending_wall_ns)
     learn_part(limiter, sum.tenant_ns, limiter->pending_wall_ns);
   limiter->pending_wall_ns = 0;
@@ -286,7 +293,7 @@ void limiter_charge(rawhal_limiter_t *limiter, uint64_t now)
   if (!owes(limiter))
     return;
   charge_pending(limiter, now);
-  tell(limiter, now);
+  limiter_tell(limiter, now);
 }
 
 /* ---- What has ended ---- */
@@ -463,7 +470,8 @@ static void ended(limit_lease_t *lease, const completed_t *all, uint64_t now)
                           now + (ns < LIMIT_GRACE_NS ? LIMIT_GRACE_NS : ns), memory_order_relaxed);
   }
   if (charged) /* others, and waiting threads, see it when it is no longer in flight */
-    tell(limiter, now);
+    limiter_tell(limiter, now);
+  (void)damage_look(limiter, now);
 }
 
 /* When it ran, as far as that is known, in the device's ns. */
@@ -540,7 +548,7 @@ void limit_cancel(limit_lease_t *lease, const limit_grant_t *grant)
     lease_return_credit(lease);
   uint64_t now = limiter_now(limiter);
   charge_pending(limiter, now);
-  tell(limiter, now);
+  limiter_tell(limiter, now);
   pthread_mutex_unlock(&limiter->lock);
 }
 
@@ -555,5 +563,5 @@ void lease_end_all(limit_lease_t *lease)
     flight_end_kind(&limiter->flight, (flight_kind_t)kind,
                     flight_now(&lease->flight, (flight_kind_t)kind));
   charge_pending(limiter, now);
-  tell(limiter, now);
+  limiter_tell(limiter, now);
 }

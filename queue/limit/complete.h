@@ -13,6 +13,9 @@ void lease_end_all(limit_lease_t *lease);
  * only one that may reclaim it. */
 void charge_unfinished(region_data_t *data, uint32_t slot, uint64_t now);
 
+/* Tells others what is in flight here, and since when something has been running; and those who
+ * wait. The caller holds the lock. */
+void limiter_tell(rawhal_limiter_t *limiter, uint64_t now);
 /* Says that chances may have changed, and wakes sleeping threads. */
 void limiter_signal(rawhal_limiter_t *limiter);
 void limit_signal_node(const limit_clock_t *clock, region_node_t *node);

@@ -71,7 +71,7 @@ static void set_limit(region_data_t *data, uint32_t tenant, const change_t *chan
 
 static void suspend(region_data_t *data, uint32_t tenant, const change_t *change)
 {
-  atomic_store(&data->tenants[tenant].suspended, change->suspended);
+  atomic_store(&data->tenants[tenant].suspended, change->suspended ? REGION_SUSPENDED : 0);
 }
 
 static void release(region_data_t *data, uint32_t tenant, const change_t *change)

@@ -5,14 +5,12 @@ const char *const ledger_class_names[LEDGER_CLASSES] = {"buffers", "code", "queu
 
 void (*ledger_step)(int step);
 
-/* The name of a change: its number << 9 | the slot that makes it. */
-enum { SLOT_BITS = 9, NUMBER_BITS = 64 - SLOT_BITS, UNIT_BITS = 52 };
+enum { NUMBER_BITS = 64 - LEDGER_SLOT_BITS, UNIT_BITS = 52 };
 
-#define SLOT_MASK   ((1ull << SLOT_BITS) - 1)
 #define NUMBER_MASK ((1ull << NUMBER_BITS) - 1)
 #define UNIT_MASK   LEDGER_MOST_UNITS
 
-_Static_assert(REGION_MEMBERS == 1 << SLOT_BITS, "a slot fits its field");
+_Static_assert(REGION_MEMBERS == 1 << LEDGER_SLOT_BITS, "a slot fits its field");
 
 /* An intent: operation << 60 | class << 52 | units; 0: none. Its number is the ledger's. */
 typedef enum intent_operation {
@@ -71,8 +69,8 @@ static uint64_t load_change(const region_tenant_t *tenant)
 /* Notes in the slot which made it that this change was applied. */
 static void acknowledge(region_data_t *data, uint64_t change)
 {
-  _Atomic uint64_t *noted = &data->members[change & SLOT_MASK].ledger.acknowledged;
-  uint64_t number = change >> SLOT_BITS;
+  _Atomic uint64_t *noted = &data->members[change & LEDGER_SLOT_MASK].ledger.acknowledged;
+  uint64_t number = change >> LEDGER_SLOT_BITS;
   step(1);
   uint64_t seen = load(noted);
   while (seen < number) {
@@ -87,7 +85,7 @@ static bool applied(const region_tenant_t *tenant, const region_ledger_t *ledger
 {
   uint64_t number = load(&ledger->number);
   step(3);
-  if (load_change(tenant) == (number << SLOT_BITS | slot))
+  if (load_change(tenant) == (number << LEDGER_SLOT_BITS | slot))
     return true;
   step(4);
   return load(&ledger->acknowledged) >= number;
@@ -123,11 +121,11 @@ static bool change_total(region_data_t *data, region_tenant_t *tenant, uint32_t 
     total.change = load_change(tenant);
     step(6);
     total.units = __atomic_load_n(&tenant->memory.units, __ATOMIC_RELAXED);
-    next.change = number << SLOT_BITS | slot;
+    next.change = number << LEDGER_SLOT_BITS | slot;
     next.units = total.units;
     if (!add_up(tenant, intent, there, &next.units))
       return false;
-    if ((total.change & SLOT_MASK) != slot)
+    if ((total.change & LEDGER_SLOT_MASK) != slot)
       acknowledge(data, total.change);
     step(7);
     if (__sync_bool_compare_and_swap(&tenant->memory.bits, total.bits, next.bits))

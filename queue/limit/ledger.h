@@ -45,6 +45,10 @@ static inline uint64_t ledger_units(uint64_t bytes)
   return bytes / REGION_UNIT_BYTES + (bytes % REGION_UNIT_BYTES != 0);
 }
 
+/* The name of a change: its number << 9 | the slot that makes it. */
+enum { LEDGER_SLOT_BITS = 9 };
+#define LEDGER_SLOT_MASK ((1ull << LEDGER_SLOT_BITS) - 1)
+
 /* What 64 bits of bytes are, less one. */
 #define LEDGER_MOST_UNITS ((1ull << 52) - 1)
 

@@ -8,6 +8,7 @@
 
 #include "queue/limit/admission.h"
 #include "queue/limit/clock.h"
+#include "queue/limit/damage.h"
 #include "queue/limit/overlap.h"
 
 #include <pthread.h>
@@ -47,6 +48,7 @@ struct rawhal_limiter {
   const limit_clock_t *clock;
   uint32_t device_index, tenant_index;
   identity_t self;
+  char device_name[REGION_DEVICE_NAME], tenant_name[REGION_TENANT_NAME]; /* as in the region */
 
   _Atomic uint64_t caps[LIMIT_COUNT];       /* this process's own, where they are used */
   rawhal_limit_value_t bounds[LIMIT_COUNT]; /* what was said from outside */
@@ -67,6 +69,8 @@ struct rawhal_limiter {
   int64_t clock_offset;  /* CLOCK_MONOTONIC minus the device's clock; 0 until it is known */
   uint64_t clock_offset_at;
   overlaps_t overlaps; /* of the time that is being charged */
+
+  damage_watch_t damage;
 
   pthread_mutex_t leases_lock;
   limit_lease_t *leases; /* changes under leases_lock and lock: either will do to read */

@@ -115,6 +115,7 @@ static rawhal_status_t change(rawhal_limiter_t *limiter, rawhal_limit_t limit, u
     status = change_shared(limiter, limit, word, error);
   else
     set_own(limiter, limit, word);
+  damage_own_changed(limiter);
   pthread_mutex_unlock(&limiter->structure_lock);
   return status;
 }
@@ -213,9 +214,10 @@ static void start_member(rawhal_limiter_t *limiter, uint64_t now)
 {
   region_member_t *me = limiter->me;
   region_hot_t *hot = &me->hot;
-  _Atomic uint64_t *const zeros[] = {
-      &hot->load,  &hot->running_since, &hot->served,    &hot->refund,        &hot->wait_until,
-      &hot->waits, &hot->active_until,  &me->start_time, &me->interval_count, &me->merged_count};
+  _Atomic uint64_t *const zeros[] = {&hot->load,         &hot->running_since, &hot->served,
+                                     &hot->refund,       &hot->wait_until,    &hot->waits,
+                                     &hot->active_until, &me->start_time,     &me->interval_count,
+                                     &me->merged_count,  &me->load_check};
   for (size_t i = 0; i < sizeof(zeros) / sizeof(*zeros); ++i)
     atomic_store(zeros[i], 0);
   atomic_store(&me->overruled, 0);
@@ -264,6 +266,11 @@ static rawhal_status_t join(rawhal_limiter_t *limiter, const rawhal_limit_config
   if (status != RAWHAL_OK)
     return status;
   identity_of_self(&limiter->self);
+  strcpy(limiter->device_name, device);
+  strcpy(limiter->tenant_name, tenant);
+  status = damage_refuse(limiter->region.data, error);
+  if (status != RAWHAL_OK)
+    return status;
   (void)limiter_reclaim(limiter);
   status = region_lock(&limiter->region, REGION_TRIES_MANY, error);
   if (status != RAWHAL_OK)
@@ -281,6 +288,8 @@ static rawhal_status_t join(rawhal_limiter_t *limiter, const rawhal_limit_config
     dead_set_state(limiter->me, atomic_load(&limiter->me->hot.state), REGION_LIVE);
   }
   rules_apply_due(data, now);
+  if (status == RAWHAL_OK)
+    status = damage_begin(limiter, error);
   region_unlock(&limiter->region);
   return status;
 }
@@ -289,6 +298,7 @@ static rawhal_status_t join(rawhal_limiter_t *limiter, const rawhal_limit_config
 
 static void destroy(rawhal_limiter_t *limiter)
 {
+  damage_end(limiter);
   region_close(&limiter->region);
   pthread_mutex_destroy(&limiter->lock);
   pthread_mutex_destroy(&limiter->leases_lock);

@@ -23,6 +23,25 @@ static rawhal_status_t deny(rawhal_limiter_t *limiter, ledger_answer_t answer, l
                      (unsigned long long)rawhal_limiter_get(limiter, limit));
 }
 
+/* What it holds it also knows in memory of its own: damage.h. The caller holds memory_lock. */
+static void note(rawhal_limiter_t *limiter, ledger_class_t class, uint64_t units, bool more)
+{
+  damage_watch_t *watch = &limiter->damage;
+  uint64_t *used = &watch->used[class];
+  *used = more ? *used + units : *used > units ? *used - units : 0;
+  watch->number = node_load(&limiter->me->ledger.number);
+}
+
+/* One that only allocates looks here. */
+static void look_for_damage(rawhal_limiter_t *limiter)
+{
+  if (atomic_load_explicit(&limiter->damage.next_at, memory_order_relaxed) == UINT64_MAX ||
+      pthread_mutex_trylock(&limiter->lock))
+    return;
+  (void)damage_look(limiter, limiter_now(limiter));
+  pthread_mutex_unlock(&limiter->lock);
+}
+
 rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t class,
                                      uint64_t bytes, rawhal_error_t *error)
 {
@@ -33,11 +52,16 @@ rawhal_status_t limit_memory_reserve(rawhal_limiter_t *limiter, ledger_class_t c
   for (int round = 0;; ++round) {
     memory_lock(limiter);
     ledger_answer_t answer = ledger_reserve(limiter->region.data, limiter->slot, class, units);
+    note(limiter, class, answer == LEDGER_DONE ? units : 0, true);
     memory_unlock(limiter);
-    if (answer == LEDGER_DONE)
+    if (answer == LEDGER_DONE) {
+      look_for_damage(limiter);
       return RAWHAL_OK;
+    }
     /* What dead processes held is free again. */
     if (round == 0 && answer == LEDGER_OVER_TENANT && limiter_reclaim(limiter))
+      continue;
+    if (round == 0 && damage_doubt(limiter))
       continue;
     return deny(limiter, answer, class, bytes, error);
   }
@@ -49,6 +73,7 @@ bool limit_memory_charge(rawhal_limiter_t *limiter, ledger_class_t class, uint64
     return false;
   memory_lock(limiter);
   bool charged = ledger_charge(limiter->region.data, limiter->slot, class, ledger_units(bytes));
+  note(limiter, class, charged ? ledger_units(bytes) : 0, true);
   memory_unlock(limiter);
   return charged;
 }
@@ -59,6 +84,7 @@ void limit_memory_release(rawhal_limiter_t *limiter, ledger_class_t class, uint6
     return;
   memory_lock(limiter);
   ledger_release(limiter->region.data, limiter->slot, class, ledger_units(bytes));
+  note(limiter, class, ledger_units(bytes), false);
   memory_unlock(limiter);
 }
 

@@ -16,6 +16,11 @@ RAWHAL_CHECKED rawhal_status_t limit_open(const rawhal_limit_config_t *config, c
 RAWHAL_CHECKED rawhal_status_t limit_check_region(const rawhal_limit_config_t *config,
                                                   rawhal_error_t *error);
 
+/* `told` is called once, with a line, by the thread that finds the limiter's region damaged: it has
+ * left it then, with what damage.h says. It must not call the limiter. NULL: nobody is told. */
+typedef void limit_damage_fn(void *context, const char *text);
+void limit_watch_damage(rawhal_limiter_t *limiter, limit_damage_fn *told, void *context);
+
 /* What all processes call a device: its UUID, or for want of one (empty) its name and where it is,
  * bus << 8 | device << 3 | function. */
 void limit_device_name(const char *uuid, const char *name, uint32_t domain, uint32_t bdf,

@@ -161,7 +161,10 @@ static uint32_t region_layout(void)
                           offsetof(region_member_t, asks),
                           sizeof(region_denial_t),
                           offsetof(region_node_t, stopped_at),
-                          offsetof(region_member_t, weight_most)};
+                          offsetof(region_member_t, weight_most),
+                          offsetof(region_header_t, damage),
+                          offsetof(region_tenant_t, prepaid),
+                          offsetof(region_member_t, load_check)};
   uint64_t hash = 1;
   for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); ++i)
     hash = mix(hash, facts[i]);
@@ -216,6 +219,16 @@ static void write_header(region_data_t *data)
   read_boot_id(header->boot_id);
   memcpy(header->magic, magic, sizeof(magic));
   header->check = header_check(header);
+}
+
+void region_begin(region_data_t *data)
+{
+  write_header(data);
+}
+
+bool region_header_is_whole(const region_header_t *header)
+{
+  return memcmp(header->magic, magic, sizeof(magic)) == 0 && header->check == header_check(header);
 }
 
 /* Memory does not outlive a boot. Of a file it cannot be told without the machine's number, which

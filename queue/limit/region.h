@@ -46,6 +46,7 @@ enum {
 #define REGION_SHARE_ONE  (1ull << 32)
 #define REGION_NO_MEMORY  UINT64_MAX
 #define REGION_UNIT_BYTES 4096u
+#define REGION_SUSPENDED  0x70757367u /* other values are damage */
 
 /* The clock of one level. */
 typedef struct region_node {
@@ -86,6 +87,7 @@ typedef enum region_ask {
 /* Each the value plus one; 0: nothing is asked for. */
 typedef struct region_asks {
   _Atomic uint64_t of[8];
+  _Atomic uint64_t check; /* of an operator's, if there is any: rules_asks_check() */
 } region_asks_t;
 
 typedef struct region_device {
@@ -111,7 +113,7 @@ typedef union region_total {
 typedef struct region_tenant {
   _Atomic uint64_t state; /* FREE or LIVE */
   _Atomic uint32_t device;
-  _Atomic uint32_t suspended; /* by an operator; 0: not */
+  _Atomic uint32_t suspended; /* by an operator: REGION_SUSPENDED; 0: not */
   _Atomic uint64_t charging;  /* rawhal_limit_charging_t */
   char name[REGION_TENANT_NAME];
   region_node_t node;
@@ -123,6 +125,7 @@ typedef struct region_tenant {
   _Atomic uint64_t refund;             /* to be taken off `served` */
   region_asks_t asks;                  /* an operator's */
   _Atomic uint64_t charged, returned;  /* as of a device */
+  _Atomic uint64_t prepaid;            /* dispatches, of a rate; it only grows */
 } region_tenant_t;
 
 typedef enum region_level {
@@ -239,6 +242,7 @@ typedef struct region_member {
   _Atomic uint64_t overruled;      /* bits of region_ask_t: an operator has set another since */
   _Atomic uint64_t time_namespace; /* part of the identity_t, with `pid` and those next to it */
   _Atomic uint64_t weight_most;    /* that `weight` has been */
+  _Atomic uint64_t load_check;     /* of hot.load: damage_load_check() */
 } region_member_t;
 
 typedef struct region_header {
@@ -253,6 +257,8 @@ typedef struct region_header {
   _Atomic uint32_t members;           /* slots at and above this one were never used */
   _Atomic uint32_t rules_due;         /* a process has left; rules have not been applied since */
   _Atomic uint64_t swept_at;          /* when a process last looked for dead ones */
+  _Atomic uint64_t damaged_at;        /* since when it is known to be damaged; 0: it is not */
+  _Atomic uint64_t damage;            /* damage_kind_t << 32 | slot of who found it */
 } region_header_t;
 
 typedef struct region_data {
@@ -319,6 +325,11 @@ void region_view_close(region_t *region);
 /* Does a file begin as regions do? */
 bool region_is_begun(int fd);
 void region_close(region_t *region);
+
+/* For memory that takes a region's place: as it is made. */
+void region_begin(region_data_t *data);
+/* Is it of this version, and as it was written? */
+bool region_header_is_whole(const region_header_t *header);
 
 /* A name as it stands in the region, as one line of text. */
 void region_copy_name(char to[64], const char from[64]);

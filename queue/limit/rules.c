@@ -144,6 +144,17 @@ static bool set(_Atomic uint64_t *word, uint64_t value)
   return atomic_exchange(word, value) != value;
 }
 
+static uint64_t device_burst(const region_data_t *data, uint32_t device, const force_t *force)
+{
+  const uint64_t operators = node_load(&data->devices[device].asks.of[ASK_BURST]);
+  return operators && operators - 1 < force->device_burst ? operators - 1 : force->device_burst;
+}
+
+static uint64_t tenant_burst(const force_t *force)
+{
+  return force->of[ASK_BURST] == UINT64_MAX ? default_burst() : force->of[ASK_BURST];
+}
+
 static bool apply_device(region_data_t *data, uint32_t index, uint32_t self, uint64_t now)
 {
   region_node_t *node = &data->devices[index].node;
@@ -152,11 +163,7 @@ static bool apply_device(region_data_t *data, uint32_t index, uint32_t self, uin
     return false;
   bool changed = node_load(&node->share) != force.of[ASK_DEVICE_SHARE];
   rules_set_share(node, force.of[ASK_DEVICE_SHARE], now);
-  uint64_t operators = node_load(&data->devices[index].asks.of[ASK_BURST]);
-  uint64_t burst = force.device_burst;
-  if (operators && operators - 1 < burst)
-    burst = operators - 1;
-  return set(&node->burst, burst) || changed;
+  return set(&node->burst, device_burst(data, index, &force)) || changed;
 }
 
 static bool apply_tenant(region_data_t *data, uint32_t device, uint32_t index, uint32_t self,
@@ -166,7 +173,7 @@ static bool apply_tenant(region_data_t *data, uint32_t device, uint32_t index, u
   force_t force = reckon(data, device, index, self);
   if (!force.any)
     return false;
-  uint64_t burst = force.of[ASK_BURST] == UINT64_MAX ? default_burst() : force.of[ASK_BURST];
+  const uint64_t burst = tenant_burst(&force);
   bool changed = node_load(&tenant->node.share) != force.of[ASK_SHARE] ||
                  node_load(&tenant->node.rate) != force.of[ASK_RATE];
   rules_set_share(&tenant->node, force.of[ASK_SHARE], now);
@@ -190,6 +197,44 @@ bool rules_apply(region_data_t *data, uint32_t device, uint32_t tenant, uint32_t
   if (changed)
     atomic_fetch_add(&data->header.epoch, 1);
   return changed;
+}
+
+static bool has_its_share(const region_node_t *node, uint64_t share)
+{
+  const uint64_t reckoned = share < REGION_SHARE_ONE ? share : REGION_SHARE_ONE;
+  return node_load(&node->share) == share &&
+         (share == 0 || node_load(&node->tat_share) == reckoned) &&
+         (share == 0) == (node_load(&node->stopped_at) != 0);
+}
+
+bool rules_are_in_force(const region_data_t *data, uint32_t device, uint32_t tenant)
+{
+  const region_device_t *of_device = &data->devices[device];
+  const region_tenant_t *of_tenant = &data->tenants[tenant];
+  const force_t all = reckon(data, device, REGION_NO_INDEX, REGION_NO_INDEX);
+  const force_t ours = reckon(data, device, tenant, REGION_NO_INDEX);
+  return (!all.any || (has_its_share(&of_device->node, all.of[ASK_DEVICE_SHARE]) &&
+                       node_load(&of_device->node.burst) == device_burst(data, device, &all))) &&
+         (!ours.any || (has_its_share(&of_tenant->node, ours.of[ASK_SHARE]) &&
+                        node_load(&of_tenant->node.rate) == ours.of[ASK_RATE] &&
+                        node_load(&of_tenant->node.burst) == tenant_burst(&ours) &&
+                        node_load(&of_tenant->charging) == ours.of[ASK_CHARGING] &&
+                        node_load(&of_tenant->memory_limit) == ours.of[ASK_MEMORY]));
+}
+
+/* What a clock owes is left as it is: more than it should be at most. */
+static void repair_clock(region_node_t *node)
+{
+  const uint64_t share = node_load(&node->share);
+  if (share)
+    atomic_store(&node->tat_share, share < REGION_SHARE_ONE ? share : REGION_SHARE_ONE);
+}
+
+void rules_repair(region_data_t *data, uint32_t device, uint32_t tenant, uint64_t now)
+{
+  (void)rules_apply(data, device, tenant, REGION_NO_INDEX, now);
+  repair_clock(&data->devices[device].node);
+  repair_clock(&data->tenants[tenant].node);
 }
 
 void rules_apply_due(region_data_t *data, uint64_t now)
@@ -238,6 +283,19 @@ static void apply_to_device(region_data_t *data, uint32_t device, uint32_t tenan
   rules_apply_due(data, now);
 }
 
+uint64_t rules_asks_check(const region_asks_t *asks)
+{
+  uint64_t hash = 0;
+  for (int ask = 0; ask < REGION_ASKS; ++ask)
+    hash = (hash ^ node_load(&asks->of[ask])) * 0x9e3779b97f4a7c15u;
+  return hash;
+}
+
+static void seal_asks(region_asks_t *asks)
+{
+  atomic_store(&asks->check, rules_asks_check(asks));
+}
+
 void rules_hold(region_data_t *data, uint32_t tenant, region_ask_t ask, uint64_t value,
                 uint64_t now)
 {
@@ -245,7 +303,9 @@ void rules_hold(region_data_t *data, uint32_t tenant, region_ask_t ask, uint64_t
   if (device >= REGION_DEVICES)
     return;
   bool of_device = asks_of_devices() >> ask & 1;
-  rules_store(of_device ? &data->devices[device].asks : &data->tenants[tenant].asks, ask, value);
+  region_asks_t *asks = of_device ? &data->devices[device].asks : &data->tenants[tenant].asks;
+  rules_store(asks, ask, value);
+  seal_asks(asks);
   overrule(data, device, of_device ? REGION_NO_INDEX : tenant, (uint64_t)1 << ask, 0);
   apply_to_device(data, device, tenant, now);
 }
@@ -259,6 +319,8 @@ void rules_release(region_data_t *data, uint32_t tenant, uint64_t now)
     atomic_store(&data->tenants[tenant].asks.of[ask], 0);
     atomic_store(&data->devices[device].asks.of[ask], 0);
   }
+  seal_asks(&data->tenants[tenant].asks);
+  seal_asks(&data->devices[device].asks);
   overrule(data, device, REGION_NO_INDEX, 0, asks_of_devices());
   overrule(data, device, tenant, 0, UINT64_MAX);
   apply_to_device(data, device, tenant, now);

@@ -21,6 +21,12 @@ static inline void rules_store(region_asks_t *asks, region_ask_t ask, uint64_t v
 bool rules_apply(region_data_t *data, uint32_t device, uint32_t tenant, uint32_t self,
                  uint64_t now);
 
+/* Is in force what they ask for? Not, for a moment, while they are put in force. */
+bool rules_are_in_force(const region_data_t *data, uint32_t device, uint32_t tenant);
+/* Puts in force what is not, and takes a clock to be reckoned with its share. The caller holds the
+ * structure lock. */
+void rules_repair(region_data_t *data, uint32_t device, uint32_t tenant, uint64_t now);
+
 /* The same for all of them, when a process has left and none could do it. */
 void rules_apply_due(region_data_t *data, uint64_t now);
 
@@ -32,6 +38,8 @@ void rules_hold(region_data_t *data, uint32_t tenant, region_ask_t ask, uint64_t
 /* Takes back all that an operator has set for a tenant and its device: what its processes ask for
  * holds again. */
 void rules_release(region_data_t *data, uint32_t tenant, uint64_t now);
+/* Of an operator's asks: one that is killed between them and this leaves what looks like damage. */
+uint64_t rules_asks_check(const region_asks_t *asks);
 /* Bits of rawhal_limit_t. */
 uint64_t rules_held(const region_asks_t *asks);
 

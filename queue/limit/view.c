@@ -1,6 +1,7 @@
 /* A region as it is now, for people. Nothing is locked and nothing is written: a snapshot of a busy
  * region is torn between its words, never within one. */
 #include "queue/limit/clock.h"
+#include "queue/limit/damage.h"
 #include "queue/limit/denial.h"
 #include "queue/limit/ledger.h"
 #include "queue/limit/node.h"
@@ -263,6 +264,22 @@ size_t rawhal_limit_view_read(const rawhal_limit_view_t *view, rawhal_limit_row_
         tenant_rows(&look, tenant, &into);
   }
   return into.count;
+}
+
+bool rawhal_limit_view_damage(const rawhal_limit_view_t *view, rawhal_limit_damage_t *damage,
+                              size_t damage_size)
+{
+  rawhal_limit_damage_t known = {0};
+  const region_header_t *header = view ? &view->region.data->header : NULL;
+  known.at_ns = header ? node_load(&header->damaged_at) : 0;
+  if (known.at_ns) {
+    const uint64_t word = node_load(&header->damage);
+    known.slot = (uint32_t)word;
+    strcpy(known.what, damage_text((damage_kind_t)(word >> 32 & 0xff)));
+  }
+  if (damage)
+    sized_element((unsigned char *)damage, damage_size, &known, sizeof(known));
+  return known.at_ns != 0;
 }
 
 size_t rawhal_limit_view_denials(const rawhal_limit_view_t *view, rawhal_limit_denial_t *denials,

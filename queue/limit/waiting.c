@@ -100,10 +100,11 @@ static rawhal_status_t try_once(limit_lease_t *lease, const limit_cost_t *cost, 
                                 rawhal_error_t *error)
 {
   rawhal_limiter_t *limiter = lease->limiter;
+  uint64_t now = limiter_now(limiter);
+  (void)damage_look(limiter, now);
   rawhal_status_t status = caps_check(lease, cost, error);
   if (status != RAWHAL_OK)
     return status;
-  uint64_t now = limiter_now(limiter);
   uint64_t epoch = atomic_load_explicit(lease->current_epoch, memory_order_acquire);
   if (atomic_load_explicit(&lease->epoch, memory_order_relaxed) != epoch) {
     lease_return_credit(lease);    /* the limits it was given under are gone */

@@ -118,6 +118,34 @@ TEST(Cdi, WhatIsAskedForIsTaken)
   EXPECT_EQ("1GiB", variable(edits_of(document.get(), 1), "RAWHAL_MEMORY_LIMIT"));
 }
 
+// Of an installer in a container: what engines mount is on their machine.
+TEST(Cdi, InstallsWhatContainersGet)
+{
+  Scratch scratch;
+  for (int round = 0; round < 2; ++round) {
+    Outcome got = run(with(softgpu, {"--tenants=1", "--install-dir", scratch.root}));
+    ASSERT_EQ(0, got.status) << got.err;
+    Json document = parse(got.out);
+    const json_t *mounts =
+        json_object_get(json_object_get(document.get(), "containerEdits"), "mounts");
+    size_t installed = 0;
+    for (size_t i = 0; i < json_array_size(mounts); ++i) {
+      const std::string from = text_of(json_array_get(mounts, i), "hostPath"),
+                        to = text_of(json_array_get(mounts, i), "containerPath");
+      if (from.compare(0, scratch.root.size(), scratch.root) != 0)
+        continue;
+      EXPECT_EQ("/opt/rawhal" + from.substr(scratch.root.size()), to);
+      struct stat facts = {};
+      EXPECT_EQ(0, stat(from.c_str(), &facts)) << from;
+      EXPECT_EQ(0755u, facts.st_mode & 07777u) << from;
+      ++installed;
+    }
+    EXPECT_GE(installed, 3u) << "the front, libelf, libz, libzstd";
+  }
+  expect_refusal(run(with(softgpu, {"--tenants=1", "--install-dir=/no/such"})), 3, "/no/such");
+  expect_refusal(run(with(softgpu, {"--tenants=1", "--install-dir=here"})), 2, "absolute path");
+}
+
 TEST(Cdi, PromisesNothingTwice)
 {
   const auto refused = [](const std::vector<std::string> &more, int status, const char *why) {

@@ -56,6 +56,17 @@ tried("fill", lambda: os.posix_fallocate(fd, 0, 1 << 40))
 print("has", os.fstat(fd).st_size, flush=True)
 """
 
+# And to what it must be able to write, as a member.
+SCRIBBLER = r"""
+import array, mmap, os, socket
+client = socket.socket(socket.AF_UNIX)
+client.connect("/run/rawhal/region.sock")
+fd = array.array("i", client.recvmsg(1, 1024)[1][0][2])[0]
+region = mmap.mmap(fd, os.fstat(fd).st_size)
+region[:] = os.urandom(len(region))
+print("scribbled")
+"""
+
 
 def skip(reason):
     print(f"skipped: {reason}")
@@ -74,11 +85,15 @@ class Node:
         self.specification = f"/run/cdi/{KIND.split('.')[0]}.json"
         self.broker, self.containers, self.roots = None, [], 0
 
-    def start(self):
-        self.broker = subprocess.Popen([RAWHAL, "broker", self.socket])
-        while not os.path.exists(self.socket):
+    def begin_broker(self, *options):
+        before = os.stat(self.socket).st_ino if os.path.exists(self.socket) else 0
+        self.broker = subprocess.Popen([RAWHAL, "broker", *options, self.socket])
+        while not os.path.exists(self.socket) or os.stat(self.socket).st_ino == before:
             assert self.broker.poll() is None, "the broker has ended"
             time.sleep(0.001)
+
+    def start(self):
+        self.begin_broker()
         os.makedirs("/run/cdi", exist_ok=True)
         with open(self.specification, "w") as file:
             subprocess.run([RAWHAL, "cdi", "--softgpu", f"--tenants={TENANTS}", f"--gpu-share={SHARE}%", "--memory=64M",
@@ -120,7 +135,9 @@ class Node:
 
     def rows(self, level):
         said = subprocess.run([RAWHAL, "top", self.socket, "--json"], capture_output=True, text=True, check=True)
-        return [row for row in json.loads(said.stdout)["rows"] if row["level"] == level]
+        region = json.loads(said.stdout)
+        assert region["damage"] is None, region["damage"]
+        return [row for row in region["rows"] if row["level"] == level]
 
     def charged(self):
         """Seconds of the host's clock, and of device time that each tenant has been charged."""
@@ -150,16 +167,16 @@ KINDS = [((), 0),
 
 
 def expect_shares(what, node, names, seconds):
-    """None has more of the time than its share, and each goes on: by how fast is this machine's business, which may be at
-    something else. Until each was charged so many seconds."""
+    """Each goes on: by how fast is this machine's business, which may be at something else. And none has more than its share,
+    but for one submission, which may take long on a busy machine: what it is of the whole time shrinks with that."""
     began, before = node.charged()
     while True:
         now, after = node.charged()
         used = {name: after.get(name, 0) - before.get(name, 0) for name in names}
-        if min(used.values()) >= seconds:
+        found = {name: 100 * part / (now - began) for name, part in used.items()}
+        if min(used.values()) >= seconds and (max(found.values()) <= SHARE + 1 or max(used.values()) > 20 * seconds):
             break
         time.sleep(0.05)
-    found = {name: 100 * used / (now - began) for name, used in used.items()}
     print(what, {name: round(share, 2) for name, share in sorted(found.items())}, flush=True)
     assert max(found.values()) <= SHARE + 1, (what, found)
 
@@ -207,6 +224,32 @@ def check_vandal(node, names, seconds):
     expect_shares("beside a vandal", node, names, seconds)
 
 
+def check_scribbler(node):
+    """All of the region is written over while two programs run: each ends as programs do, with no more than its share, and
+    says what has happened. Who comes later finds no device, until there is a new region."""
+    runs = [node.begin(i, ["/build/tests/front/share", "10000", "1300"], options=options, owner=owner)
+            for i, (options, owner) in enumerate(KINDS[1:3], 2)]
+    names = ("gpu0-slice2", "gpu0-slice3")
+    while sum(row["launches"] > 0 for row in node.rows("process") if row["name"] in names) < len(names):
+        assert all(run.poll() is None for run in runs), "one ended before the other began"
+        time.sleep(0.05)
+    said = node.run(1, ["/usr/bin/python3", "-c", SCRIBBLER], options=("--user=1234:1234",))
+    assert said.stdout == "scribbled\n", said
+    for run in runs:
+        text = run.communicate()[0]
+        print(text, end="", flush=True)
+        share = float(text.split(" percent of ")[0].split("\n")[-1])
+        assert run.returncode == 0 and 0 < share <= 2 * SHARE, text
+        assert "the region of shared limits is damaged" in text and f"gpu-share {SHARE}%" in text, text
+    late = node.run(4, ["/build/tests/front/share", "10", "1300"])
+    assert late.returncode != 0 and "region" in late.stdout + late.stderr, late
+    node.broker.kill()
+    node.broker.wait()
+    node.begin_broker("--new")
+    again = node.run(4, ["/build/tests/front/share", "10", "1300"])
+    assert again.returncode == 0, again
+
+
 def check_fails_closed(node):
     """Without a broker there is no region, and without a region no device."""
     node.broker.kill()
@@ -230,6 +273,8 @@ def main():
         long = os.environ.get("RAWHAL_TEST_EXTENDED") == "all"
         left = check_sharing(node, 4 if long else 0.3)
         check_vandal(node, left, 4 if long else 0.3)
+        subprocess.run(node.podman("rm", "--force", "--all", "--time", "0"), capture_output=True, check=True)
+        check_scribbler(node)
         check_fails_closed(node)
     finally:
         node.end()

@@ -46,6 +46,7 @@ protected:
     limiters_.push_back(limiter);
     return limiter;
   }
+  int region() const { return fd_; } // of those that are shared
   limit_lease_t *Lease(rawhal_limiter_t *limiter, uint64_t share = RAWHAL_UNLIMITED)
   {
     limit_lease_t *lease = nullptr;

@@ -360,3 +360,28 @@ size_t shim_region_bytes_before(uint32_t slot)
 {
   return offsetof(region_data_t, members) + slot * sizeof(region_member_t);
 }
+
+void shim_region_part(shim_part_t part, uint32_t index, size_t *from, size_t *size)
+{
+  const size_t starts[] = {[SHIM_HEADER] = offsetof(region_data_t, header),
+                           [SHIM_DEVICE] = offsetof(region_data_t, devices),
+                           [SHIM_TENANT] = offsetof(region_data_t, tenants),
+                           [SHIM_MEMBER] = offsetof(region_data_t, members)};
+  const size_t sizes[] = {[SHIM_HEADER] = sizeof(region_header_t),
+                          [SHIM_DEVICE] = sizeof(region_device_t),
+                          [SHIM_TENANT] = sizeof(region_tenant_t),
+                          [SHIM_MEMBER] = sizeof(region_member_t)};
+  *size = sizes[part];
+  *from = starts[part] + index * sizes[part];
+}
+
+bool shim_has_left(const rawhal_limiter_t *limiter)
+{
+  return limiter->damage.left;
+}
+
+void shim_watch_damage(rawhal_limiter_t *limiter, void (*told)(void *context, const char *text),
+                       void *context)
+{
+  limit_watch_damage(limiter, told, context);
+}

@@ -102,4 +102,14 @@ void shim_on_step(void (*hook)(int step));
 size_t shim_region_bytes(void);
 size_t shim_region_bytes_before(uint32_t slot);
 
+/* ---- Damage ---- */
+
+/* Where the region has a thing, and how large that is. */
+typedef enum shim_part { SHIM_HEADER, SHIM_DEVICE, SHIM_TENANT, SHIM_MEMBER } shim_part_t;
+void shim_region_part(shim_part_t part, uint32_t index, size_t *from, size_t *size);
+/* Has it left the region, because that is damaged? */
+bool shim_has_left(const rawhal_limiter_t *limiter);
+void shim_watch_damage(rawhal_limiter_t *limiter, void (*told)(void *context, const char *text),
+                       void *context);
+
 #endif

@@ -18,7 +18,7 @@ enum { MOST_TENANTS = 64, WHOLE_PPM = 1000000 };
 #define SOFTGPU_BYTES ((uint64_t)8 << 30)
 
 typedef struct cdi_request {
-  const char *check, *kind, *region_folder;
+  const char *check, *kind, *region_folder, *install_folder;
   uint32_t tenants, gpu; /* a number above the GPU's; 0: all */
   uint64_t share_ppm, memory_bytes;
   bool softgpu;
@@ -34,6 +34,7 @@ static const tool_option_t options[] = {
     {TOOL_OPTION("memory", READ, cdi_request_t, memory_bytes), .read = read_memory},
     {TOOL_OPTION("gpu", READ, cdi_request_t, gpu), .read = read_gpu,
      .wrong = "--gpu: '%s' is not a number"},
+    {TOOL_OPTION("install-dir", TEXT, cdi_request_t, install_folder)},
     {TOOL_OPTION("kind", TEXT, cdi_request_t, kind)},
     {TOOL_OPTION("softgpu", FLAG, cdi_request_t, softgpu)},
     {TOOL_OPTION("check", TEXT, cdi_request_t, check)},
@@ -154,7 +155,9 @@ static int print(const cdi_request_t *request)
     return tool_fail("cdi", &error);
   }
   if (!choose_gpus(request, &plan, gpus, &error) || !check_plan(&plan, &error) ||
-      !cdi_find_libraries(request->softgpu, &libraries, &error))
+      !cdi_find_libraries(request->softgpu, &libraries, &error) ||
+      (request->install_folder &&
+       !cdi_install_libraries(request->install_folder, &libraries, &error)))
     return tool_fail("cdi", &error);
   cdi_print(&plan);
   return TOOL_OK;
@@ -187,6 +190,9 @@ static int run(int argc, char **argv)
   if (request.kind && !cdi_kind_is_valid(request.kind))
     return tool_usage("cdi", "--kind: expected VENDOR/CLASS, such as example.com/gpu, got '%.100s'",
                       request.kind);
+  if (request.install_folder && *request.install_folder != '/')
+    return tool_usage("cdi", "--install-dir: expected an absolute path, got '%.100s'",
+                      request.install_folder);
   return print(&request);
 }
 
@@ -209,6 +215,8 @@ const tool_command_t cdi_command = {
             "  --gpu-share SHARE  device time of each; default: 100% / N\n"
             "  --memory SIZE      memory of each; default: that of the GPU / N\n"
             "  --gpu N            this GPU only; default: all\n"
+            "  --install-dir DIR  copy the libraries to DIR and give containers those: for an\n"
+            "                     installer that runs in a container itself\n"
             "  --kind KIND        VENDOR/CLASS of the devices; default: rawhal.dev/gpu\n"
             "  --softgpu          softgpu, of 8 GiB, instead of the machine's GPUs\n"
             "  --check FILE       check a specification, one of another tool, too: a line for\n"

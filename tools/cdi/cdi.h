@@ -34,6 +34,11 @@ typedef struct cdi_libraries {
   bool softgpu_waits;     /* libsoftgpu-wait.so is there */
 } cdi_libraries_t;
 
+/* Copies the list to a folder, under the names that are asked for; from then on it is those. What
+ * is there already is replaced at once: programs that have it open keep it. False: one cannot be
+ * copied. */
+bool cdi_install_libraries(const char *folder, cdi_libraries_t *libraries, rawhal_error_t *error);
+
 /* False: one cannot be found. */
 bool cdi_find_libraries(bool softgpu, cdi_libraries_t *libraries, rawhal_error_t *error);
 

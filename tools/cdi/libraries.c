@@ -2,14 +2,19 @@
 #include "tools/cdi/cdi.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <rawhal/hal.h>
 
+#include "base/new_file.h"
+#include "base/whole.h"
+#include "tools/shared/file.h"
 #include "tools/shared/front.h"
 #include "tools/shared/tool.h"
 
@@ -81,4 +86,39 @@ bool cdi_find_libraries(bool softgpu, cdi_libraries_t *libraries, rawhal_error_t
   *libraries->softgpu = '\0';
   libraries->softgpu_waits = false;
   return add_front(libraries, error) && (!softgpu || add_softgpu(libraries, error));
+}
+
+/* ---- Copies ---- */
+
+enum { LIBRARY_BYTES = 256 << 20, LIBRARY_MODE = 0755 };
+
+static bool write_copy(const char *path, const void *data, size_t size, rawhal_error_t *error)
+{
+  new_file_t file;
+  if (new_file_open(&file, path)) {
+    if (!write_whole(file.descriptor, data, size) || fchmod(file.descriptor, LIBRARY_MODE))
+      new_file_drop(&file);
+    else if (new_file_keep(&file, true))
+      return true;
+  }
+  return tool_refuse(error, RAWHAL_RUNTIME, "%.300s: %s", path, strerror(errno));
+}
+
+bool cdi_install_libraries(const char *folder, cdi_libraries_t *libraries, rawhal_error_t *error)
+{
+  for (size_t i = 0; i < libraries->count; ++i) {
+    char path[PATH_MAX];
+    unsigned char *data;
+    size_t size;
+    const int used = snprintf(path, sizeof(path), "%s/%s", folder, libraries->list[i].name);
+    if (used < 0 || (size_t)used >= sizeof(path))
+      return tool_refuse(error, RAWHAL_INVALID_ARGUMENT, "%.200s: the path is too long", folder);
+    const bool done = tool_read_file(libraries->list[i].path, LIBRARY_BYTES, &data, &size, error) &&
+                      write_copy(path, data, size, error);
+    free(data);
+    if (!done)
+      return false;
+    strcpy(libraries->list[i].path, path);
+  }
+  return true;
 }

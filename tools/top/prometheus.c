@@ -303,6 +303,10 @@ bool top_print_prometheus(const top_table_t *table)
   sources_t sources = {0};
   bool done = find_sources(table, &sources);
   if (done)
+    printf("# HELP rawhal_region_damaged 1 since damage to the region was found.\n"
+           "# TYPE rawhal_region_damaged gauge\nrawhal_region_damaged %d\n",
+           table->damage.at_ns != 0);
+  if (done)
     print_levels(&sources);
   free(sources.list);
   return done;

@@ -45,6 +45,7 @@ static bool read_table(const rawhal_limit_view_t *view, const char *tenant, top_
     return false;
   count = rawhal_limit_view_read(view, table->rows, sizeof(*table->rows), table->room);
   table->count = count < table->room ? count : table->room;
+  (void)rawhal_limit_view_damage(view, &table->damage, sizeof(table->damage));
   if (tenant)
     keep_tenant(table, tenant);
   return true;
@@ -191,6 +192,9 @@ static bool print_text(const top_table_t *table, bool queues)
     if (queues && is_first(table, i))
       done = print_queues(&table->rows[i]);
   }
+  if (table->damage.at_ns)
+    printf("damaged: %s. Each process that has noticed keeps to its part alone\n",
+           table->damage.what);
   return done;
 }
 
@@ -287,6 +291,19 @@ static bool put_queues(json_writer_t *out, const rawhal_limit_row_t *row)
   return read;
 }
 
+static void put_damage(json_writer_t *out, const char *key, const rawhal_limit_damage_t *damage)
+{
+  if (!damage->at_ns) {
+    json_put_null(out, key);
+    return;
+  }
+  json_begin_object(out, key);
+  json_put_text(out, "what", damage->what);
+  json_put_unsigned(out, "at_ns", damage->at_ns);
+  json_put_unsigned(out, "slot", damage->slot);
+  json_end(out);
+}
+
 /* Schema "rawhal-top-1", described in docs/top.schema.json. */
 static bool put_row(json_writer_t *out, const rawhal_limit_row_t *row, bool queues)
 {
@@ -326,6 +343,7 @@ static bool print_json(const top_table_t *table, bool queues)
   json_writer_t out = {.out = stdout};
   json_begin_object(&out, NULL);
   json_put_text(&out, "schema", "rawhal-top-1");
+  put_damage(&out, "damage", &table->damage);
   json_begin_array(&out, "rows");
   for (size_t i = 0; i < table->count; ++i)
     done = put_row(&out, &table->rows[i], queues && is_first(table, i)) && done;

@@ -10,6 +10,7 @@
 typedef struct top_table {
   rawhal_limit_row_t *rows;
   size_t count, room;
+  rawhal_limit_damage_t damage;
 } top_table_t;
 
 /* A queue of a process. */
