@@ -52,7 +52,8 @@ static bool has_mapped(int pid, uint64_t inode)
   return mapped;
 }
 
-/* The descriptor first: then it is this process that is looked at, and killed, or none. */
+/* The descriptor first: then it is this process that is looked at, and killed, or none. One that
+ * has nothing mapped may be about to end: it is waited for like those that are killed. */
 static void end_one(const rawhal_limit_row_t *row, void *context)
 {
   strays_t *strays = context;
@@ -62,8 +63,10 @@ static void end_one(const rawhal_limit_row_t *row, void *context)
   const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
   if (fd < 0)
     return;
-  if (is_of_user(pid, strays->record->user) && has_mapped(pid, strays->inode) &&
-      syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) == 0)
+  const bool is_theirs = is_of_user(pid, strays->record->user);
+  if (is_theirs && has_mapped(pid, strays->inode))
+    (void)syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+  if (is_theirs)
     strays->ends[strays->count++] = (struct pollfd){.fd = fd, .events = POLLIN};
   else
     close(fd);

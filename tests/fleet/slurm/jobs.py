@@ -26,6 +26,7 @@ FIRST, SECOND = "GPU-736f667467707501", "GPU-736f667467707502"
 # So small that a shard is the quota that tests/front/programs/quota.hip expects.
 WORDS = ["front=" + BUILD + "/lib/librawhal-front.so", "shards=10", f"gpu={FIRST},640M", f"gpu={SECOND},640M"]
 BURST_NS, KERNEL_US = 20 * MS, 1300
+SUBMISSION_NS = 40 * MS  # four kernels, each many times as long where the processor that runs them has others to run
 
 
 def program(name, *words):
@@ -69,8 +70,8 @@ def check(truth, *said):
 
 # ---- Shares ----
 
-def begin_four(cluster):
-    return [cluster.submit("-w", "a", f"--gres=shard:{part}", "--wrap", "exec " + " ".join(FOREVER)) for part in (1, 2, 3, 4)]
+def begin_four(cluster, words=FOREVER):
+    return [cluster.submit("-w", "a", f"--gres=shard:{part}", "--wrap", "exec " + " ".join(words)) for part in (1, 2, 3, 4)]
 
 
 def four_of_ten(cluster):
@@ -81,14 +82,14 @@ def four_of_ten(cluster):
     first, _ = rows(cluster)
     began = time.monotonic_ns()
     for job in jobs:
-        await_work(cluster, f"slurm-{job}", first[f"slurm-{job}"]["gpu_ns"] + 20 * MS)
+        await_work(cluster, f"slurm-{job}", first[f"slurm-{job}"]["gpu_ns"] + 100 * MS)
     last, before = rows(cluster)
     lasted = time.monotonic_ns() - min(began, before)
     for part, job in enumerate(jobs, 1):
         name, row = f"slurm-{job}", last[f"slurm-{job}"]
         used = row["gpu_ns"] - first[name]["gpu_ns"]
         check(row["share_ppm"] == part * 100_000 and row["memory_limit"] == part * 64 * MIB, row)
-        check(used <= lasted * part / 10 + BURST_NS * part / 10 + 2 * KERNEL_US * 1000, name, used, lasted)
+        check(used <= lasted * part / 10 + BURST_NS * part / 10 + SUBMISSION_NS, name, used, lasted)
     cluster.call("scancel", *map(str, jobs))
     await_nothing(cluster)
     accounts = {row["JobID"]: row for row in cluster.accounts()}
@@ -100,9 +101,10 @@ def four_of_ten(cluster):
 
 
 def shares(cluster):
-    """The same over 20 s, to half a point; where the machine has no time for it that is no test."""
+    """The same over 20 s, to half a point; where the machine has no time for it that is no test. Each pays for all of its own
+    time: with parts of what they share there would be a device that is never idle, of two cores."""
     seconds, error = 20, 0.5
-    jobs = begin_four(cluster)
+    jobs = begin_four(cluster, ["env", "RAWHAL_GPU_CHARGING=wall", *FOREVER, "32", "blocked"])
     for job in jobs:
         await_work(cluster, f"slurm-{job}", 300 * MS)
     best = None
@@ -353,7 +355,9 @@ def many(cluster, count, at_a_time=8):
     accounts = cluster.accounts()[before:]
     print(f"{count} jobs, {kills} kills, {len(accounts)} accounts")
     check(len({row["JobID"] for row in accounts}) == len(accounts) and count / 4 <= len(accounts) <= count, len(accounts))
-    check("rawhal:" not in cluster.read("slurmd.a.log")[log:], "slurmd's log")
+    # A process that takes long to die is the next hook's.
+    said = [line for line in cluster.read("slurmd.a.log")[log:].splitlines() if "rawhal: " in line and "processes in the tenant" not in line]
+    check(not said, said)
 
 
 def twenty(cluster):

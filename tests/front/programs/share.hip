@@ -1,6 +1,6 @@
 // Kernels of a length that the device's own clock measures, as fast as they go, for a while. Prints
 // which part of the time they had, in percent: of the host's clock, by the device's.
-// usage: share MILLISECONDS MICROSECONDS_EACH [AHEAD]
+// usage: share MILLISECONDS MICROSECONDS_EACH [AHEAD [blocked]]: `blocked` waits without a processor
 #include <time.h>
 
 #include "../../hip/programs/check.h"
@@ -28,6 +28,8 @@ int main(int argc, char **argv)
   auto ticks = (unsigned long long)((argc > 2 ? atof(argv[2]) : 1300) * 1e-6 * ticks_per_second);
   int ahead = argc > 3 ? atoi(argv[3]) : 4;
   unsigned long long *sum = nullptr, total = 0;
+  if (argc > 4)
+    HIP(hipSetDeviceFlags(hipDeviceScheduleBlockingSync));
   HIP(hipMalloc((void **)&sum, sizeof(*sum)));
   HIP(hipMemset(sum, 0, sizeof(*sum)));
   turn<<<1, 1>>>(sum, ticks);
