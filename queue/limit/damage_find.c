@@ -238,6 +238,16 @@ static bool asks_are_whole(const region_asks_t *asks)
   return check == 0 || check == node_load(&asks->check);
 }
 
+/* Bits of what can be overruled: what an operator holds. */
+static uint64_t held_by_operator(const rawhal_limiter_t *limiter)
+{
+  uint64_t held = 0;
+  for (int ask = 0; ask < REGION_ASKS; ++ask)
+    if (node_load(&limiter->tenant->asks.of[ask]) || node_load(&limiter->device->asks.of[ask]))
+      held |= (uint64_t)1 << ask;
+  return held;
+}
+
 static damage_finding_t find_in_own(const rawhal_limiter_t *limiter)
 {
   const region_device_t *device = limiter->device;
@@ -256,6 +266,8 @@ static damage_finding_t find_in_own(const rawhal_limiter_t *limiter)
     return found(DAMAGE_TENANT, limiter->tenant_index, rules_asks_check(&tenant->asks));
   if (!asks_are_whole(&device->asks))
     return found(DAMAGE_DEVICE, limiter->device_index, rules_asks_check(&device->asks));
+  if (node_load(&limiter->me->overruled) & ~held_by_operator(limiter))
+    return found(DAMAGE_SLOT, limiter->slot, node_load(&limiter->me->overruled));
   const uint64_t words = damage_words(limiter->me);
   if (words != limiter->damage.words || node_load(&limiter->me->hot.state) != limiter->damage.state)
     return found(DAMAGE_SLOT, limiter->slot, words);

@@ -315,14 +315,14 @@ void rules_release(region_data_t *data, uint32_t tenant, uint64_t now)
   uint32_t device = atomic_load(&data->tenants[tenant].device);
   if (device >= REGION_DEVICES)
     return;
+  overrule(data, device, REGION_NO_INDEX, 0, asks_of_devices());
+  overrule(data, device, tenant, 0, UINT64_MAX);
   for (int ask = 0; ask < REGION_ASKS; ++ask) {
     atomic_store(&data->tenants[tenant].asks.of[ask], 0);
     atomic_store(&data->devices[device].asks.of[ask], 0);
   }
   seal_asks(&data->tenants[tenant].asks);
   seal_asks(&data->devices[device].asks);
-  overrule(data, device, REGION_NO_INDEX, 0, asks_of_devices());
-  overrule(data, device, tenant, 0, UINT64_MAX);
   apply_to_device(data, device, tenant, now);
 }
 
