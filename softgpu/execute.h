@@ -8,12 +8,15 @@
 
 #include "softgpu/waves.h"
 
-/* Chips whose instructions the interpreter knows, as in HsaNodeProperties.EngineId. */
+/* Chips whose instructions the interpreter knows, as in HsaNodeProperties.EngineId. From
+ * SOFTGPU_CHIP_OTHER on they can be listed, and refuse every dispatch. */
 typedef enum softgpu_chip {
   SOFTGPU_GFX90A,
   SOFTGPU_GFX942,
   SOFTGPU_GFX950,
-  SOFTGPU_CHIP_OTHER, /* can be listed; refuses every dispatch */
+  SOFTGPU_CHIP_OTHER, /* not even decoded */
+  SOFTGPU_GFX1030,    /* decoded, and not executed */
+  SOFTGPU_CHIP_COUNT
 } softgpu_chip_t;
 
 /* The device's clocks: its engine's, which s_memtime and HIP's clock64() read and whose rate the

@@ -14,7 +14,7 @@ static const softgpu_chip_facts_t chips[] = {
     {0x942, "AMD Instinct MI300X", 9, 4, 2, 0x74a1, 304, 4, 64, 8, true, true, SOFTGPU_GFX942},
     {0x950, "AMD Instinct MI350X", 9, 5, 0, 0x75a0, 256, 4, 64, 8, true, false, SOFTGPU_GFX950},
     {0x1030, "AMD Radeon RX 6900 XT", 10, 3, 0, 0x73bf, 72, 2, 32, 16, false, false,
-     SOFTGPU_CHIP_OTHER},
+     SOFTGPU_GFX1030},
     {0x1100, "AMD Radeon RX 7900 XTX", 11, 0, 0, 0x744c, 96, 2, 32, 16, false, false,
      SOFTGPU_CHIP_OTHER},
 };

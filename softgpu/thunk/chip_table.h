@@ -18,7 +18,7 @@ typedef struct softgpu_chip_facts {
   uint8_t waves_per_simd;
   bool sram_ecc;              /* can be part of the target id: option sramecc */
   bool gws;                   /* has global wave sync */
-  softgpu_chip_t interpreter; /* whose instructions are executed; SOFTGPU_CHIP_OTHER: none */
+  softgpu_chip_t interpreter; /* whose instructions are executed; none from SOFTGPU_CHIP_OTHER on */
 } softgpu_chip_facts_t;
 
 /* NULL when the chip is not in the table. */

@@ -67,7 +67,7 @@ static kfd_device_t debug_device(uint32_t node)
 {
   const gpu_t gpu = gpu_asked(node);
   const softgpu_chip_facts_t *chip = gpu.listed, *executing = gpu.executing;
-  const bool runs = executing->interpreter != SOFTGPU_CHIP_OTHER;
+  const bool runs = executing->interpreter < SOFTGPU_CHIP_OTHER;
   const uint64_t lds = (uint64_t)SOFTGPU_LDS_APERTURE_HI << 32;
   const uint64_t scratch = (uint64_t)SOFTGPU_SCRATCH_APERTURE_HI << 32;
   return (kfd_device_t){

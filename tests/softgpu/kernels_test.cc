@@ -233,6 +233,9 @@ TEST_F(Kernels, chips_without_an_interpreter_refuse)
     EXPECT_EQ(queue_error(), HSA_STATUS_ERROR_INVALID_CODE_OBJECT) << name;
     EXPECT_NE(fault_text(q).find("does not execute this chip's instructions"), std::string::npos)
         << fault_text(q);
+    if (chip == 0x1030)
+      EXPECT_NE(fault_text(q).find("the first one, of gfx1030: unknown"), std::string::npos)
+          << fault_text(q);
   }
 }
 

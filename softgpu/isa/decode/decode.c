@@ -1,48 +1,51 @@
-/* Instruction words into isa_inst_t. Where fields are: describe/formats.isa. */
+/* Instruction words into isa_inst_t. Where fields are, the family says. */
 #include <string.h>
 
-#include "softgpu/isa/describe/chips.h"
-#include "softgpu/isa/describe/generated/formats.inc"
+#include "softgpu/isa/decode/family.h"
 #include "softgpu/isa/describe/matrix.h"
 #include "softgpu/isa/describe/memory.h"
-#include "softgpu/isa/describe/opcodes.h"
 
 /* The instruction being decoded. `bad` is set by the first field that means nothing. */
 typedef struct decoder {
   const uint32_t *code;
   isa_inst_t *inst;
   const isa_opcode_t *row;
+  const isa_family_t *family;
   unsigned chip;
   bool bad, literal, is_scaled;
 } decoder_t;
 
-typedef struct format {
-  uint8_t encoding, shift;
-  uint32_t prefix; /* of the first dword, shifted right by `shift` */
-  uint8_t op_low, op_bits, dwords;
-  void (*decode)(decoder_t *d);
-} format_t;
-
-/* The field F_ENCODING_NAME, which is two numbers. */
-static uint32_t field(const decoder_t *d, unsigned low, unsigned bits)
+static uint32_t bits_at(const decoder_t *d, unsigned low, unsigned bits)
 {
   uint32_t word = d->code[low / 32];
   return word >> low % 32 & (uint32_t)((1ull << bits) - 1);
 }
 
-static int32_t sign_extend(uint32_t value, unsigned bits)
+static uint32_t field(const decoder_t *d, isa_field_t name)
 {
-  uint32_t sign = 1u << (bits - 1);
-  return (int32_t)((value ^ sign) - sign);
+  const isa_place_t place = d->family->fields[name];
+  return bits_at(d, place.low, place.bits);
+}
+
+static int32_t signed_field(const decoder_t *d, isa_field_t name)
+{
+  const uint32_t sign = 1u << (d->family->fields[name].bits - 1);
+  return (int32_t)((field(d, name) ^ sign) - sign);
 }
 
 static void sgpr(decoder_t *d, isa_operand_t *out, unsigned index, unsigned width)
 {
   if (!width)
     return;
-  if (index + width > ISA_SGPRS || index == ISA_NO_SGPR)
+  if (index == ISA_NULL ? !d->family->has_null : index + width > ISA_SGPRS)
     d->bad = true;
   *out = (isa_operand_t){.kind = ISA_OPERAND_SGPR, .index = (uint16_t)index};
+}
+
+/* A mask of lanes. */
+static void mask(decoder_t *d, isa_operand_t *out, unsigned index)
+{
+  sgpr(d, out, index, d->inst->mask_dwords);
 }
 
 static void vgpr(decoder_t *d, isa_operand_t *out, unsigned index, unsigned width,
@@ -96,9 +99,8 @@ static void decode_sop(decoder_t *d)
 static void decode_sopk(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  uint32_t immediate = field(d, F_SOPK_SIMM);
   const bool is_signed = d->row->flags & ISA_F_SIGNED;
-  inst->simm = is_signed ? sign_extend(immediate, 16) : (int32_t)immediate;
+  inst->simm = is_signed ? signed_field(d, F_SOPK_SIMM) : (int32_t)field(d, F_SOPK_SIMM);
   sgpr(d, &inst->dst, field(d, F_SOPK_SDST), d->row->dst);
   if (d->row->flags & ISA_F_LITERAL)
     source(d, &inst->src[0], ISA_CODE_LITERAL, 1);
@@ -106,8 +108,8 @@ static void decode_sopk(decoder_t *d)
 
 static void decode_sopp(decoder_t *d)
 {
-  uint32_t immediate = field(d, F_SOPP_SIMM);
-  d->inst->simm = d->row->flags & ISA_F_BRANCH ? sign_extend(immediate, 16) : (int32_t)immediate;
+  const bool is_signed = d->row->flags & ISA_F_BRANCH;
+  d->inst->simm = is_signed ? signed_field(d, F_SOPP_SIMM) : (int32_t)field(d, F_SOPP_SIMM);
 }
 
 static bool is_atomic(const isa_inst_t *inst)
@@ -120,18 +122,21 @@ static void decode_smem(decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   const isa_opcode_t *row = d->row;
-  bool is_immediate = field(d, F_SMEM_IMM), has_register = field(d, F_SMEM_SOE);
+  const bool has_null = d->family->has_null; /* then both are always there */
+  const bool is_immediate = has_null || field(d, F_SMEM_IMM);
+  const bool has_register = has_null ? field(d, F_SMEM_SOFFSET) != ISA_NULL : field(d, F_SMEM_SOE);
   sgpr(d, &inst->saddr, field(d, F_SMEM_SBASE) << 1, row->sdst);
   sgpr(d, &inst->dst, field(d, F_SMEM_SDATA), row->dst);
   sgpr(d, &inst->data[0], field(d, F_SMEM_SDATA), row->src[0]);
   inst->nv = field(d, F_SMEM_NV);
   inst->glc = field(d, F_SMEM_GLC);
+  inst->dlc = field(d, F_SMEM_DLC);
   if (inst->glc && is_atomic(inst))
     inst->dst = inst->data[0];
   if (!row->sdst)
     return;
   if (is_immediate)
-    inst->offset = sign_extend(field(d, F_SMEM_OFFSET), 21);
+    inst->offset = signed_field(d, F_SMEM_OFFSET);
   if (has_register)
     sgpr(d, &inst->soffset, field(d, F_SMEM_SOFFSET), 1);
   else if (!is_immediate)
@@ -159,7 +164,7 @@ static void decode_sdwa(decoder_t *d)
   if (inst->encoding == ISA_VOPC) {
     inst->sdwa.dst_sel = ISA_SEL_DWORD;
     if (field(d, F_SDWA_SD))
-      sgpr(d, &inst->sdst, field(d, F_SDWA_SDST), 2);
+      mask(d, &inst->sdst, field(d, F_SDWA_SDST));
     return;
   }
   inst->sdwa.dst_sel = (uint8_t)field(d, F_SDWA_DST_SEL);
@@ -178,10 +183,21 @@ static void decode_dpp(decoder_t *d)
   vgpr(d, &inst->src[1], field(d, F_DPP_VSRC1), d->row->src[1], false);
   inst->dpp.ctrl = (uint16_t)field(d, F_DPP_CTRL);
   inst->dpp.bound_ctrl = field(d, F_DPP_BOUND_CTRL);
+  inst->dpp.fi = field(d, F_DPP_FI);
   inst->neg = (uint8_t)(field(d, F_DPP_NEG0) | field(d, F_DPP_NEG1) << 1);
   inst->abs = (uint8_t)(field(d, F_DPP_ABS0) | field(d, F_DPP_ABS1) << 1);
   inst->dpp.bank_mask = (uint8_t)field(d, F_DPP_BANK_MASK);
   inst->dpp.row_mask = (uint8_t)field(d, F_DPP_ROW_MASK);
+}
+
+static void decode_dpp8(decoder_t *d, bool fi)
+{
+  isa_inst_t *inst = d->inst;
+  inst->has_dpp = inst->has_dpp8 = true;
+  vgpr(d, &inst->src[0], field(d, F_DPP8_VSRC0), d->row->src[0], false);
+  vgpr(d, &inst->src[1], field(d, F_DPP8_VSRC1), d->row->src[1], false);
+  inst->simm = (int32_t)field(d, F_DPP8_LANES);
+  inst->dpp.fi = fi;
 }
 
 /* v_fmamk/v_madmk and v_fmaak/v_madak: the literal is the factor or the addend, in the order of
@@ -202,15 +218,15 @@ static void decode_vop(decoder_t *d)
   const isa_opcode_t *row = d->row;
   unsigned src0 = field(d, F_VOP2_SRC0);
   if (inst->encoding == ISA_VOPC)
-    sgpr(d, &inst->sdst, ISA_VCC, 2);
+    mask(d, &inst->sdst, row->flags & ISA_F_ONLY_EXEC ? ISA_EXEC : ISA_VCC);
   else if (row->flags & ISA_F_DST_SGPR)
     sgpr(d, &inst->dst, field(d, F_VOP2_VDST), row->dst);
   else
     vgpr(d, &inst->dst, field(d, F_VOP2_VDST), row->dst, inst->op == ISA_v_accvgpr_mov_b32);
   if (row->flags & ISA_F_CARRY_OUT)
-    sgpr(d, &inst->sdst, ISA_VCC, 2);
+    mask(d, &inst->sdst, ISA_VCC);
   if (row->flags & ISA_F_CARRY_IN)
-    sgpr(d, &inst->src[2], ISA_VCC, 2);
+    mask(d, &inst->src[2], ISA_VCC);
   if (row->flags & ISA_F_TIED)
     inst->src[2] = inst->dst;
   if (src0 == ISA_CODE_SDWA && row->src[0]) {
@@ -219,6 +235,9 @@ static void decode_vop(decoder_t *d)
   } else if (src0 == ISA_CODE_DPP && row->src[0]) {
     d->bad |= !(row->flags & ISA_F_DPP);
     decode_dpp(d);
+  } else if (d->family->has_null && (src0 == ISA_CODE_DPP8 || src0 == ISA_CODE_DPP8_FI)) {
+    d->bad |= !(row->flags & ISA_F_DPP);
+    decode_dpp8(d, src0 == ISA_CODE_DPP8_FI);
   } else {
     source(d, &inst->src[0], src0, row->src[0]);
     vgpr(d, &inst->src[1], field(d, F_VOP2_VSRC1), row->src[1], false);
@@ -233,8 +252,8 @@ static void vop3_source_of(decoder_t *d, unsigned i, bool is_accumulation, unsig
 {
   const uint32_t codes[3] = {field(d, F_VOP3_SRC0), field(d, F_VOP3_SRC1), field(d, F_VOP3_SRC2)};
   const unsigned code = codes[i];
-  if (code == ISA_CODE_LITERAL && width)
-    d->bad = true; /* GFX9 has no literals in 64-bit encodings */
+  if (code == ISA_CODE_LITERAL && width && !d->family->long_literals)
+    d->bad = true;
   source(d, &d->inst->src[i], code, width);
   if (is_accumulation && d->inst->src[i].kind == ISA_OPERAND_VGPR)
     d->inst->src[i].kind = ISA_OPERAND_AGPR;
@@ -242,7 +261,8 @@ static void vop3_source_of(decoder_t *d, unsigned i, bool is_accumulation, unsig
 
 static void vop3_source(decoder_t *d, unsigned i, bool is_accumulation)
 {
-  vop3_source_of(d, i, is_accumulation, d->row->src[i]);
+  const bool is_mask = i == 2 && d->row->flags & ISA_F_MASK;
+  vop3_source_of(d, i, is_accumulation, is_mask ? d->inst->mask_dwords : d->row->src[i]);
 }
 
 static void decode_vop3(decoder_t *d)
@@ -250,12 +270,14 @@ static void decode_vop3(decoder_t *d)
   isa_inst_t *inst = d->inst;
   const isa_opcode_t *row = d->row;
   bool is_compare = row->number < 0x100;
-  if (row->flags & ISA_F_DST_SGPR)
-    sgpr(d, is_compare ? &inst->sdst : &inst->dst, field(d, F_VOP3_VDST), row->dst);
+  if (is_compare)
+    mask(d, &inst->sdst, row->flags & ISA_F_ONLY_EXEC ? ISA_EXEC : field(d, F_VOP3_VDST));
+  else if (row->flags & ISA_F_DST_SGPR)
+    sgpr(d, &inst->dst, field(d, F_VOP3_VDST), row->dst);
   else
     vgpr(d, &inst->dst, field(d, F_VOP3_VDST), row->dst, false);
   if (row->flags & ISA_F_VOP3B) {
-    sgpr(d, &inst->sdst, field(d, F_VOP3B_SDST), row->sdst);
+    mask(d, &inst->sdst, field(d, F_VOP3B_SDST));
   } else {
     inst->abs = (uint8_t)field(d, F_VOP3_ABS);
     inst->op_sel = (uint8_t)field(d, F_VOP3_OP_SEL);
@@ -365,13 +387,16 @@ static void decode_flat(decoder_t *d)
   const isa_opcode_t *row = d->row;
   bool accumulation = field(d, F_FLAT_ACC);
   unsigned saddr = field(d, F_FLAT_SADDR), address_width = 2;
-  bool has_saddr = saddr != 0x7f && inst->encoding != ISA_FLAT, has_vaddr = true;
+  const bool is_null = d->family->has_null && saddr == ISA_NULL;
+  bool has_saddr = saddr != 0x7f && !is_null && inst->encoding != ISA_FLAT, has_vaddr = true;
   inst->offset = inst->encoding == ISA_FLAT ? (int32_t)field(d, F_FLAT_UNSIGNED)
-                                            : sign_extend(field(d, F_FLAT_OFFSET), 13);
+                                            : signed_field(d, F_FLAT_OFFSET);
   if (inst->encoding == ISA_SCRATCH) {
     /* From gfx942 on the lds bit says whether there is a VGPR address; before, saddr excludes
-     * it. */
-    has_vaddr = isa_chip(d->chip)->scratch_both ? field(d, F_FLAT_LDS) : !has_saddr;
+     * it. GFX10 can have neither. */
+    has_vaddr = isa_chip(d->chip)->scratch_both ? field(d, F_FLAT_LDS)
+                : d->family->has_null           ? is_null
+                                                : !has_saddr;
     address_width = 1;
   } else {
     inst->lds = field(d, F_FLAT_LDS);
@@ -380,9 +405,10 @@ static void decode_flat(decoder_t *d)
   inst->glc = field(d, F_FLAT_GLC);
   inst->slc = field(d, F_FLAT_SLC);
   inst->scc = field(d, F_FLAT_SCC);
+  inst->dlc = field(d, F_FLAT_DLC);
   if (has_saddr)
     sgpr(d, &inst->saddr, saddr, inst->encoding == ISA_SCRATCH ? 1 : 2);
-  if (has_vaddr)
+  if (has_vaddr && row->src[2])
     vgpr(d, &inst->vaddr, field(d, F_FLAT_ADDR), address_width, false);
   vgpr(d, &inst->data[0], field(d, F_FLAT_DATA), row->src[0], accumulation);
   if (inst->glc || !(row->flags & ISA_F_GLC_RETURNS))
@@ -402,17 +428,21 @@ static void decode_buffer(decoder_t *d)
     inst->lds = field(d, F_MUBUF_LDS);
     inst->scc = field(d, F_MUBUF_SCC);
     inst->slc = field(d, F_MUBUF_SLC);
+    inst->dlc = field(d, F_MUBUF_DLC);
+    inst->tfe = field(d, F_MUBUF_TFE);
   } else {
     inst->offset1 = field(d, F_MTBUF_FORMAT);
     inst->scc = field(d, F_MTBUF_SCC);
     inst->slc = field(d, F_MTBUF_SLC);
+    inst->dlc = field(d, F_MTBUF_DLC);
+    inst->tfe = field(d, F_MTBUF_TFE);
   }
   if (!row->sdst)
     return;         /* a cache operation */
   if (!row->src[2]) /* no address register: from LDS to memory */
     d->bad |= !inst->lds || inst->offen || inst->idxen;
   vgpr(d, &inst->vaddr, field(d, F_MUBUF_VADDR), (unsigned)inst->offen + inst->idxen, false);
-  vgpr(d, &inst->dst, field(d, F_MUBUF_VDATA), inst->lds ? 0 : row->dst, accumulation);
+  vgpr(d, &inst->dst, field(d, F_MUBUF_VDATA), inst->lds ? 0 : row->dst + inst->tfe, accumulation);
   vgpr(d, &inst->data[0], field(d, F_MUBUF_VDATA), row->src[0], accumulation);
   if (inst->glc && is_atomic(inst))
     inst->dst = inst->data[0];
@@ -441,62 +471,48 @@ static void decode_image(decoder_t *d)
   sgpr(d, &inst->soffset, field(d, F_MIMG_SSAMP) << 2, row->src[1]);
 }
 
-/* First match wins: longer prefixes stand before the ones they refine. */
-#define ISA_FORMAT(encoding, shift, prefix, op_low, op_bits, dwords, decoder)                      \
-  {ISA_##encoding, shift, prefix, op_low, op_bits, dwords, decode_##decoder},
-static const format_t formats[] = {ISA_FORMATS};
-#undef ISA_FORMAT
-
-static const isa_opcode_t opcodes[] = {
-#define ISA_OPCODE(encoding, number, name, chips, flags, dst, sdst, src0, src1, src2)              \
-  {ISA_##encoding, number, ISA_##name, chips, flags, dst, sdst, {src0, src1, src2}},
-#include "softgpu/isa/describe/generated/opcodes.inc"
-#undef ISA_OPCODE
+static void (*const readers[ISA_READER_COUNT])(decoder_t *d) = {
+    [ISA_READ_sop] = decode_sop,     [ISA_READ_sopk] = decode_sopk,
+    [ISA_READ_sopp] = decode_sopp,   [ISA_READ_smem] = decode_smem,
+    [ISA_READ_vop] = decode_vop,     [ISA_READ_vop3] = decode_vop3,
+    [ISA_READ_vop3p] = decode_vop3p, [ISA_READ_ds] = decode_ds,
+    [ISA_READ_flat] = decode_flat,   [ISA_READ_buffer] = decode_buffer,
+    [ISA_READ_image] = decode_image,
 };
 
-/* The table is in order. Chips disagree about some opcodes, which then have a row for each. */
-const isa_opcode_t *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number)
-{
-  size_t low = 0, high = sizeof opcodes / sizeof *opcodes;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    const isa_opcode_t *row = &opcodes[middle];
-    if (row->encoding < encoding || (row->encoding == encoding && row->number < number))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  for (const isa_opcode_t *row = &opcodes[low]; row < opcodes + sizeof opcodes / sizeof *opcodes &&
-                                                row->encoding == encoding && row->number == number;
-       ++row)
-    if (row->chips >> chip & 1)
-      return row;
-  return NULL;
-}
-
-isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t available,
-                               isa_inst_t *inst)
+/* The row of the opcode; the encoding is the segment's where there are segments. */
+static const isa_opcode_t *find_row(decoder_t *d, const isa_format_t *format)
 {
   static const uint8_t segments[4] = {ISA_FLAT, ISA_SCRATCH, ISA_GLOBAL, ISA_ENCODING_COUNT};
+  uint32_t number = bits_at(d, format->op_low, format->op_bits);
+  unsigned encoding = format->encoding;
+  if (encoding == ISA_FLAT)
+    encoding = segments[field(d, F_FLAT_SEG)];
+  if (encoding == ISA_MTBUF)
+    number |= field(d, F_MTBUF_OP3) << 3;
+  d->inst->encoding = (uint8_t)encoding;
+  return isa_opcode_find(d->chip, encoding, number);
+}
+
+isa_decode_status_t isa_decode_of(unsigned chip, unsigned lanes, const uint32_t *code,
+                                  uint32_t available, isa_inst_t *inst)
+{
   uint32_t words[ISA_MOST_DWORDS] = {0};
   memset(inst, 0, sizeof *inst);
   if (!available)
     return ISA_DECODE_TRUNCATED;
   memcpy(words, code, (available < ISA_MOST_DWORDS ? available : ISA_MOST_DWORDS) * sizeof *words);
-  const format_t *format = formats, *const end = formats + sizeof formats / sizeof *formats;
-  while (format < end && words[0] >> format->shift != format->prefix)
-    ++format;
-  if (format == end)
+  decoder_t d = {.code = words, .inst = inst, .chip = chip, .family = isa_family(chip)};
+  const isa_format_t *format = isa_format_of(d.family, words[0]);
+  if (!format)
     return ISA_DECODE_UNKNOWN;
-  decoder_t d = {.code = words, .inst = inst, .chip = chip};
-  inst->encoding =
-      format->encoding == ISA_FLAT ? segments[field(&d, F_FLAT_SEG)] : format->encoding;
-  d.row = isa_opcode_find(chip, inst->encoding, field(&d, format->op_low, format->op_bits));
+  d.row = find_row(&d, format);
   if (!d.row)
     return ISA_DECODE_UNKNOWN;
   inst->op = d.row->op;
   inst->row = d.row;
   inst->chip = (uint8_t)chip;
+  inst->mask_dwords = (uint8_t)(lanes / 32);
   if (inst->op == ISA_v_mfma_ld_scale_b32) {
     if (available <= format->dwords)
       return ISA_DECODE_TRUNCATED; /* whether it is a prefix depends on what follows */
@@ -504,7 +520,7 @@ isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t ava
   } else if (d.row->flags & ISA_F_MAI)
     decode_mai(&d);
   else
-    format->decode(&d);
+    readers[format->reader](&d);
   /* SDWA and DPP are second dwords of the 32-bit VALU encodings, as the literal is. */
   inst->dwords = (uint8_t)(format->dwords + (d.literal || inst->has_sdwa || inst->has_dpp) +
                            (inst->has_scale ? 2 : 0));
@@ -516,4 +532,10 @@ isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t ava
     if (inst->src[i].kind == ISA_OPERAND_LITERAL)
       inst->src[i].value = words[format->dwords];
   return ISA_DECODED;
+}
+
+isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t available,
+                               isa_inst_t *inst)
+{
+  return isa_decode_of(chip, isa_chip(chip)->lanes, code, available, inst);
 }

@@ -13,6 +13,7 @@ typedef struct printer {
   char *at;
   size_t left;
   const char *separator; /* before the next operand */
+  const isa_chip_t *chip;
 } printer_t;
 
 __attribute__((format(printf, 2, 3))) static void put(printer_t *p, const char *format, ...)
@@ -47,11 +48,12 @@ static void put_scalar(printer_t *p, unsigned index, unsigned width)
   static const struct {
     uint8_t index;
     const char *name, *low, *high;
-  } special[] = {{ISA_FLAT_SCRATCH, "flat_scratch", "flat_scratch_lo", "flat_scratch_hi"},
-                 {ISA_XNACK_MASK, "xnack_mask", "xnack_mask_lo", "xnack_mask_hi"},
-                 {ISA_VCC, "vcc", "vcc_lo", "vcc_hi"},
-                 {ISA_EXEC, "exec", "exec_lo", "exec_hi"}};
-  for (size_t i = 0; i < sizeof special / sizeof *special; ++i) {
+  } special[] = {{ISA_VCC, "vcc", "vcc_lo", "vcc_hi"},
+                 {ISA_EXEC, "exec", "exec_lo", "exec_hi"},
+                 {ISA_FLAT_SCRATCH, "flat_scratch", "flat_scratch_lo", "flat_scratch_hi"},
+                 {ISA_XNACK_MASK, "xnack_mask", "xnack_mask_lo", "xnack_mask_hi"}};
+  const size_t count = p->chip->has_flat_scratch ? 4 : 2;
+  for (size_t i = 0; i < count; ++i) {
     if (index == special[i].index && width <= 2) {
       put(p, "%s", width == 2 ? special[i].name : special[i].low);
       return;
@@ -63,6 +65,8 @@ static void put_scalar(printer_t *p, unsigned index, unsigned width)
   }
   if (index == ISA_M0)
     put(p, "m0");
+  else if (index == ISA_NULL)
+    put(p, "null");
   else if (index >= ISA_TTMP && index < ISA_M0)
     put_registers(p, "ttmp", index - ISA_TTMP, width);
   else
@@ -145,12 +149,13 @@ static void put_vop_source(printer_t *p, const isa_inst_t *inst, unsigned i)
     return;
   separate(p);
   /* A negated integer constant would read as another constant. */
-  bool wrap = negative && !absolute && inst->src[i].kind == ISA_OPERAND_INLINE;
+  bool wrap = negative && !absolute &&
+              (inst->src[i].kind == ISA_OPERAND_INLINE || inst->src[i].kind == ISA_OPERAND_LITERAL);
   put(p, "%s%s%s", negative ? wrap ? "neg(" : "-" : "", absolute ? "|" : "",
       sign_extended ? "sext(" : "");
-  /* Sources that the opcode table does not count: vcc and the vector factor of v_fmamk. */
-  unsigned implied = inst->src[i].kind == ISA_OPERAND_SGPR ? 2 : 1;
-  unsigned width = inst->row->src[i] ? inst->row->src[i] : implied;
+  /* The opcode table does not count vcc and the vector factor of v_fmamk. */
+  const bool is_mask = i == 2 && inst->row->flags & (ISA_F_MASK | ISA_F_CARRY_IN);
+  unsigned width = is_mask ? inst->mask_dwords : inst->row->src[i] ? inst->row->src[i] : 1;
   if (i < 2 && inst->row->flags & ISA_F_MIXED)
     width = isa_mfma_mixed_dwords(i ? inst->blgp : inst->cbsz);
   put_value(p, &inst->src[i], width);
@@ -239,8 +244,9 @@ static void put_dpp_control(printer_t *p, unsigned ctrl)
     put(p, " %s:%u", shifts[(ctrl >> 4) - 0xf], ctrl & 15);
     return;
   }
-  if (ctrl >= 0x150 && ctrl < 0x160) {
-    put(p, " row_newbcast:%u", ctrl & 15);
+  const char *row = ctrl >= 0x150 && ctrl < 0x170 ? p->chip->dpp_rows[ctrl >> 5 & 1] : NULL;
+  if (row) {
+    put(p, " %s:%u", row, ctrl & 15);
     return;
   }
   for (size_t i = 0; i < sizeof others / sizeof *others; ++i)
@@ -251,6 +257,30 @@ static void put_dpp_control(printer_t *p, unsigned ctrl)
   put(p, " dpp_ctrl:0x%x", ctrl);
 }
 
+static void put_dpp(printer_t *p, const isa_inst_t *inst)
+{
+  if (inst->has_dpp8) {
+    for (unsigned i = 0; i < 8; ++i)
+      put(p, "%s%u", i ? "," : " dpp8:[", (unsigned)inst->simm >> 3 * i & 7);
+    put(p, "]");
+  } else {
+    put_dpp_control(p, inst->dpp.ctrl);
+    put(p, " row_mask:0x%x bank_mask:0x%x", inst->dpp.row_mask, inst->dpp.bank_mask);
+    put(p, "%s", inst->dpp.bound_ctrl ? " bound_ctrl:1" : "");
+  }
+  put(p, "%s", inst->dpp.fi ? " fi:1" : "");
+}
+
+static void put_op_sel(printer_t *p, const isa_inst_t *inst)
+{
+  const unsigned count = source_count(inst), all = (1u << count) - 1;
+  const unsigned bits = (inst->op_sel & all) | (unsigned)(inst->op_sel >> 3) << count;
+  if (inst->op == ISA_v_permlane16_b32 || inst->op == ISA_v_permlanex16_b32)
+    put_bits(p, "op_sel", bits, 2);
+  else
+    put_bits(p, "op_sel", bits, count + 1);
+}
+
 static void put_vop_modifiers(printer_t *p, const isa_inst_t *inst)
 {
   static const char *const omods[] = {"", " mul:2", " mul:4", " div:2"};
@@ -259,34 +289,28 @@ static void put_vop_modifiers(printer_t *p, const isa_inst_t *inst)
     put_mai_modifiers(p, inst);
     return;
   }
-  if (inst->simm) /* v_bitop3 */
+  if (inst->simm && !inst->has_dpp8) /* v_bitop3 */
     put(p, " bitop3:0x%x", (unsigned)inst->simm);
   if (inst->encoding == ISA_VOP3P)
     put_packed_modifiers(p, inst);
   else if (inst->op == ISA_v_permlane16_swap_b32 || inst->op == ISA_v_permlane32_swap_b32)
     put(p, "%s%s", inst->op_sel & 2 ? " bound_ctrl:1" : "", inst->op_sel & 1 ? " fi:1" : "");
   else if (flags & ISA_F_OP_SEL && inst->op_sel)
-    put_bits(p, "op_sel",
-             (inst->op_sel & ((1u << source_count(inst)) - 1)) | (unsigned)(inst->op_sel >> 3)
-                                                                     << source_count(inst),
-             source_count(inst) + 1);
+    put_op_sel(p, inst);
   if (inst->clamp)
     put(p, " clamp");
   put(p, "%s", omods[inst->omod & 3]);
   if (inst->has_sdwa)
     put_sdwa(p, inst);
-  if (inst->has_dpp) {
-    put_dpp_control(p, inst->dpp.ctrl);
-    put(p, " row_mask:0x%x bank_mask:0x%x", inst->dpp.row_mask, inst->dpp.bank_mask);
-    if (inst->dpp.bound_ctrl)
-      put(p, " bound_ctrl:1");
-  }
+  if (inst->has_dpp)
+    put_dpp(p, inst);
 }
 
 static void put_vop(printer_t *p, const isa_inst_t *inst)
 {
   put_operand(p, &inst->dst, inst->row->dst);
-  put_operand(p, &inst->sdst, 2);
+  if (!(inst->row->flags & ISA_F_ONLY_EXEC))
+    put_operand(p, &inst->sdst, inst->mask_dwords);
   for (unsigned i = 0; i < 3; ++i)
     if (i < 2 || !(inst->row->flags & ISA_F_TIED))
       put_vop_source(p, inst, i);
@@ -310,7 +334,8 @@ static void put_cache(printer_t *p, const isa_inst_t *inst)
   const bool bits[3] = {inst->glc, inst->slc, inst->scc};
   for (unsigned i = 0; i < 3; ++i)
     if (bits[i])
-      put(p, " %s", isa_chip(inst->chip)->cache_bits[i]);
+      put(p, " %s", p->chip->cache_bits[i]);
+  put(p, "%s%s", inst->dlc ? " dlc" : "", inst->tfe ? " tfe" : "");
 }
 
 static void put_smem(printer_t *p, const isa_inst_t *inst)
@@ -328,8 +353,7 @@ static void put_smem(printer_t *p, const isa_inst_t *inst)
       put(p, inst->offset < 0 ? " offset:-0x%x" : " offset:0x%x",
           (unsigned)(inst->offset < 0 ? -inst->offset : inst->offset));
   }
-  if (inst->glc)
-    put(p, " glc");
+  put(p, "%s%s", inst->glc ? " glc" : "", inst->dlc ? " dlc" : "");
 }
 
 static void put_ds(printer_t *p, const isa_inst_t *inst)
@@ -392,7 +416,8 @@ static void put_buffer(printer_t *p, const isa_inst_t *inst)
 {
   const isa_opcode_t *row = inst->row;
   if (row->sdst) {
-    put_operand(p, row->dst ? &inst->dst : &inst->data[0], row->dst ? row->dst : row->src[0]);
+    put_operand(p, row->dst ? &inst->dst : &inst->data[0],
+                row->dst ? row->dst + inst->tfe : row->src[0]);
     if (row->src[2])
       put_off(p, &inst->vaddr, (unsigned)inst->offen + inst->idxen);
     put_operand(p, &inst->saddr, 4);
@@ -433,13 +458,14 @@ static void put_image(printer_t *p, const isa_inst_t *inst)
 
 static void put_waitcnt(printer_t *p, unsigned simm)
 {
-  unsigned vm = (simm & 15) | (simm >> 14 & 3) << 4, exp = simm >> 4 & 7, lgkm = simm >> 8 & 15;
-  bool all = vm == 63 && exp == 7 && lgkm == 15;
+  const unsigned most = p->chip->most_lgkm; /* of as many bits */
+  unsigned vm = (simm & 15) | (simm >> 14 & 3) << 4, exp = simm >> 4 & 7, lgkm = simm >> 8 & most;
+  bool all = vm == 63 && exp == 7 && lgkm == most;
   if (vm != 63 || all)
     put(p, " vmcnt(%u)", vm);
   if (exp != 7 || all)
     put(p, " expcnt(%u)", exp);
-  if (lgkm != 15 || all)
+  if (lgkm != most || all)
     put(p, " lgkmcnt(%u)", lgkm);
 }
 
@@ -475,11 +501,11 @@ static void put_sop(printer_t *p, const isa_inst_t *inst)
 
 void isa_text(const isa_inst_t *inst, char *text, size_t size)
 {
-  printer_t p = {text, size, " "};
+  printer_t p = {text, size, " ", isa_chip(inst->chip)};
   if (!size)
     return;
   put(&p, inst->has_scale ? "v_mfma_scale%s" : "%s",
-      isa_op_name(inst->op) + (inst->has_scale ? strlen("v_mfma") : 0));
+      isa_op_name_on(inst->chip, inst->op) + (inst->has_scale ? strlen("v_mfma") : 0));
   if (!inst->row)
     return;
   switch (inst->encoding) {

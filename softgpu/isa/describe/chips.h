@@ -7,9 +7,21 @@
 
 #include "softgpu/execute.h"
 
+/* Chips that have the same encodings and opcode tables. */
+typedef enum isa_family_number {
+  ISA_FAMILY_GFX9,
+  ISA_FAMILY_GFX10,
+  ISA_FAMILY_COUNT
+} isa_family_number_t;
+
 typedef struct isa_chip {
   uint32_t number;           /* 0x90a: gfx90a */
+  uint8_t family, member;    /* isa_family_number_t; the bit of isa_opcode_t.chips */
+  uint8_t lanes;             /* of a wave, where the kernel does not say */
   const char *cache_bits[3]; /* what the assembler calls glc, slc and scc of vector memory */
+  const char *dpp_rows[2];   /* and dpp_ctrl from 0x150 and from 0x160 on; NULL: there are none */
+  uint8_t most_lgkm;         /* what s_waitcnt can say of lgkmcnt */
+  bool has_flat_scratch;     /* flat_scratch and xnack_mask are where other chips have SGPRs */
   uint32_t lds_base;         /* the bits of M0 that say where loads go that put into LDS */
   uint32_t units;            /* compute units, in so many dies */
   uint32_t dies, engines;    /* shader engines of a die */
@@ -21,9 +33,9 @@ typedef struct isa_chip {
   bool wide_lds_loads;       /* loads that put into LDS may be of 12 and 16 bytes */
 } isa_chip_t;
 
-extern const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER];
+extern const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT];
 
-/* `chip` is a softgpu_chip_t below SOFTGPU_CHIP_OTHER. */
+/* `chip` is a softgpu_chip_t that is decoded. */
 static inline const isa_chip_t *isa_chip(unsigned chip)
 {
   return &isa_chips[chip];

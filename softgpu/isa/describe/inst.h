@@ -1,9 +1,9 @@
-/* A decoded GFX9 instruction. Internal to softgpu.
+/* A decoded instruction. Internal to softgpu.
  *
  * The decoder (decode/decode.c) fills in every field from the instruction's bytes; nothing here
  * depends on machine state, so decoded programs are shared by all waves and threads. Field names
- * follow the MI200 ISA document. Which instructions there are: the *.isa files of this folder, of
- * which isagen.py makes tables. */
+ * follow the MI200 ISA document. Which instructions there are: the *.isa files of this folder and
+ * those of the families in it, of which isagen.py makes tables. */
 #ifndef SOFTGPU_ISA_DESCRIBE_INST_H
 #define SOFTGPU_ISA_DESCRIBE_INST_H
 
@@ -14,7 +14,7 @@
 enum { ISA_LANES = 64 }; /* of a wave */
 
 /* One enumerator per mnemonic (encoding suffixes _e32/_e64/_sdwa/_dpp removed): ISA_v_add_f32; two
- * where it means something else on gfx950. */
+ * where it means something else on gfx950. Families that spell it in another way share it. */
 typedef enum isa_op {
   ISA_invalid = 0,
 #define ISA_MNEMONIC(name, mnemonic) ISA_##name,
@@ -53,14 +53,16 @@ typedef enum isa_code {
   ISA_VCC = 106,
   ISA_TTMP = 108,
   ISA_M0 = 124,
-  ISA_NO_SGPR = 125,
+  ISA_NULL = 125, /* GFX10: reads as 0, writes go nowhere; GFX9 has no such code */
   ISA_EXEC = 126,
   ISA_CODE_ZERO = 128,       /* up to 64 */
   ISA_CODE_SIXTY_FOUR = 192, /* and down from -1 */
   ISA_CODE_LAST_INTEGER = 208,
   ISA_CODE_APERTURES = 235, /* shared and private, base and limit of each */
   ISA_CODE_POPS_WAVE = 239,
-  ISA_CODE_FLOATS = 240, /* 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi) */
+  ISA_CODE_DPP8 = 233,    /* GFX10 */
+  ISA_CODE_DPP8_FI = 234, /* the same, of inactive lanes, too */
+  ISA_CODE_FLOATS = 240,  /* 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi) */
   ISA_CODE_LAST_FLOAT = 248,
   ISA_CODE_SDWA = 249, /* what they are, the next dword says */
   ISA_CODE_DPP = 250,
@@ -110,6 +112,7 @@ typedef struct isa_dpp {
   uint16_t ctrl; /* dpp_ctrl, 9 bits */
   uint8_t row_mask, bank_mask;
   bool bound_ctrl; /* out-of-range lanes read 0 instead of keeping the destination */
+  bool fi;         /* GFX10: inactive lanes are read, too */
 } isa_dpp_t;
 
 enum { ISA_MOST_DWORDS = 4 }; /* of an instruction */
@@ -155,6 +158,8 @@ struct isa_inst {
   uint8_t chip;            /* softgpu_chip_t it was decoded for */
   const isa_opcode_t *row; /* operand widths and forms: opcodes.h */
   bool has_sdwa, has_dpp;
+  bool has_dpp8;       /* has_dpp, of which only `fi` counts, and simm: three bits a lane */
+  uint8_t mask_dwords; /* of a mask of lanes: 2, or 1 in waves of 32 */
 
   /* VALU and SALU operands. dst is vdst or sdst; sdst is the mask or carry result of VOP3B, VOPC
    * (vcc, or SDWA's sdst) and VOP2 carry instructions. src[2] of VOP2 carry-in and v_cndmask is the
@@ -174,7 +179,7 @@ struct isa_inst {
   isa_dpp_t dpp;
 
   /* SOPK/SOPP immediate (sign-extended where the instruction does), and branch distance in dwords.
-   * v_bitop3: its truth table. */
+   * v_bitop3: its truth table. DPP8: the lanes. */
   int32_t simm;
 
   /* Memory: SMEM, DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG. vdata = dst for loads, src[0..] are
@@ -187,6 +192,7 @@ struct isa_inst {
                      2-address forms is kept as offset (low) and offset1. MIMG: dmask */
   uint32_t offset1; /* MIMG: bits 0-17 of the instruction, and d16 as bit 31 */
   bool glc, slc, scc, nv, lds, gds, offen, idxen, tfe;
+  bool dlc;      /* GFX10 */
   uint8_t moves; /* program.c: which of a wave's isa_moves_t it uses */
 
   isa_run_t unchecked;        /* what checks.c runs then */
@@ -199,14 +205,20 @@ typedef enum isa_decode_status {
   ISA_DECODE_UNKNOWN,   /* no such instruction on this chip */
 } isa_decode_status_t;
 
-/* Decodes one instruction from at most `available` dwords. `chip` is a softgpu_chip_t. */
+/* Decodes one instruction from at most `available` dwords. `chip` is a softgpu_chip_t that is
+ * decoded. */
 isa_decode_status_t isa_decode(unsigned chip, const uint32_t *code, uint32_t available,
                                isa_inst_t *inst);
+/* The same of a wave of 32 or 64 lanes, where chips have both. */
+isa_decode_status_t isa_decode_of(unsigned chip, unsigned lanes, const uint32_t *code,
+                                  uint32_t available, isa_inst_t *inst);
 
 /* The instruction in the assembler's syntax, without the encoding suffix. Always terminated. */
 void isa_text(const isa_inst_t *inst, char *text, size_t size);
 
 /* Lower-case mnemonic without suffix; "invalid" for ISA_invalid. */
 const char *isa_op_name(unsigned op);
+/* As the chip's family spells it. */
+const char *isa_op_name_on(unsigned chip, unsigned op);
 
 #endif

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Writes generated/*.inc from the description of the instruction set, the *.isa of this folder.
+"""Writes generated/*.inc from the description of the instruction sets, the *.isa of this folder.
 
 usage: isagen.py [--check]      --check: only say, by its exit code, whether generated/ is current
 
-formats.isa has the encodings' fields. Elsewhere an instruction is one line, in columns:
+Each family of chips has a folder (FAMILIES), GFX9 this one. formats.isa has the encodings' fields.
+Elsewhere an instruction is one line, in columns:
 
   ENCODING OPCODE MNEMONIC CHIPS : OPERANDS : FORMS : EFFECT
 
 ENCODING   of formats.isa; flat, global and scratch are flat's three segments, mai is vop3p. vop1,
-           vop2 and vopc also have the vop3 form whose opcode is higher by 0x140, 0x100 and 0,
-           unless FORMS says no_e64
+           vop2 and vopc also have the vop3 form whose opcode is higher by the family's vop1_e64,
+           0x100 and 0, unless FORMS says no_e64
 OPCODE     hexadecimal
 MNEMONIC   an enumerator, ISA_MNEMONIC; "NAME=MNEMONIC" where one mnemonic means two things
-CHIPS      "." for all, or a list: 90a, 942, 950
+CHIPS      "." for all of the family, or a list: 90a, 942, 950
 OPERANDS   of ALU instructions "RESULT = SOURCES", by type (TYPES; bN: N bits); "dst" as a source:
            the destination as it was; "k": a literal that always follows; "sgpr.": a scalar result
            where most have a vector. Of memory instructions "NAME.bN" (MEMORY_OPERANDS)
@@ -22,6 +23,10 @@ EFFECT     memory: load, load_lds, store, store_lds TYPE [d16|high] [pair UNIT] 
            load or store texel [mip] [packed [sign]] [d16]; cache.
            matrices: product or sparse SHAPE FORMAT [FORMAT_OF_B] [blocks N].
            others: words of EFFECTS and ATTRIBUTES
+
+What means the same has one name in all families, and lines for it in each that has it. The first
+says what it is. Another one may leave columns empty, or "-" for none; they are as in the first, and
+only the FORMS that it repeats may differ. There "NAME=MNEMONIC" is how the family spells it.
 """
 
 import collections
@@ -31,12 +36,16 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = "scalar vector compare packed matrix lds memory image".split()
-CHIPS = {"90a": 1, "942": 2, "950": 4}
+Family = collections.namedtuple("Family", "name folder chips vop1_e64 cmpx_masks")
+FAMILIES = (
+    Family("GFX9", "", {"90a": 1, "942": 2, "950": 4}, 0x140, True),
+    Family("GFX10", "gfx10", {"1030": 1}, 0x180, False),
+)
 ENCODINGS = (
     "SOP1 SOP2 SOPK SOPC SOPP SMEM VOP1 VOP2 VOPC VOP3 VOP3P "
     "DS FLAT GLOBAL SCRATCH MUBUF MTBUF MIMG"
 ).split()
-E64 = {"VOP1": 0x140, "VOP2": 0x100, "VOPC": 0}
+E64 = {"VOP1": None, "VOP2": 0x100, "VOPC": 0}  # of VOP1 the family's
 
 # Types of vector operands: exec/vector/valu.h. Dwords of each; an "x2" of 32 bits is two registers.
 TYPES = dict.fromkeys(
@@ -75,26 +84,29 @@ def dwords(type_):
 
 
 class Instruction:
-    def __init__(self, line):
+    def __init__(self, line, family, known):
+        """`known`: the first line of each name."""
         columns = [c.strip() for c in line.split(":")] + [""] * 3
         if len(columns) > 7:
             raise Bad("more than four columns")
         if len(columns[0].split()) != 4:
             raise Bad("not ENCODING OPCODE MNEMONIC CHIPS before the first colon")
         encoding, number, name, chips = columns[0].split()
-        self.operands, forms, self.effect = columns[1], columns[2].split(), columns[3].split()
+        self.family, self.name = family, name.partition("=")[0]
+        first = known.get(self.name)
+        self.is_first = first is None
+        self.columns = columns = columns[1:4]
+        if first:
+            if first.family is family:
+                raise Bad(f"is also at {first.where}")
+            columns = [a or b for a, b in zip(columns, first.columns)]
+        operands, forms, effect = ("" if c == "-" else c for c in columns)
+        self.operands, forms, self.effect = operands, forms.split(), effect.split()
         self.is_matrix = encoding == "mai"
         self.encoding = "VOP3P" if self.is_matrix else encoding.upper()
         self.number = int(number, 16)
-        self.name, _, self.mnemonic = name.partition("=")
-        self.mnemonic = self.mnemonic or self.name
-        named = list(CHIPS) if chips == "." else chips.split(",")
-        unknown = set(named) - set(CHIPS)
-        if unknown:
-            raise Bad(f"no such chip: {', '.join(sorted(unknown))}; there are {', '.join(CHIPS)}")
-        if len(set(named)) != len(named):
-            raise Bad("a chip is named twice")
-        self.chips = sum(CHIPS[chip] for chip in named)
+        self.mnemonic = name.partition("=")[2] or (first.mnemonic if first else self.name)
+        self.chips = self.read_chips(chips)
         if self.encoding not in ENCODINGS or not set(forms) <= FORMS:
             raise Bad("no such encoding or form")
         self.forms = set(forms)
@@ -105,6 +117,16 @@ class Instruction:
             self.read_memory()
         else:
             self.read_alu()
+
+    def read_chips(self, text):
+        chips = self.family.chips
+        named = list(chips) if text == "." else text.split(",")
+        unknown = set(named) - set(chips)
+        if unknown:
+            raise Bad(f"no such chip: {', '.join(sorted(unknown))}; there are {', '.join(chips)}")
+        if len(set(named)) != len(named):
+            raise Bad("a chip is named twice")
+        return sum(chips[chip] for chip in named)
 
     def read_memory(self):
         for operand in self.operands.split():
@@ -146,7 +168,7 @@ class Instruction:
             [dwords(s) for s in sources] + [0] * 3
         )[:3]
         self.effects()
-        if result == "mask" and self.encoding in ("VOPC", "VOP3"):
+        if result == "mask" and self.encoding in ("VOPC", "VOP3") and not self.only_exec():
             self.flags.add("DST_SGPR")
 
     def effects(self):
@@ -177,9 +199,8 @@ class Instruction:
         rows = [(self.encoding, self.number, *self.short_row(short))]
         if "no_e64" not in self.forms:
             flags, widths = self.wide_flags()
-            rows.append(
-                ("VOP3", self.number + E64[self.encoding], self.flags | modifiers | flags, widths)
-            )
+            above = self.family.vop1_e64 if self.encoding == "VOP1" else E64[self.encoding]
+            rows.append(("VOP3", self.number + above, self.flags | modifiers | flags, widths))
         elif modifiers:
             raise Bad("modifiers without a 64-bit encoding")
         return rows
@@ -187,9 +208,16 @@ class Instruction:
     def has_mask_source(self):
         return bool(self.types) and "mask" in self.types[1:]
 
+    def only_exec(self):
+        """A comparison whose mask goes nowhere else."""
+        return "CMPX" in self.attributes and not self.family.cmpx_masks
+
+    def exec_flag(self):
+        return {"ONLY_EXEC"} if self.only_exec() else set()
+
     def short_row(self, forms):
         """The 32-bit encoding: masks are vcc, and no operand."""
-        flags, widths = self.flags | forms, list(self.widths)
+        flags, widths = self.flags | forms | self.exec_flag(), list(self.widths)
         if self.encoding == "VOPC":
             return flags - {"DST_SGPR"}, [0] + widths[1:]
         if self.types[0] in HAS_CARRY:
@@ -201,11 +229,15 @@ class Instruction:
 
     def wide_flags(self):
         """What the 64-bit encoding has besides."""
-        widths = list(self.widths)
-        if self.types[0] not in HAS_CARRY:
-            return set(), widths
-        widths[1] = 2
-        return {"VOP3B"}, widths
+        widths, flags = list(self.widths), self.exec_flag()
+        if flags:
+            widths[0] = 0
+        if self.has_mask_source():
+            flags.add("MASK")
+        if self.types[0] in HAS_CARRY:
+            widths[1] = 2
+            flags.add("VOP3B")
+        return flags, widths
 
     def vector_operands(self):
         """(types, attributes) for exec/vector's rows; None where they have no types."""
@@ -276,23 +308,28 @@ def product(words):
 
 
 def read_instructions():
-    out = []
-    for name in FILES:
-        for number, line in enumerate(open(os.path.join(HERE, name + ".isa")), 1):
+    out, known = [], {}
+    for family, name in ((family, name) for family in FAMILIES for name in FILES):
+        path = os.path.join(family.folder, name + ".isa")
+        if family.folder and not os.path.exists(os.path.join(HERE, path)):
+            continue
+        for number, line in enumerate(open(os.path.join(HERE, path)), 1):
             line = line.split("#")[0].rstrip()
             if line:
                 try:
-                    out.append(Instruction(line))
-                    out[-1].where = f"{name}.isa:{number}"
+                    out.append(Instruction(line, family, known))
+                    out[-1].where = f"{path}:{number}"
+                    known.setdefault(out[-1].name, out[-1])
                 except (Bad, KeyError, ValueError, IndexError) as error:
                     text = f"unknown: {error}" if isinstance(error, KeyError) else error
-                    sys.exit(f"{name}.isa:{number}: {text}\n  {line}")
+                    sys.exit(f"{path}:{number}: {text}\n  {line}")
     return out
 
 
-def read_formats():
-    """(name, decoder, fixed bits, [(field, low, bits)], dwords) per line of formats.isa."""
-    for number, line in enumerate(open(os.path.join(HERE, "formats.isa")), 1):
+def read_formats(family):
+    """(name, decoder, fixed bits, [(field, low, bits)], dwords) per line of its formats.isa."""
+    path = os.path.join(HERE, family.folder, "formats.isa")
+    for number, line in enumerate(open(path), 1):
         words = line.split("#")[0].split()
         if not words:
             continue
@@ -304,7 +341,7 @@ def read_formats():
                 continue
             if word == "/":
                 if at:
-                    sys.exit(f"formats.isa:{number}: {at} bits left")
+                    sys.exit(f"{path}:{number}: {at} bits left")
                 at, base = 32, base + 32
                 continue
             field, _, bits = word.partition(":")
@@ -315,7 +352,7 @@ def read_formats():
             elif not fields and set(word) <= {"0", "1"}:
                 fixed += word
         if at:
-            sys.exit(f"formats.isa:{number}: {at} bits too many or too few")
+            sys.exit(f"{path}:{number}: {at} bits too many or too few")
         yield name, decoder, fixed, fields, base // 32 + 1
 
 
@@ -333,6 +370,8 @@ def has_opcode(formats, encoding, number):
     name = "flat" if encoding in ("GLOBAL", "SCRATCH") else encoding.lower()
     fixed, fields = next(f[2:4] for f in formats if f[0] == name)
     low, bits = opcode_field(fields)
+    if number >> bits and any(field == "op3" for field, _, _ in fields):
+        number &= (1 << bits) - 1  # MTBUF's fourth bit is elsewhere
     if number >> bits:
         return False
     word = int(fixed, 2) << (32 - len(fixed)) | number << low
@@ -341,30 +380,38 @@ def has_opcode(formats, encoding, number):
     )
 
 
-def text_of_formats():
-    formats, out = list(read_formats()), []
+def field_names(formats):
+    return [f"{name.upper()}_{f[0].upper()}" for name, _, _, fields, _ in formats for f in fields]
+
+
+def text_of_fields():
+    """Of all families. A family has none of those that only others have."""
+    names = [name for family in FAMILIES for name in field_names(read_formats(family))]
+    return [f"ISA_FIELD({name})" for name in dict.fromkeys(names)]
+
+
+def text_of_formats(family):
+    formats, out = list(read_formats(family)), []
     for name, _, _, fields, _ in formats:
-        out += [
-            f"#define F_{name.upper()}_{field.upper()} {low}, {bits}" for field, low, bits in fields
-        ]
-    out.append("#define ISA_FORMATS \\")
+        prefix = name.upper()
+        out += [f"ISA_FIELD({prefix}_{field.upper()}, {low}, {n})" for field, low, n in fields]
     for name, decoder, fixed, fields, count in in_order(formats):
         low, bits = opcode_field(fields)
         out.append(
-            f"  ISA_FORMAT({name.upper()}, {32 - len(fixed)}, {int(fixed, 2):#x}, "
-            f"{low}, {bits}, {count}, {decoder}) \\"
+            f"ISA_FORMAT({name.upper()}, {32 - len(fixed)}, {int(fixed, 2):#x}, "
+            f"{low}, {bits}, {count}, {decoder})"
         )
-    out[-1] = out[-1][:-2]
     return out
 
 
-def text_of_opcodes(instructions):
-    rows, formats = {}, list(read_formats())
+def text_of_opcodes(instructions, family):
+    rows, formats = {}, list(read_formats(family))
+    instructions = [i for i in instructions if i.family is family]
     for i in instructions:
         for encoding, number, flags, widths in i.rows():
             if not has_opcode(formats, encoding, number):
                 sys.exit(f"{i.where}: {i.name}: {encoding} has no opcode {number:#x}")
-            for bit in CHIPS.values():
+            for bit in family.chips.values():
                 if i.chips & bit and rows.setdefault((encoding, number, bit), i) is not i:
                     other = rows[encoding, number, bit]
                     sys.exit(
@@ -385,6 +432,16 @@ def text_of_opcodes(instructions):
                 )
             )
     return [row[3] for row in sorted(out)]
+
+
+def text_of_spellings(instructions, family):
+    """Where the family spells it in another way than the first one does."""
+    first = {i.name: i.mnemonic for i in instructions if i.is_first}
+    return [
+        f'[ISA_{i.name}] = "{i.mnemonic}",'
+        for i in sorted(instructions, key=lambda i: i.name)
+        if i.family is family and i.mnemonic != first[i.name]
+    ]
 
 
 def text_of_memory(instructions):
@@ -423,23 +480,26 @@ def text_of_mnemonics(instructions):
     ]
 
 
-def main():
+def texts():
+    """(path below generated/, lines) of each file."""
     instructions = read_instructions()
-    places = {}
-    for i in instructions:
-        if i.name in places:
-            sys.exit(f"{i.where}: {i.name} is also at {places[i.name]}")
-        places[i.name] = i.where
-    wanted = {
-        "formats": text_of_formats(),
-        "opcodes": text_of_opcodes(instructions),
-        "memory": text_of_memory(instructions),
-        "matrix": text_of_matrix(instructions),
-        "vector": text_of_vector(instructions),
-        "mnemonics": text_of_mnemonics(instructions),
-    }
+    first = [i for i in instructions if i.is_first]
+    yield "fields", text_of_fields()
+    yield "memory", text_of_memory(first)
+    yield "matrix", text_of_matrix(first)
+    yield "vector", text_of_vector(first)
+    yield "mnemonics", text_of_mnemonics(first)
+    for family in FAMILIES:
+        yield os.path.join(family.folder, "formats"), text_of_formats(family)
+        yield os.path.join(family.folder, "opcodes"), text_of_opcodes(instructions, family)
+        if family.folder:
+            spellings = text_of_spellings(instructions, family)
+            yield os.path.join(family.folder, "spellings"), spellings
+
+
+def main():
     stale = []
-    for name, lines in wanted.items():
+    for name, lines in list(texts()):
         path = os.path.join(HERE, "generated", name + ".inc")
         text = (
             "/* Written by isagen.py from *.isa; do not edit. */\n/* clang-format off */\n"
@@ -449,6 +509,7 @@ def main():
         if not os.path.exists(path) or open(path).read() != text:
             stale.append(name)
             if sys.argv[1:] != ["--check"]:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
                 open(path, "w").write(text)
     if sys.argv[1:] == ["--check"] and stale:
         sys.exit(f"not current: {', '.join(stale)}; run isagen.py")

@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/memory.h"
 
 static const char *const names[] = {
@@ -11,6 +12,13 @@ static const char *const names[] = {
 #undef ISA_MNEMONIC
 };
 
+static const char *const gfx10_names[ISA_OP_COUNT] = {
+#include "softgpu/isa/describe/generated/gfx10/spellings.inc"
+};
+
+/* NULL: as the first one does. */
+static const char *const *const spellings[ISA_FAMILY_COUNT] = {[ISA_FAMILY_GFX10] = gfx10_names};
+
 static const isa_access_t accesses[ISA_OP_COUNT] = {
 #include "softgpu/isa/describe/generated/memory.inc"
 };
@@ -18,6 +26,12 @@ static const isa_access_t accesses[ISA_OP_COUNT] = {
 const char *isa_op_name(unsigned op)
 {
   return names[op < ISA_OP_COUNT ? op : ISA_invalid];
+}
+
+const char *isa_op_name_on(unsigned chip, unsigned op)
+{
+  const char *const *own = spellings[isa_chip(chip)->family];
+  return own && op < ISA_OP_COUNT && own[op] ? own[op] : isa_op_name(op);
 }
 
 const isa_access_t *isa_access_of(unsigned op)

@@ -34,15 +34,17 @@ enum {
   ISA_F_D16 = 1 << 23,         /* MIMG: has a form with two components a register */
   ISA_F_SPARSE = 1 << 24,      /* MAI: the third source is indices */
   ISA_F_MIXED = 1 << 25,       /* MAI: cbsz and blgp say the formats of the sources */
+  ISA_F_MASK = 1 << 26,        /* VOP3: source 2 is a mask of lanes */
+  ISA_F_ONLY_EXEC = 1 << 27,   /* comparisons: the result is exec, and no operand */
 };
 
 typedef struct isa_opcode {
   uint8_t encoding; /* isa_encoding_t */
   uint16_t number;
   uint16_t op;   /* isa_op_t */
-  uint8_t chips; /* bit = softgpu_chip_t */
+  uint8_t chips; /* of the family: bit = isa_chip_t.member */
   uint32_t flags;
-  /* Widths in dwords, 0 for none. Memory encodings: vdst (SMEM: sdata), saddr (SMEM: sbase, MUBUF,
+  /* Widths in dwords, 0 for none; of masks of lanes in waves of 64. Memory encodings: vdst (SMEM: sdata), saddr (SMEM: sbase, MUBUF,
    * MIMG: srsrc), data0, data1 (MIMG: the sampler), vaddr. */
   uint8_t dst, sdst, src[3];
 } isa_opcode_t;

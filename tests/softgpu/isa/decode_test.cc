@@ -430,7 +430,7 @@ TEST(Decode, AgreesWithLlvm)
           blocks.back()[0] |= 1 << 13;
         origin.push_back(&row);
       }
-    auto expected = llvm::disassemble(chip ? "gfx942" : "gfx90a", blocks);
+    auto expected = llvm::disassemble({chip ? "gfx942" : "gfx90a"}, blocks);
     std::map<const Row *, unsigned> compared;
     unsigned failures = 0;
     for (size_t i = 0; i < blocks.size() && failures < 40; ++i) {

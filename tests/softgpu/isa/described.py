@@ -4,7 +4,7 @@ import re
 import sys
 
 # Flags that tell what an instruction does, of which (dis)assemblers say nothing.
-OWN = {"BRANCH", "SIGNED", "GWS", "D16", "FACTOR", "SPARSE", "MIXED"}
+OWN = {"BRANCH", "SIGNED", "GWS", "D16", "FACTOR", "SPARSE", "MIXED", "MASK", "ONLY_EXEC"}
 
 
 def described(path):

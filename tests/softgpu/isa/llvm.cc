@@ -10,8 +10,9 @@
 namespace llvm {
 namespace {
 
-// Output of llvm-mc-19 on `input`; `crashed` when a signal ended it.
-std::string run(const std::string &arguments, const std::string &input, bool *crashed)
+// Output of llvm-mc on `input`; `crashed` when a signal ended it.
+std::string run(const Target &target, const std::string &arguments, const std::string &input,
+                bool *crashed)
 {
   char path[] = "/tmp/rawhal-isa-XXXXXX";
   int file = mkstemp(path);
@@ -19,7 +20,9 @@ std::string run(const std::string &arguments, const std::string &input, bool *cr
     return "";
   close(file);
   std::ofstream(path) << input;
-  std::string command = "llvm-mc-19 --triple=amdgcn-amd-amdhsa " + arguments + " " + path +
+  std::string command = "llvm-mc-" + target.version +
+                        " --triple=amdgcn-amd-amdhsa --mcpu=" + target.chip +
+                        " --mattr=" + target.attributes + " " + arguments + " " + path +
                         " 2>/dev/null",
               out;
   FILE *pipe = popen(command.c_str(), "r");
@@ -50,13 +53,22 @@ void replace_all(std::string &text, const std::string &from, const std::string &
     text.replace(at, from.size(), to);
 }
 
+// What LLVM 22 prints of literals that an inline constant could stand for: lit(0xffffffff).
+void unwrap_literals(std::string &text)
+{
+  for (size_t at = 0; (at = text.find("lit(", at)) != std::string::npos;) {
+    text.erase(at, strlen("lit("));
+    text.erase(text.find(')', at), 1);
+  }
+}
+
 // Without encoding suffix and repeated spaces; 1/(2 pi), which LLVM prints in the operand's precision, in 8 digits.
 std::string normalise(std::string text)
 {
   std::istringstream words(text);
   std::string mnemonic, out;
   words >> mnemonic;
-  for (const char *suffix : {"_e32", "_e64", "_sdwa", "_dpp", "_e64"})
+  for (const char *suffix : {"_e32", "_e64", "_sdwa", "_dpp8", "_dpp", "_e64"})
     if (mnemonic.size() > strlen(suffix) &&
         !mnemonic.compare(mnemonic.size() - strlen(suffix), std::string::npos, suffix))
       mnemonic.erase(mnemonic.size() - strlen(suffix));
@@ -65,6 +77,7 @@ std::string normalise(std::string text)
     out += " " + word;
   replace_all(out, "0.15915494309189532", "0.15915494");
   replace_all(out, "0.1592", "0.15915494");
+  unwrap_literals(out);
   return out;
 }
 
@@ -78,28 +91,28 @@ unsigned encoded_bytes(const std::string &comment)
 
 } // namespace
 
-bool available()
+bool available(const std::string &version)
 {
-  static const bool found = system("llvm-mc-19 --version >/dev/null 2>&1") == 0;
-  return found;
+  return system(("llvm-mc-" + version + " --version >/dev/null 2>&1").c_str()) == 0;
 }
 
-std::vector<Disassembled> disassemble(const std::string &chip,
+std::vector<Disassembled> disassemble(const Target &target,
                                       const std::vector<std::vector<uint32_t>> &blocks)
 {
-  const uint32_t marker = 0xbe8000ff; // s_mov_b32 s0, literal: says which block follows
+  // s_mov_b32 s0, literal: says which block follows
+  const uint32_t marker = 0xbe8000ff | target.s_mov_b32 << 8;
   std::ostringstream input;
   for (size_t i = 0; i < blocks.size(); ++i) {
     append_block(input, {marker, uint32_t(0x40000000 + i)});
     append_block(input, blocks[i]);
   }
   bool crashed = false;
-  std::string out = run("--disassemble --show-encoding --mcpu=" + chip, input.str(), &crashed);
+  std::string out = run(target, "--disassemble --show-encoding", input.str(), &crashed);
   std::vector<Disassembled> results(blocks.size());
   if (crashed && blocks.size() > 1) {
     auto middle = blocks.begin() + blocks.size() / 2;
-    results = disassemble(chip, {blocks.begin(), middle});
-    auto rest = disassemble(chip, {middle, blocks.end()});
+    results = disassemble(target, {blocks.begin(), middle});
+    auto rest = disassemble(target, {middle, blocks.end()});
     results.insert(results.end(), rest.begin(), rest.end());
     return results;
   }
@@ -123,7 +136,7 @@ std::vector<Disassembled> disassemble(const std::string &chip,
 std::vector<uint32_t> assemble(const std::string &chip, const std::string &text)
 {
   bool crashed = false;
-  std::string out = run("--show-encoding --mcpu=" + chip, text + "\n", &crashed);
+  std::string out = run({chip}, "--show-encoding", text + "\n", &crashed);
   std::vector<uint32_t> words;
   std::vector<unsigned> bytes;
   for (size_t at = out.find("encoding:");

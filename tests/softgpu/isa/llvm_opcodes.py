@@ -23,21 +23,22 @@ S_DST, S_SRC0, S_SRC1 = 8, 32, 64
 V_DST, V_SRC0, V_SRC1, V_SRC2 = 32, 64, 128, 192
 
 
-def run_llvm(chip, blocks):
-    """Text per block of bytes, None for what is not an instruction. A crash of LLVM is narrowed down by halving."""
+def run_llvm(chip, blocks, tool=("llvm-mc-19",), s_mov_b32=0):
+    """Text per block of bytes, None for what is not an instruction. A crash of LLVM is narrowed down by halving. The number
+    of s_mov_b32 is the chip's."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         for number, block in enumerate(blocks):
-            marker = struct.pack("<II", 0xBE8000FF, 0x40000 + number)  # s_mov_b32 s0, literal
+            marker = struct.pack("<II", 0xBE8000FF | s_mov_b32 << 8, 0x40000 + number)  # s_mov_b32 s0, literal
             for data in (marker, block):
                 file.write("[" + " ".join(f"0x{b:02x}" for b in data) + "]\n")
         file.flush()
-        done = subprocess.run(["llvm-mc-19", "--disassemble", "--triple=amdgcn-amd-amdhsa", f"--mcpu={chip}", file.name],
+        done = subprocess.run([*tool, "--disassemble", "--triple=amdgcn-amd-amdhsa", f"--mcpu={chip}", file.name],
                               capture_output=True, text=True)
     if done.returncode < 0:
         if len(blocks) == 1:
             return [None]
         half = len(blocks) // 2
-        return run_llvm(chip, blocks[:half]) + run_llvm(chip, blocks[half:])
+        return run_llvm(chip, blocks[:half], tool, s_mov_b32) + run_llvm(chip, blocks[half:], tool, s_mov_b32)
     out, number = [None] * len(blocks), -1
     for line in done.stdout.split("\n"):
         line = line.strip()
@@ -49,11 +50,11 @@ def run_llvm(chip, blocks):
     return out
 
 
-def disassemble(chip, words):
+def disassemble(chip, words, *how):
     blocks = [struct.pack(f"<{len(w)}I", *w) for w in words]
     out = []
     for at in range(0, len(blocks), BATCH):
-        out += run_llvm(chip, blocks[at:at + BATCH])
+        out += run_llvm(chip, blocks[at:at + BATCH], *how)
     return out
 
 
@@ -182,7 +183,7 @@ def shape(encoding, text):
     return flags, dst, s(S_DST), src0, v(V_SRC1) or s(S_SRC1), v(V_SRC2) or s(96)
 
 
-def vop_variants(chip, encoding, ops):
+def vop_variants(chip, encoding, ops, ask):
     """Ops of VOP1/VOP2/VOPC with an SDWA and a DPP form."""
     build = {"VOP1": lambda op, src: 0x7E000000 | V_DST << 17 | op << 9 | src,
              "VOP2": lambda op, src: op << 25 | V_DST << 17 | V_SRC1 << 9 | src,
@@ -190,13 +191,13 @@ def vop_variants(chip, encoding, ops):
     out = {op: set() for op in ops}
     selects = {"VOP1": 0x00060600, "VOP2": 0x06060600, "VOPC": 0x06060000}[encoding]
     for name, src, tail in (("SDWA", 0xF9, selects | V_SRC0), ("DPP", 0xFA, 0xFF00E400 | V_SRC0)):
-        for op, text in zip(ops, disassemble(chip, [[build(op, src), tail] for op in ops])):
+        for op, text in zip(ops, ask(chip, [[build(op, src), tail] for op in ops])):
             if text and name.lower() in text.split()[0]:
                 out[op].add(name)
     return out
 
 
-def modifiers(chip, encoding, words):
+def modifiers(chip, encoding, words, ask):
     """Which modifier fields of VOP3/VOP3P the instruction has, per word pair."""
     bits = {"VOP3": {"NEG": (0, 1 << 29, r"-[vs](64|32|\[64|\[32)"), "ABS": (1 << 8, 0, r"\|"), "OMOD": (0, 1 << 27, "mul:2"),
                      "CLAMP": (1 << 15, 0, "clamp"), "OP_SEL": (1 << 11, 0, "op_sel:")},
@@ -206,18 +207,18 @@ def modifiers(chip, encoding, words):
     out = [set() for _ in words]
     for name, (low, high, expect) in bits.items():
         probes = [[w[0] ^ low, w[1] ^ high] for w in words]
-        for at, text in enumerate(disassemble(chip, probes)):
+        for at, text in enumerate(ask(chip, probes)):
             if text and re.search(expect, text):
                 out[at].add(name)
     return out
 
 
-def enumerate_chip(chip):
+def enumerate_chip(chip, probes=None, ask=disassemble):
     """{(encoding, op): (mnemonic, flags, widths)}"""
     table = {}
-    for encoding, (count, variants) in PROBES.items():
+    for encoding, (count, variants) in (probes or PROBES).items():
         used = {}
-        texts = iter(disassemble(chip, [build(op) for build in variants for op in range(count)]))
+        texts = iter(ask(chip, [build(op) for build in variants for op in range(count)]))
         for build in variants:
             for op, text in zip(range(count), texts):
                 if (encoding, op) in table and encoding not in MEMORY:
@@ -236,11 +237,11 @@ def enumerate_chip(chip):
                 table[encoding, op] = (mnemonic_of(text), flags, widths)
                 used[op] = build(op)
         if encoding in ("VOP1", "VOP2", "VOPC"):
-            for op, flags in vop_variants(chip, encoding, sorted(used)).items():
+            for op, flags in vop_variants(chip, encoding, sorted(used), ask).items():
                 table[encoding, op][1].update(flags)
         if encoding in ("VOP3", "VOP3P"):
             ops = sorted(used)
-            for op, flags in zip(ops, modifiers(chip, encoding, [used[op] for op in ops])):
+            for op, flags in zip(ops, modifiers(chip, encoding, [used[op] for op in ops], ask)):
                 table[encoding, op][1].update(flags)
     return table
 
@@ -259,4 +260,5 @@ def main():
     compare(rows, described(sys.argv[1]), sum(bit for _, bit in CHIPS))
 
 
-main()
+if __name__ == "__main__":
+    main()

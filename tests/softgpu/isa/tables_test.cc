@@ -69,6 +69,14 @@ TEST(Tables, Gfx950OpcodesAreThoseOfTheAssembler)
       system(("python3 " + TESTS + "gfx950_opcodes.py " + ISA + "generated/opcodes.inc").c_str()));
 }
 
+TEST(Tables, Gfx1030OpcodesAreThoseOfLlvm)
+{
+  if (!llvm::available("22") || system("python3 --version >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "llvm-mc-22 or python3 is not installed";
+  EXPECT_EQ(0,
+            system(("python3 " + TESTS + "gfx10_opcodes.py " + ISA + "generated/gfx10").c_str()));
+}
+
 TEST(Tables, KernelsAreAssembledFromTheirSource)
 {
   if (!scripts_run())
