@@ -15,7 +15,9 @@ typedef enum softgpu_chip {
   SOFTGPU_GFX942,
   SOFTGPU_GFX950,
   SOFTGPU_CHIP_OTHER, /* not even decoded */
-  SOFTGPU_GFX1030,    /* decoded, and not executed */
+  SOFTGPU_GFX1030,    /* these are decoded, and not executed */
+  SOFTGPU_GFX1100,
+  SOFTGPU_GFX1151,
   SOFTGPU_CHIP_COUNT
 } softgpu_chip_t;
 

@@ -16,7 +16,7 @@ static const softgpu_chip_facts_t chips[] = {
     {0x1030, "AMD Radeon RX 6900 XT", 10, 3, 0, 0x73bf, 72, 2, 32, 16, false, false,
      SOFTGPU_GFX1030},
     {0x1100, "AMD Radeon RX 7900 XTX", 11, 0, 0, 0x744c, 96, 2, 32, 16, false, false,
-     SOFTGPU_CHIP_OTHER},
+     SOFTGPU_GFX1100},
 };
 
 const softgpu_chip_facts_t *softgpu_chip_find(uint64_t name)

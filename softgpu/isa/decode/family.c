@@ -13,6 +13,10 @@ static const isa_place_t gfx10_fields[ISA_FIELD_COUNT] = {
 #include "softgpu/isa/describe/generated/gfx10/formats.inc"
 };
 
+static const isa_place_t gfx11_fields[ISA_FIELD_COUNT] = {
+#include "softgpu/isa/describe/generated/gfx11/formats.inc"
+};
+
 #undef ISA_FIELD
 #undef ISA_FORMAT
 #define ISA_FIELD(name, low, bits)
@@ -28,6 +32,10 @@ static const isa_format_t gfx10_formats[] = {
 #include "softgpu/isa/describe/generated/gfx10/formats.inc"
 };
 
+static const isa_format_t gfx11_formats[] = {
+#include "softgpu/isa/describe/generated/gfx11/formats.inc"
+};
+
 static const isa_opcode_t gfx9_opcodes[] = {
 #include "softgpu/isa/describe/generated/opcodes.inc"
 };
@@ -36,13 +44,21 @@ static const isa_opcode_t gfx10_opcodes[] = {
 #include "softgpu/isa/describe/generated/gfx10/opcodes.inc"
 };
 
+static const isa_opcode_t gfx11_opcodes[] = {
+#include "softgpu/isa/describe/generated/gfx11/opcodes.inc"
+};
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+#define TABLES(family)                                                                             \
+  .fields = family##_fields, .formats = family##_formats, .format_count = COUNT(family##_formats), \
+  .opcodes = family##_opcodes, .opcode_count = COUNT(family##_opcodes)
+
 static const isa_family_t families[ISA_FAMILY_COUNT] = {
-    [ISA_FAMILY_GFX9] = {gfx9_fields, gfx9_formats, COUNT(gfx9_formats), gfx9_opcodes,
-                         COUNT(gfx9_opcodes), .has_null = false, .long_literals = false},
-    [ISA_FAMILY_GFX10] = {gfx10_fields, gfx10_formats, COUNT(gfx10_formats), gfx10_opcodes,
-                          COUNT(gfx10_opcodes), .has_null = true, .long_literals = true},
+    [ISA_FAMILY_GFX9] = {TABLES(gfx9)},
+    [ISA_FAMILY_GFX10] = {TABLES(gfx10), .has_null = true, .long_literals = true},
+    [ISA_FAMILY_GFX11] = {TABLES(gfx11), .has_null = true, .null_first = true, .has_sve = true,
+                          .long_literals = true},
 };
 
 const isa_family_t *isa_family(unsigned chip)

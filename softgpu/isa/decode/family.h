@@ -33,6 +33,7 @@ typedef enum isa_reader {
   ISA_READ_flat,
   ISA_READ_buffer,
   ISA_READ_image,
+  ISA_READ_vopd,
   ISA_READER_COUNT
 } isa_reader_t;
 
@@ -50,7 +51,9 @@ typedef struct isa_family {
   const isa_opcode_t *opcodes; /* in order */
   size_t opcode_count;
   bool has_null;      /* ISA_NULL is an operand: 0, or nowhere */
+  bool null_first;    /* its code and that of M0 are exchanged */
   bool long_literals; /* encodings of 64 bits may have a literal, too */
+  bool has_sve;       /* SCRATCH: a bit says whether there is a VGPR address */
 } isa_family_t;
 
 const isa_family_t *isa_family(unsigned chip);

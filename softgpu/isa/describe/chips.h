@@ -11,6 +11,7 @@
 typedef enum isa_family_number {
   ISA_FAMILY_GFX9,
   ISA_FAMILY_GFX10,
+  ISA_FAMILY_GFX11,
   ISA_FAMILY_COUNT
 } isa_family_number_t;
 

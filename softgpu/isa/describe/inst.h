@@ -42,6 +42,7 @@ typedef enum isa_encoding {
   ISA_MUBUF,
   ISA_MTBUF,
   ISA_MIMG,
+  ISA_VOPD,
   ISA_ENCODING_COUNT
 } isa_encoding_t;
 
@@ -85,8 +86,11 @@ typedef enum isa_operand_kind {
   ISA_OPERAND_SPECIAL, /* index = the code of an aperture, a flag or lds_direct */
 } isa_operand_kind_t;
 
+enum { ISA_WHOLE, ISA_LOW_HALF, ISA_HIGH_HALF };
+
 typedef struct isa_operand {
   uint8_t kind; /* isa_operand_kind_t */
+  uint8_t half; /* GFX11: of a register, which part of it the operand is */
   uint16_t index;
   uint32_t value;
 } isa_operand_t;
@@ -182,12 +186,22 @@ struct isa_inst {
    * v_bitop3: its truth table. DPP8: the lanes. */
   int32_t simm;
 
-  /* Memory: SMEM, DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG. vdata = dst for loads, src[0..] are
-   * not used. */
-  isa_operand_t vaddr;   /* VGPR (pair): address, or offset when saddr is given; NONE for off */
-  isa_operand_t saddr;   /* FLAT family: SGPR (pair), NONE for off; SMEM: sbase; MUBUF: srsrc */
-  isa_operand_t soffset; /* SMEM: register or inline offset; MUBUF: soffset; MIMG: sampler */
-  isa_operand_t data[2]; /* stored, compared or exchanged data (DS data0/data1); SMEM store data */
+  union {
+    /* Memory: SMEM, DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG. vdata = dst for loads, src[0..]
+     * are not used. */
+    struct {
+      isa_operand_t vaddr;   /* VGPR (pair): address, or offset when saddr is given; NONE for off */
+      isa_operand_t saddr;   /* FLAT family: SGPR (pair), NONE for off; SMEM: sbase; MUBUF: srsrc */
+      isa_operand_t soffset; /* SMEM: register or inline offset; MUBUF: soffset; MIMG: sampler */
+      isa_operand_t
+          data[2]; /* stored, compared or exchanged data (DS data0/data1); SMEM store data */
+    };
+    /* VOPD: the other instruction. Both read before either writes. */
+    struct {
+      isa_operand_t dst, src[3];
+      const isa_opcode_t *row;
+    } other;
+  };
   int32_t offset;   /* bytes, sign-extended where the encoding is signed; DS offset1:offset0 for
                      2-address forms is kept as offset (low) and offset1. MIMG: dmask */
   uint32_t offset1; /* MIMG: bits 0-17 of the instruction, and d16 as bit 31 */

@@ -17,7 +17,9 @@ CHIPS      "." for all of the family, or a list: 90a, 942, 950
 OPERANDS   of ALU instructions "RESULT = SOURCES", by type (TYPES; bN: N bits); "dst" as a source:
            the destination as it was; "k": a literal that always follows; "sgpr.": a scalar result
            where most have a vector. Of memory instructions "NAME.bN" (MEMORY_OPERANDS)
-FORMS      modifiers and other encodings that there are (FORMS)
+FORMS      modifiers and other encodings that there are (FORMS); half1, half2: the operand is half a
+           register, which its type does not say; no_long_dpp: no DPP in 64 bits; no_op_sel: its
+           text has none, although it says which halves operands are
 EFFECT     memory: load, load_lds, store, store_lds TYPE [d16|high] [pair UNIT] [transpose BITS];
            swap TYPE pair UNIT; atomic OPERATION bN; load or store format COMPONENTS [d16|high];
            load or store texel [mip] [packed [sign]] [d16]; cache.
@@ -36,14 +38,15 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = "scalar vector compare packed matrix lds memory image".split()
-Family = collections.namedtuple("Family", "name folder chips vop1_e64 cmpx_masks")
+Family = collections.namedtuple("Family", "name folder chips vop1_e64 cmpx_masks sdwa long_dpp halves")
 FAMILIES = (
-    Family("GFX9", "", {"90a": 1, "942": 2, "950": 4}, 0x140, True),
-    Family("GFX10", "gfx10", {"1030": 1}, 0x180, False),
+    Family("GFX9", "", {"90a": 1, "942": 2, "950": 4}, 0x140, True, True, False, False),
+    Family("GFX10", "gfx10", {"1030": 1}, 0x180, False, True, False, False),
+    Family("GFX11", "gfx11", {"1100": 1, "1151": 2}, 0x180, False, False, True, True),
 )
 ENCODINGS = (
     "SOP1 SOP2 SOPK SOPC SOPP SMEM VOP1 VOP2 VOPC VOP3 VOP3P "
-    "DS FLAT GLOBAL SCRATCH MUBUF MTBUF MIMG"
+    "DS FLAT GLOBAL SCRATCH MUBUF MTBUF MIMG VOPD"
 ).split()
 E64 = {"VOP1": None, "VOP2": 0x100, "VOPC": 0}  # of VOP1 the family's
 
@@ -54,7 +57,8 @@ TYPES = dict.fromkeys(
 TYPES.update(dict.fromkeys("mask b64 u64 i64 carry64 f64 scaled64".split(), 2))
 HAS_CARRY = "carry borrow carry64 scaled32 scaled64".split()  # results with a second one, a mask
 E32_FORMS = {"sdwa", "dpp"}  # of the 32-bit encoding; the rest are the 64-bit one's
-FORMS = E32_FORMS | set("no_e64 abs neg neg_hi omod clamp op_sel op_sel_hi cbsz blgp".split())
+FORMS = E32_FORMS | set("no_e64 no_long_dpp no_op_sel half1 half2 abs neg neg_hi omod clamp op_sel op_sel_hi cbsz blgp".split())
+WITHOUT_FLAG = set("no_e64 no_long_dpp no_op_sel half1 half2".split())
 # Words that are flags of the row (d16: of image instructions), or attributes of the vector ALU.
 EFFECTS = {"branch": "BRANCH", "signed": "SIGNED", "gws": "GWS", "d16": "D16"}
 ATTRIBUTES = {w: w.upper() for w in "flush raw minmax keep vcc mix high byte".split()}
@@ -97,14 +101,13 @@ class Instruction:
         self.is_first = first is None
         self.columns = columns = columns[1:4]
         if first:
-            if first.family is family:
-                raise Bad(f"is also at {first.where}")
             columns = [a or b for a, b in zip(columns, first.columns)]
         operands, forms, effect = ("" if c == "-" else c for c in columns)
         self.operands, forms, self.effect = operands, forms.split(), effect.split()
         self.is_matrix = encoding == "mai"
         self.encoding = "VOP3P" if self.is_matrix else encoding.upper()
         self.number = int(number, 16)
+        self.is_spelled = "=" in name
         self.mnemonic = name.partition("=")[2] or (first.mnemonic if first else self.name)
         self.chips = self.read_chips(chips)
         if self.encoding not in ENCODINGS or not set(forms) <= FORMS:
@@ -189,12 +192,20 @@ class Instruction:
 
     def rows(self):
         """(encoding, number, flags, widths) of each encoding."""
-        modifiers = {f.upper() for f in self.forms - E32_FORMS - {"no_e64"}}
+        modifiers = {f.upper() for f in self.forms - E32_FORMS - WITHOUT_FLAG}
         short = {f.upper() for f in self.forms & E32_FORMS}
+        if not self.family.sdwa:
+            short.discard("SDWA")
         if self.is_matrix:
             modifiers.add("MAI")
+        if self.encoding == "VOPD":
+            return [("VOPD", self.number, *self.short_row(set()))]
         if self.encoding not in E64:
-            wide = self.wide_flags() if self.encoding == "VOP3" else (set(), self.widths)
+            wide = (set(), self.widths)
+            if self.encoding == "VOP3":
+                wide = self.wide_flags()
+            elif self.encoding == "VOP3P" and self.family.long_dpp and "dpp" in self.forms:
+                wide = ({"DPP"}, self.widths)
             return [(self.encoding, self.number, self.flags | modifiers | wide[0], wide[1])]
         rows = [(self.encoding, self.number, *self.short_row(short))]
         if "no_e64" not in self.forms:
@@ -212,12 +223,28 @@ class Instruction:
         """A comparison whose mask goes nowhere else."""
         return "CMPX" in self.attributes and not self.family.cmpx_masks
 
+    def has_long_dpp(self):
+        """In 64 bits: where none of the registers is a pair."""
+        is_mask = [t == "mask" for t in self.types]
+        wide = any(w > 1 and not mask for w, mask in zip(self.widths[:1] + self.widths[2:], is_mask))
+        wanted = self.family.long_dpp and "no_long_dpp" not in self.forms
+        return wanted and not wide and self.widths[2] > 0
+
+    def halves(self):
+        """Which operands are halves of registers."""
+        if not self.family.halves:
+            return set()
+        types = self.types[:3] if self.flags & {"TIED", "LITERAL"} else self.types
+        names = ("HALF_DST", "HALF_0", "HALF_1", "HALF_2")
+        found = {n for n, t in zip(names, types) if t in ("f16", "u16", "i16", "h16")}
+        return found | {f"HALF_{n}" for n in "12" if f"half{n}" in self.forms}
+
     def exec_flag(self):
         return {"ONLY_EXEC"} if self.only_exec() else set()
 
     def short_row(self, forms):
         """The 32-bit encoding: masks are vcc, and no operand."""
-        flags, widths = self.flags | forms | self.exec_flag(), list(self.widths)
+        flags, widths = self.flags | forms | self.exec_flag() | self.halves(), list(self.widths)
         if self.encoding == "VOPC":
             return flags - {"DST_SGPR"}, [0] + widths[1:]
         if self.types[0] in HAS_CARRY:
@@ -237,7 +264,12 @@ class Instruction:
         if self.types[0] in HAS_CARRY:
             widths[1] = 2
             flags.add("VOP3B")
-        return flags, widths
+        if self.has_long_dpp():
+            flags.add("DPP")
+        halves = self.halves()
+        if halves and "no_op_sel" not in self.forms:
+            flags.add("OP_SEL")
+        return flags | halves, widths
 
     def vector_operands(self):
         """(types, attributes) for exec/vector's rows; None where they have no types."""
@@ -308,7 +340,7 @@ def product(words):
 
 
 def read_instructions():
-    out, known = [], {}
+    out, known, lines = [], {}, {}
     for family, name in ((family, name) for family in FAMILIES for name in FILES):
         path = os.path.join(family.folder, name + ".isa")
         if family.folder and not os.path.exists(os.path.join(HERE, path)):
@@ -319,6 +351,9 @@ def read_instructions():
                 try:
                     out.append(Instruction(line, family, known))
                     out[-1].where = f"{path}:{number}"
+                    key = (family.name, out[-1].encoding, out[-1].name)
+                    if lines.setdefault(key, out[-1].where) != out[-1].where:
+                        raise Bad(f"is also at {lines[key]}")
                     known.setdefault(out[-1].name, out[-1])
                 except (Bad, KeyError, ValueError, IndexError) as error:
                     text = f"unknown: {error}" if isinstance(error, KeyError) else error
@@ -370,6 +405,8 @@ def has_opcode(formats, encoding, number):
     name = "flat" if encoding in ("GLOBAL", "SCRATCH") else encoding.lower()
     fixed, fields = next(f[2:4] for f in formats if f[0] == name)
     low, bits = opcode_field(fields)
+    if name == "vopd":
+        number &= (1 << bits) - 1  # the second one has a bit more
     if number >> bits and any(field == "op3" for field, _, _ in fields):
         number &= (1 << bits) - 1  # MTBUF's fourth bit is elsewhere
     if number >> bits:
@@ -437,11 +474,9 @@ def text_of_opcodes(instructions, family):
 def text_of_spellings(instructions, family):
     """Where the family spells it in another way than the first one does."""
     first = {i.name: i.mnemonic for i in instructions if i.is_first}
-    return [
-        f'[ISA_{i.name}] = "{i.mnemonic}",'
-        for i in sorted(instructions, key=lambda i: i.name)
-        if i.family is family and i.mnemonic != first[i.name]
-    ]
+    own = {i.name: i.mnemonic for i in instructions if i.family is family}
+    own.update({i.name: i.mnemonic for i in instructions if i.family is family and i.is_spelled})
+    return [f'[ISA_{n}] = "{own[n]}",' for n in sorted(own) if own[n] != first[n]]
 
 
 def text_of_memory(instructions):

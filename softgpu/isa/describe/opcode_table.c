@@ -16,8 +16,13 @@ static const char *const gfx10_names[ISA_OP_COUNT] = {
 #include "softgpu/isa/describe/generated/gfx10/spellings.inc"
 };
 
+static const char *const gfx11_names[ISA_OP_COUNT] = {
+#include "softgpu/isa/describe/generated/gfx11/spellings.inc"
+};
+
 /* NULL: as the first one does. */
-static const char *const *const spellings[ISA_FAMILY_COUNT] = {[ISA_FAMILY_GFX10] = gfx10_names};
+static const char *const *const spellings[ISA_FAMILY_COUNT] = {
+    [ISA_FAMILY_GFX10] = gfx10_names, [ISA_FAMILY_GFX11] = gfx11_names};
 
 static const isa_access_t accesses[ISA_OP_COUNT] = {
 #include "softgpu/isa/describe/generated/memory.inc"

@@ -2,6 +2,7 @@
 #ifndef SOFTGPU_ISA_DESCRIBE_OPCODES_H
 #define SOFTGPU_ISA_DESCRIBE_OPCODES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "softgpu/isa/describe/inst.h"
@@ -36,6 +37,10 @@ enum {
   ISA_F_MIXED = 1 << 25,       /* MAI: cbsz and blgp say the formats of the sources */
   ISA_F_MASK = 1 << 26,        /* VOP3: source 2 is a mask of lanes */
   ISA_F_ONLY_EXEC = 1 << 27,   /* comparisons: the result is exec, and no operand */
+  ISA_F_HALF_DST = 1 << 28,    /* VALU: the result is half a register */
+  ISA_F_HALF_0 = 1 << 29,      /* source 0 is */
+  ISA_F_HALF_1 = 1 << 30,      /* source 1 is */
+  ISA_F_HALF_2 = ISA_F_GWS,    /* source 2 is; DS have no sources */
 };
 
 typedef struct isa_opcode {
@@ -48,6 +53,27 @@ typedef struct isa_opcode {
    * MIMG: srsrc), data0, data1 (MIMG: the sampler), vaddr. */
   uint8_t dst, sdst, src[3];
 } isa_opcode_t;
+
+/* A matrix of GFX11 is spread over the lanes: in waves of 32 its registers are twice as many. */
+static inline unsigned isa_matrix_dwords(const isa_inst_t *inst, unsigned dwords)
+{
+  const bool is_matrix =
+      inst->encoding == ISA_VOP3P && inst->row->dst > 2 && !(inst->row->flags & ISA_F_MAI);
+  return is_matrix && inst->mask_dwords == 1 ? 2 * dwords : dwords;
+}
+
+static inline unsigned isa_result_dwords(const isa_inst_t *inst)
+{
+  return isa_matrix_dwords(inst, inst->row->dst);
+}
+
+/* Of a source of the vector ALU. */
+static inline unsigned isa_source_dwords(const isa_inst_t *inst, unsigned n)
+{
+  if (n == 2 && inst->row->flags & ISA_F_MASK)
+    return inst->mask_dwords;
+  return n == 2 ? isa_matrix_dwords(inst, inst->row->src[2]) : inst->row->src[n];
+}
 
 /* NULL when the chip has no such opcode. */
 const isa_opcode_t *isa_opcode_find(unsigned chip, unsigned encoding, unsigned number);

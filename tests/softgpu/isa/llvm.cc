@@ -57,6 +57,10 @@ void replace_all(std::string &text, const std::string &from, const std::string &
 void unwrap_literals(std::string &text)
 {
   for (size_t at = 0; (at = text.find("lit(", at)) != std::string::npos;) {
+    if (at && text[at - 1] == '-') { // as it negates other constants
+      text.replace(at - 1, strlen("-lit("), "neg(");
+      continue;
+    }
     text.erase(at, strlen("lit("));
     text.erase(text.find(')', at), 1);
   }

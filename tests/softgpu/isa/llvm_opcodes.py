@@ -65,7 +65,7 @@ def mnemonic_of(text):
 def registers(text):
     """{(file, first): dwords} of the register operands of a disassembled instruction, and the operand strings."""
     found, operands = {}, [o.strip() for o in text.partition(" ")[2].split(",")]
-    for file, low, high, single in re.findall(r"(?<![\w.])([vas])(?:\[(\d+):(\d+)\]|(\d+))(?![\w.])", text.partition(" ")[2]):
+    for file, low, high, single in re.findall(r"(?<![\w.])([vas])(?:\[(\d+):(\d+)\]|(\d+))(?:\.[lh])?(?![\w.])", text.partition(" ")[2]):
         first = int(single or low)
         found[file, first] = 1 if single else int(high) - first + 1
     return found, operands
@@ -173,11 +173,13 @@ def shape(encoding, text):
     if not dst and s(V_DST):
         dst = s(V_DST)
         flags.add("DST_SGPR")
-    if re.match(r"v_(fmac|mac|pk_fmac|dot\dc)_", name):
+    if re.match(r"v_(fmac|mac|pk_fmac|dot\d(c|acc))_", name):
         flags.add("TIED")
     src0 = v(V_SRC0) or s(S_SRC0)
     if encoding == "VOP1" and "DST_SGPR" in flags and V_DST == S_SRC0:
         src0 = v(V_SRC0) or dst
+    names = {V_DST: "HALF_DST", V_SRC0: "HALF_0", V_SRC1: "HALF_1", V_SRC2: "HALF_2"}
+    flags |= {names[int(number)] for number in re.findall(r"\bv(\d+)\.[lh]", text)}
     if encoding == "VOP3P" and re.match("v_(mfma|smfmac|accvgpr)", name):
         flags.add("MAI")
     return flags, dst, s(S_DST), src0, v(V_SRC1) or s(S_SRC1), v(V_SRC2) or s(96)
@@ -213,7 +215,13 @@ def modifiers(chip, encoding, words, ask):
     return out
 
 
-def enumerate_chip(chip, probes=None, ask=disassemble):
+def long_dpp(chip, words, ask):
+    """Which of them have DPP in 64 bits."""
+    probes = [[w[0], w[1] & ~511 | 250, 0xFF00E400 | V_SRC0] if w[1] & 511 == V0 else w for w in words]
+    return [bool(text) and "quad_perm" in text for text in ask(chip, probes)]
+
+
+def enumerate_chip(chip, probes=None, ask=disassemble, has_long_dpp=False):
     """{(encoding, op): (mnemonic, flags, widths)}"""
     table = {}
     for encoding, (count, variants) in (probes or PROBES).items():
@@ -243,6 +251,9 @@ def enumerate_chip(chip, probes=None, ask=disassemble):
             ops = sorted(used)
             for op, flags in zip(ops, modifiers(chip, encoding, [used[op] for op in ops], ask)):
                 table[encoding, op][1].update(flags)
+            if has_long_dpp:
+                for op, has in zip(ops, long_dpp(chip, [used[op] for op in ops], ask)):
+                    table[encoding, op][1].update({"DPP"} if has else ())
     return table
 
 

@@ -77,6 +77,14 @@ TEST(Tables, Gfx1030OpcodesAreThoseOfLlvm)
             system(("python3 " + TESTS + "gfx10_opcodes.py " + ISA + "generated/gfx10").c_str()));
 }
 
+TEST(Tables, Gfx11OpcodesAreThoseOfLlvm)
+{
+  if (!llvm::available("22") || system("python3 --version >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "llvm-mc-22 or python3 is not installed";
+  const std::string command = "python3 " + TESTS + "gfx11_opcodes.py " + ISA + "generated/gfx11";
+  EXPECT_EQ(0, system(command.c_str()));
+}
+
 TEST(Tables, KernelsAreAssembledFromTheirSource)
 {
   if (!scripts_run())

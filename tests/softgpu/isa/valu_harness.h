@@ -201,23 +201,23 @@ struct Machine {
 
 inline isa_operand_t vgpr(unsigned index)
 {
-  return {ISA_OPERAND_VGPR, (uint16_t)index, 0};
+  return {ISA_OPERAND_VGPR, ISA_WHOLE, (uint16_t)index, 0};
 }
 inline isa_operand_t agpr(unsigned index)
 {
-  return {ISA_OPERAND_AGPR, (uint16_t)index, 0};
+  return {ISA_OPERAND_AGPR, ISA_WHOLE, (uint16_t)index, 0};
 }
 inline isa_operand_t sgpr(unsigned index)
 {
-  return {ISA_OPERAND_SGPR, (uint16_t)index, 0};
+  return {ISA_OPERAND_SGPR, ISA_WHOLE, (uint16_t)index, 0};
 }
 inline isa_operand_t literal(uint32_t value)
 {
-  return {ISA_OPERAND_LITERAL, 255, value};
+  return {ISA_OPERAND_LITERAL, ISA_WHOLE, 255, value};
 }
 inline isa_operand_t constant(unsigned code)
 {
-  return {ISA_OPERAND_INLINE, (uint16_t)code, 0};
+  return {ISA_OPERAND_INLINE, ISA_WHOLE, (uint16_t)code, 0};
 }
 
 enum { SRC = 10, SRC_STEP = 10, DST = 50, MASK_IN = 30, MASK_OUT = 40 };

@@ -75,11 +75,11 @@ TEST_F(ValuModifier, ScalarsAndConditionCodesAreTheSameForAllLanes)
   machine.wave.scc = 1;
   isa_inst_t inst = instruction(ISA_v_add_u32, "u:uu");
   inst.src[0] = sgpr(5);
-  inst.src[1] = {ISA_OPERAND_SPECIAL, 253, 0};
+  inst.src[1] = {ISA_OPERAND_SPECIAL, ISA_WHOLE, 253, 0};
   ASSERT_TRUE(machine.run(inst));
   for (uint32_t lane : d())
     EXPECT_EQ(lane, 0x1235u);
-  inst.src[1] = {ISA_OPERAND_SPECIAL, 251, 0}; /* vccz */
+  inst.src[1] = {ISA_OPERAND_SPECIAL, ISA_WHOLE, 251, 0}; /* vccz */
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(d()[7], 0x1235u);
 }
