@@ -221,6 +221,18 @@ def dialect_findings(path, lines, opaque):
             yield f"{path}:{number}: typedef {line[:-2]} ... {named.group(1)}_t;"
 
 
+# softgpu: registers that are masks of lanes are as wide as waves are.
+MASK = re.compile(r"isa_(?:read|write)_s64\([^;]*\bISA_(?:EXEC|VCC)\b|\bs\[ISA_(?:EXEC|VCC)\b")
+
+
+def mask_findings(path, lines):
+    if not path.startswith("softgpu/") or path == "softgpu/isa/base/wave.h":
+        return
+    for number, line in enumerate(lines, 1):
+        if MASK.search(line):
+            yield f"{path}:{number}: isa_exec(), isa_vcc(), isa_read_mask(): a mask is as wide as waves are"
+
+
 def style_findings(root, listing):
     sources = [path for path in listing if path.endswith(SOURCES) and "/fixtures/" not in path
                and os.path.isfile(os.path.join(root, path))]
@@ -229,6 +241,7 @@ def style_findings(root, listing):
               for name in re.findall(r"^typedef struct (\w+) \w+;", text, re.M)}
     for path, text in texts.items():
         yield from dialect_findings(path, text.split("\n"), opaque)
+        yield from mask_findings(path, text.split("\n"))
 
 
 # A process that is not there is -1, which is all of them to kill(): a test of top once ended everything that ran as root.

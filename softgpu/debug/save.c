@@ -126,8 +126,7 @@ static void put_special(const cursor_t *cursor, uint32_t words[SGPRS + HWREGS + 
   memcpy(&hwregs[PC], &wave->pc, sizeof wave->pc);
   memcpy(&hwregs[EXEC], &exec, sizeof exec);
   hwregs[STATUS] = STATUS_VALID | STATUS_TRAP_EN | (wave->scc ? STATUS_SCC : 0) |
-                   (exec ? 0 : STATUS_EXECZ) | (isa_read_s64(wave, ISA_VCC) ? 0 : STATUS_VCCZ) |
-                   saved->status;
+                   (exec ? 0 : STATUS_EXECZ) | (isa_vcc(wave) ? 0 : STATUS_VCCZ) | saved->status;
   hwregs[TRAPSTS] = saved->trapsts;
   hwregs[MODE] = wave->mode;
   memcpy(hwregs + HWREGS, saved->ttmp, sizeof saved->ttmp);
@@ -143,7 +142,7 @@ static void get_special(const cursor_t *cursor, const uint32_t words[SGPRS + HWR
   wave->s[ISA_M0] = hwregs[M0];
   memcpy(&wave->pc, &hwregs[PC], sizeof wave->pc);
   memcpy(&exec, &hwregs[EXEC], sizeof exec);
-  isa_write_s64(wave, ISA_EXEC, exec);
+  isa_set_exec(wave, exec);
   wave->scc = hwregs[STATUS] & STATUS_SCC;
   saved->status = hwregs[STATUS] & STATUS_KEPT;
   saved->trapsts = hwregs[TRAPSTS];

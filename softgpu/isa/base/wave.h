@@ -126,10 +126,38 @@ static inline void isa_write_s64(isa_wave_t *wave, unsigned index, uint64_t valu
   memcpy(&wave->s[index], &value, sizeof value);
 }
 
+/* A mask of lanes is a pair of registers in waves of 64, and one in waves of 32, where EXEC_HI and
+ * VCC_HI are registers like others: nothing else takes registers for masks (tests/lint.py). Bits of
+ * lanes that there are not are 0. */
+static inline uint64_t isa_read_mask(const isa_wave_t *wave, unsigned index)
+{
+  return ISA_LANES == 64 ? isa_read_s64(wave, index) : wave->s[index];
+}
+
+static inline void isa_write_mask(isa_wave_t *wave, unsigned index, uint64_t mask)
+{
+  if (ISA_LANES == 64)
+    isa_write_s64(wave, index, mask);
+  else
+    wave->s[index] = (uint32_t)mask;
+}
+
 static inline uint64_t isa_exec(const isa_wave_t *wave)
 {
-  return isa_read_s64(wave, ISA_EXEC);
+  return isa_read_mask(wave, ISA_EXEC);
 }
+
+static inline void isa_set_exec(isa_wave_t *wave, uint64_t mask)
+{
+  isa_write_mask(wave, ISA_EXEC, mask);
+}
+
+static inline uint64_t isa_vcc(const isa_wave_t *wave)
+{
+  return isa_read_mask(wave, ISA_VCC);
+}
+
+static const uint64_t ISA_ALL_LANES = UINT64_MAX >> (64 - ISA_LANES);
 
 /* Loops over the lanes of a mask, the lowest first. */
 #define ISA_EACH_LANE(lane, mask)                                                                  \

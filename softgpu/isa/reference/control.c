@@ -24,8 +24,7 @@ static uint32_t hardware_register(const isa_wave_t *w, unsigned id)
   case MODE: /* with what s_setvskip has set */
     return w->vskip ? w->mode | 1u << 28 : w->mode & ~(1u << 28);
   case STATUS: /* SCC, EXECZ, VCCZ */
-    return (w->scc ? 1u : 0) | (w->s[ISA_EXEC] | w->s[ISA_EXEC + 1] ? 0 : 1u << 9) |
-           (w->s[ISA_VCC] | w->s[ISA_VCC + 1] ? 0 : 1u << 10);
+    return (w->scc ? 1u : 0) | (isa_exec(w) ? 0 : 1u << 9) | (isa_vcc(w) ? 0 : 1u << 10);
   case HW_ID:
     return w->hw_id;
   case XCC_ID:
@@ -66,8 +65,8 @@ static bool move_relative(isa_wave_t *w, const isa_inst_t *inst, bool is_source)
 /* Whether a branch is taken. Sets *found to whether it is one. */
 static bool is_taken(const isa_wave_t *w, const isa_inst_t *inst, bool *found)
 {
-  const bool has_vcc = w->s[ISA_VCC] | w->s[ISA_VCC + 1];
-  const bool has_exec = w->s[ISA_EXEC] | w->s[ISA_EXEC + 1];
+  const bool has_vcc = isa_vcc(w) != 0;
+  const bool has_exec = isa_exec(w) != 0;
   switch (inst->op) {
   case ISA_s_branch:
     ONE(s_call_b64) : return true;

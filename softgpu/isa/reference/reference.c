@@ -34,7 +34,7 @@ static uint64_t special(const isa_wave_t *wave, unsigned code, unsigned dwords)
   case 238:
     return dwords == 1 ? private_aperture >> 32 : private_aperture + (code == 238 ? UINT32_MAX : 0);
   case 251:
-    return !isa_read_s64(wave, ISA_VCC);
+    return !isa_vcc(wave);
   case 252:
     return !isa_exec(wave);
   case 253:

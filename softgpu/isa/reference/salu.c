@@ -198,7 +198,7 @@ static bool run_sop1(scalar_t *s)
 static bool put_exec(scalar_t *s, uint64_t exec, bool keeps_old)
 {
   const uint64_t old = isa_exec(s->wave);
-  isa_write_s64(s->wave, ISA_EXEC, exec);
+  isa_set_exec(s->wave, exec);
   result_scc(s, keeps_old ? old : exec, exec != 0);
   return true;
 }

@@ -387,7 +387,7 @@ static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mas
   l.rounding = m->wave->mode >> field & 3;
   l.flushes_products = isa_chip(m->inst->chip)->flushes_products;
   l.clamp = m->inst->clamp;
-  l.vcc = isa_read_s64(m->wave, ISA_VCC) >> index & 1;
+  l.vcc = isa_vcc(m->wave) >> index & 1;
   l.flushes_out = is_float(result_type) && !keeps_denormals(m, result_type, true);
   for (unsigned n = 0; m->row->types[n + 2]; ++n) {
     take_source(m, &l, n, n == 0 && from >= 0 ? (unsigned)from : index);
@@ -565,8 +565,8 @@ bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
       d[1][lane] = (uint32_t)(values[lane] >> 32);
   }
   if (strchr("mcCsS", type))
-    isa_write_s64(wave, inst->sdst.kind ? inst->sdst.index : inst->dst.index, mask);
+    isa_write_mask(wave, inst->sdst.kind ? inst->sdst.index : inst->dst.index, mask);
   if (m.row->flags & TO_EXEC)
-    isa_write_s64(wave, ISA_EXEC, mask);
+    isa_set_exec(wave, mask);
   return true;
 }

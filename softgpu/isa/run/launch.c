@@ -351,8 +351,8 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
     wave->s[launch->scratch_sgpr] = (uint32_t)(wave->scratch - launch->dispatch.scratch_base);
   if (!isa_chip(launch->limits.chip)->scratch_sgpr)
     isa_write_s64(wave, ISA_FLAT_SCRATCH, wave->scratch);
-  isa_write_s64(wave, ISA_EXEC, left >= ISA_LANES ? UINT64_MAX : (1ull << left) - 1);
-  isa_write_s64(wave, ISA_VCC, 0);
+  isa_set_exec(wave, left >= ISA_LANES ? ISA_ALL_LANES : (1ull << left) - 1);
+  isa_write_mask(wave, ISA_VCC, 0);
   wave->s[ISA_NULL] = 0;
   wave->sgprs = launch->limits.sgprs;
   wave->vgprs = launch->limits.vgprs;

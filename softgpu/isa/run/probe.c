@@ -157,7 +157,7 @@ static void put_scalars(const isa_wave_t *wave, const rawhal_probe_point_t *poin
 /* Active lanes, low and high halves of each. */
 static void put_lanes(uint64_t *to, uint64_t exec, const uint32_t *low, const uint32_t *high)
 {
-  if (exec == UINT64_MAX) {
+  if (exec == ISA_ALL_LANES) {
     for (unsigned lane = 0; lane < ISA_LANES; ++lane)
       to[lane] = low[lane] | (uint64_t)high[lane] << 32;
     return;

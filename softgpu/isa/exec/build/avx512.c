@@ -129,7 +129,7 @@ store_active_avx512(uint8_t *to, const uint32_t *from, uint32_t active)
 #define VALU_IS_ZERO          is_zero_avx512
 #define VALU_MASK_OF          mask_of_avx512
 #define VALU_HAS_NAN          has_nan_avx512
-#define VALU_WRITES_ALL(wave) (isa_exec(wave) == UINT64_MAX)
+#define VALU_WRITES_ALL(wave) (isa_exec(wave) == ISA_ALL_LANES)
 #define VALU_OF_MASK(mask, n)                                                                      \
   ((valu_vector_t)_mm512_maskz_set1_epi32((__mmask16)((mask) >> 16 * (n)), -1))
 #define VALU_ACTIVE(wave, n, vector)                                                               \

@@ -126,11 +126,11 @@ uint64_t isa_checks_failing(isa_wave_t *wave, const isa_inst_t *inst, unsigned f
   const uint64_t exec = isa_exec(wave);
   uint64_t failing = 0;
   ISA_EACH_LANE(lane, exec >> from << from) {
-    isa_write_s64(wave, ISA_EXEC, 1ull << lane);
+    isa_set_exec(wave, 1ull << lane);
     if (!check(wave, inst))
       failing |= 1ull << lane;
   }
-  isa_write_s64(wave, ISA_EXEC, exec);
+  isa_set_exec(wave, exec);
   return failing;
 }
 

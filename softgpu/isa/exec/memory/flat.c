@@ -118,7 +118,7 @@ static bool run_scratch(isa_wave_t *wave, const isa_inst_t *inst)
   uint64_t base = isa_read_s64(wave, ISA_FLAT_SCRATCH);
   uint32_t scalar = inst->saddr.kind ? wave->s[inst->saddr.index] : 0;
   const isa_row_t *row = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL;
-  isa_lanes_t lanes = {.active = isa_exec(wave), .swizzled = UINT64_MAX};
+  isa_lanes_t lanes = {.active = isa_exec(wave), .swizzled = ISA_ALL_LANES};
   ISA_EACH_LANE(lane, lanes.active) {
     uint32_t offset = scalar + (row ? row[0][lane] : 0) + (uint32_t)inst->offset;
     lanes.at[lane] = isa_scratch_at(wave, lane, base, offset, plan->bytes);

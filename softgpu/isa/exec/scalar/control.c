@@ -22,8 +22,8 @@
 BRANCH(s_branch, true)
 BRANCH(s_cbranch_scc0, !w->scc)
 BRANCH(s_cbranch_scc1, w->scc)
-BRANCH(s_cbranch_vccz, isa_read_s64(w, ISA_VCC) == 0)
-BRANCH(s_cbranch_vccnz, isa_read_s64(w, ISA_VCC) != 0)
+BRANCH(s_cbranch_vccz, isa_vcc(w) == 0)
+BRANCH(s_cbranch_vccnz, isa_vcc(w) != 0)
 BRANCH(s_cbranch_execz, isa_exec(w) == 0)
 BRANCH(s_cbranch_execnz, isa_exec(w) != 0)
 CONTROL(s_getpc_b64, isa_write_s64(w, inst->dst.index, w->pc))
@@ -82,8 +82,7 @@ static uint32_t hwreg_read(const isa_wave_t *w, unsigned id)
   case HWREG_MODE:
     return (w->mode & ~(1u << MODE_VSKIP)) | (uint32_t)w->vskip << MODE_VSKIP;
   case HWREG_STATUS:
-    return w->scc | (uint32_t)(isa_exec(w) == 0) << 9 |
-           (uint32_t)(isa_read_s64(w, ISA_VCC) == 0) << 10;
+    return w->scc | (uint32_t)(isa_exec(w) == 0) << 9 | (uint32_t)(isa_vcc(w) == 0) << 10;
   case HWREG_HW_ID:
     return w->hw_id;
   case HWREG_XCC_ID:

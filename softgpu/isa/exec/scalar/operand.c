@@ -52,7 +52,7 @@ uint64_t isa_scalar_special(const isa_wave_t *wave, unsigned code, bool is_wide)
                    : apertures[code - ISA_CODE_APERTURES] >> 32;
   switch (code) {
   case ISA_CODE_VCCZ:
-    return isa_read_s64(wave, ISA_VCC) == 0;
+    return isa_vcc(wave) == 0;
   case ISA_CODE_EXECZ:
     return isa_exec(wave) == 0;
   default:

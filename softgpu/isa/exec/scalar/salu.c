@@ -159,7 +159,7 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
   INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
     const uint64_t a = READ(uint64_t, 0, true), e = isa_exec(w);                                   \
-    isa_write_s64(w, ISA_EXEC, new_exec);                                                          \
+    isa_set_exec(w, new_exec);                                                                     \
     w->scc = isa_exec(w) != 0;                                                                     \
     isa_write_s64(w, inst->dst_at, result);                                                        \
     return true;                                                                                   \
