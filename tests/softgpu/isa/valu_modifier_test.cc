@@ -240,7 +240,7 @@ TEST_F(ValuModifier, DppMovesPairsAndWorksInPlace)
   isa_inst_t inst = instruction(ISA_v_mov_b64, "q:q");
   inst.encoding = ISA_VOP1;
   inst.has_dpp = true;
-  inst.dpp = {0x153, 15, 15, false};
+  inst.dpp = {0x153, 15, 15, false, false};
   ASSERT_TRUE(machine.run(inst));
   for (unsigned i = 0; i < 64; ++i)
     EXPECT_EQ(machine.get(DST, i, true), machine.get(SRC, i / 16 * 16 + 3, true));
@@ -250,7 +250,7 @@ TEST_F(ValuModifier, DppMovesPairsAndWorksInPlace)
   inst.encoding = ISA_VOP2;
   inst.dst = inst.src[1] = inst.src[0];
   inst.has_dpp = true;
-  inst.dpp = {0x140, 15, 15, false};
+  inst.dpp = {0x140, 15, 15, false, false};
   ASSERT_TRUE(machine.run(inst));
   for (unsigned i = 0; i < 64; ++i)
     EXPECT_EQ(a()[i], old[i] + old[i / 16 * 16 + 15 - i % 16]);

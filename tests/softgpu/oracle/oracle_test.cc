@@ -132,7 +132,7 @@ TEST(Oracle, LlvmAgreesAboutTheWords)
         blocks.push_back({c.words, c.words + c.dwords});
         expected.push_back(&row);
       }
-    const auto lines = llvm::disassemble(is_gfx942 ? "gfx942" : "gfx90a", blocks);
+    const auto lines = llvm::disassemble({is_gfx942 ? "gfx942" : "gfx90a"}, blocks);
     ASSERT_EQ(lines.size(), blocks.size());
     for (size_t i = 1; i < lines.size(); ++i) {
       EXPECT_TRUE(lines[i].valid) << expected[i]->name << " " << std::hex << blocks[i][0] << " "

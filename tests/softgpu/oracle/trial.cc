@@ -224,7 +224,7 @@ std::string Trial::run(const Row &row, const Case &c, Outcome &outcome)
 std::string Trial::describe(const Row &row, const Case &c, const std::string &difference) const
 {
   const auto lines = llvm::available()
-                         ? llvm::disassemble(before.is_gfx942 ? "gfx942" : "gfx90a",
+                         ? llvm::disassemble({before.is_gfx942 ? "gfx942" : "gfx90a"},
                                              {{0xbf800000}, {c.words, c.words + c.dwords}})
                          : std::vector<llvm::Disassembled>();
   return (lines.empty() ? row.name : lines[1].text) + ": " + difference +
