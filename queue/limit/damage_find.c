@@ -283,7 +283,14 @@ static void show_again(rawhal_limiter_t *limiter, uint64_t now)
   limiter_tell(limiter, now);
 }
 
-/* Others on the device, whose words may hold this one back. */
+/* Nobody can set more, and it would hold for all of the tenant. */
+static bool is_burst(uint64_t ask)
+{
+  const rawhal_limit_info_t *info = rawhal_limit_info(RAWHAL_LIMIT_BURST);
+  return ask == 0 || (ask - 1 >= info->minimum && ask - 1 <= info->maximum);
+}
+
+/* Others on the device, whose words may hold this one back, or let its tenant go. */
 static damage_finding_t find_in_others(const rawhal_limiter_t *limiter)
 {
   const region_data_t *data = limiter->region.data;
@@ -294,11 +301,12 @@ static damage_finding_t find_in_others(const rawhal_limiter_t *limiter)
     if (slot == limiter->slot || !region_is_live_on(member, limiter->device_index))
       continue;
     const uint64_t load = hot_load(&member->hot), since = node_load(&member->hot.running_since);
+    const uint64_t burst = node_load(&member->asks.of[ASK_BURST]);
     const bool right = damage_load_check(load) == node_load(&member->load_check) &&
-                       (load || since == 0) && tenant < REGION_TENANTS &&
+                       (load || since == 0) && is_burst(burst) && tenant < REGION_TENANTS &&
                        is_tenant_here(limiter, tenant);
     if (!right && region_slot_held(&limiter->region, slot)) /* else it has died */
-      return found(DAMAGE_OTHERS, slot, mix(load, since) ^ tenant);
+      return found(DAMAGE_OTHERS, slot, mix(load, since) ^ mix(burst, tenant));
   }
   return nothing;
 }

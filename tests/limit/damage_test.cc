@@ -269,3 +269,10 @@ TEST(DamageAtEveryWord, OfTheMembers)
   for (uint32_t i = 0; i < 4; ++i)
     TryPart(SHIM_MEMBER, i, by_length(101, 17, 1));
 }
+// It would hold for the slot's tenant, whose share would be lifted.
+TEST(DamageAtEveryWord, OfBurstsThatNobodyCanAskFor)
+{
+  for (uint32_t slot = 0; slot < 3; ++slot)
+    for (uint64_t ask : {UINT64_MAX, uint64_t{1}})
+      EXPECT_EQ("", EveryWord::Try(shim_region_burst_asked(slot), ask)) << "slot " << slot;
+}

@@ -375,6 +375,13 @@ void shim_region_part(shim_part_t part, uint32_t index, size_t *from, size_t *si
   *from = starts[part] + index * sizes[part];
 }
 
+size_t shim_region_burst_asked(uint32_t slot)
+{
+  size_t from, size;
+  shim_region_part(SHIM_MEMBER, slot, &from, &size);
+  return from + offsetof(region_member_t, asks.of) + ASK_BURST * sizeof(uint64_t);
+}
+
 bool shim_has_left(const rawhal_limiter_t *limiter)
 {
   return limiter->damage.left;

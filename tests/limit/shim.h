@@ -107,6 +107,8 @@ size_t shim_region_bytes_before(uint32_t slot);
 /* Where the region has a thing, and how large that is. */
 typedef enum shim_part { SHIM_HEADER, SHIM_DEVICE, SHIM_TENANT, SHIM_MEMBER } shim_part_t;
 void shim_region_part(shim_part_t part, uint32_t index, size_t *from, size_t *size);
+/* Where a slot has what it asks for as the tenant's burst. */
+size_t shim_region_burst_asked(uint32_t slot);
 /* Has it left the region, because that is damaged? */
 bool shim_has_left(const rawhal_limiter_t *limiter);
 void shim_watch_damage(rawhal_limiter_t *limiter, void (*told)(void *context, const char *text),
