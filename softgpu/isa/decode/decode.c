@@ -36,7 +36,7 @@ static void set_literal(isa_operand_t src[3], uint32_t value)
 isa_decode_status_t isa_decode_of(unsigned chip, unsigned lanes, const uint32_t *code,
                                   uint32_t available, isa_inst_t *inst)
 {
-  uint32_t words[ISA_MOST_DWORDS] = {0};
+  uint32_t words[ISA_MOST_DWORDS + 1] = {0}; /* behind a prefix a third dword may be looked at */
   memset(inst, 0, sizeof *inst);
   if (!available)
     return ISA_DECODE_TRUNCATED;

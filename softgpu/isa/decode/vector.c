@@ -155,7 +155,7 @@ static void vop3_source_of(isa_decoder_t *d, unsigned i, bool is_accumulation, u
   const unsigned code = codes[i];
   if (code == ISA_CODE_LITERAL && width && !d->family->long_literals)
     d->bad = true;
-  if (i == 0 && (code == ISA_CODE_DPP || is_dpp8(d, code)))
+  if (i == 0 && d->family->has_null && (code == ISA_CODE_DPP || is_dpp8(d, code)))
     decode_long_dpp(d, code);
   else
     isa_decode_source(d, &d->inst->src[i], code, width);
