@@ -335,21 +335,22 @@ def restarted(cluster):
 # ---- Many ----
 
 def many(cluster, count, at_a_time=8):
-    """Short jobs, half of them killed at random moments."""
+    """Short jobs, half of them killed at random moments after they have begun: before that there is nothing to be left."""
     chance = random.Random(count)
     before, log = len(cluster.accounts()), len(cluster.read("slurmd.a.log"))
-    running, begun, kills = [], 0, 0
+    running, started, begun, kills = [], [], 0, 0
     while begun < count or running:
         while begun < count and len(running) < at_a_time:
             words = worker(chance.choice((1, 30, 200))) if chance.random() < 0.8 else program("quota")
             running.append(cluster.submit("-w", "a", "--no-requeue", f"--gres=shard:{chance.randint(1, 2)}", "--wrap", " ".join(words)))
             begun += 1
-        if chance.random() < 0.5 and running:
-            cluster.call("scancel", *(["--signal=KILL", "--full"] if chance.random() < 0.5 else []), str(chance.choice(running)),
+        if chance.random() < 0.5 and started:
+            cluster.call("scancel", *(["--signal=KILL", "--full"] if chance.random() < 0.5 else []), str(chance.choice(started)),
                          status=None)
             kills += 1
-        alive = {int(line.split()[0]) for line in cluster.jobs()}
-        running = [job for job in running if job in alive]
+        states = {int(job): state for job, state in (line.split()[:2] for line in cluster.jobs())}
+        running = [job for job in running if job in states]
+        started = [job for job in running if states[job] != "PENDING"]
     await_nothing(cluster)
     check(not cluster.keepers(), cluster.keepers())
     accounts = cluster.accounts()[before:]
