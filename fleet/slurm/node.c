@@ -42,6 +42,12 @@ static rawhal_status_t make_folders(const char *path, rawhal_error_t *error)
                 (unsigned)facts.st_mode & 07777u);
 }
 
+/* What is being written. */
+static void next_of(const settings_t *settings, char path[PATH_MAX])
+{
+  snprintf(path, PATH_MAX, "%s/next", settings->directory);
+}
+
 rawhal_status_t node_lock(const settings_t *settings, int *lock, rawhal_error_t *error)
 {
   char path[PATH_MAX];
@@ -58,6 +64,8 @@ rawhal_status_t node_lock(const settings_t *settings, int *lock, rawhal_error_t 
     close(fd);
     return RAWHAL_RUNTIME;
   }
+  next_of(settings, path);
+  (void)unlink(path); /* of a hook that was killed */
   *lock = fd;
   return RAWHAL_OK;
 }
@@ -68,6 +76,22 @@ void node_unlock(int lock)
     close(lock);
 }
 
+bool node_write(const settings_t *settings, const char *path, node_put_t *put, const void *context)
+{
+  char next[PATH_MAX];
+  next_of(settings, next);
+  FILE *file = fopen(next, "we");
+  if (!file)
+    return false;
+  const bool written = put(file, context);
+  if (fclose(file) == 0 && written && rename(next, path) == 0)
+    return true;
+  const int code = errno;
+  unlink(next);
+  errno = code;
+  return false;
+}
+
 /* ---- Records ---- */
 
 static void path_of(const settings_t *settings, uint32_t job, char path[PATH_MAX])
@@ -75,8 +99,9 @@ static void path_of(const settings_t *settings, uint32_t job, char path[PATH_MAX
   snprintf(path, PATH_MAX, "%s/job.%u", settings->directory, job);
 }
 
-static bool put(FILE *file, const record_t *record)
+static bool put(FILE *file, const void *context)
 {
+  const record_t *record = context;
   fprintf(file, "tenant %s\nuser %u\nbegun %" PRIu64 "\n", record->tenant, record->user,
           record->begun);
   for (uint32_t i = 0; i < record->count; ++i) {
@@ -94,19 +119,9 @@ static bool put(FILE *file, const record_t *record)
 rawhal_status_t record_write(const settings_t *settings, const record_t *record,
                              rawhal_error_t *error)
 {
-  char path[PATH_MAX], next[PATH_MAX];
+  char path[PATH_MAX];
   path_of(settings, record->job, path);
-  snprintf(next, sizeof(next), "%s/next", settings->directory);
-  FILE *file = fopen(next, "we");
-  if (!file)
-    return refuse_errno(error, "writing", next);
-  const bool written = put(file, record);
-  if (fclose(file) || !written || rename(next, path)) {
-    (void)refuse_errno(error, "writing", path);
-    unlink(next);
-    return RAWHAL_RUNTIME;
-  }
-  return RAWHAL_OK;
+  return node_write(settings, path, put, record) ? RAWHAL_OK : refuse_errno(error, "writing", path);
 }
 
 static bool read_holding(const char *line, record_t *record)

@@ -3,6 +3,9 @@
 #ifndef FLEET_SLURM_NODE_H
 #define FLEET_SLURM_NODE_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "fleet/slurm/settings.h"
 
 enum { TENANT_NAME_BYTES = 64, REASON_BYTES = 512 };
@@ -31,6 +34,11 @@ RAWHAL_CHECKED rawhal_status_t node_lock(const settings_t *settings, int *lock,
 void node_unlock(int lock);
 
 /* All of the rest is for whoever has the lock; record_read() for anybody. */
+
+/* Writes a file of the folder by `put`, which answers whether it could: it is whole or as it was.
+ * False: errno says why. */
+typedef bool node_put_t(FILE *file, const void *context);
+bool node_write(const settings_t *settings, const char *path, node_put_t *put, const void *context);
 
 /* RUNTIME; the file is whole or as it was. */
 RAWHAL_CHECKED rawhal_status_t record_write(const settings_t *settings, const record_t *record,

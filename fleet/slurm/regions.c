@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "fleet/slurm/keeper.h"
+#include "fleet/slurm/node.h"
 
 /* Who keeps a region, and which file it is. */
 typedef struct keeping {
@@ -45,17 +46,18 @@ static bool read_keeping(const settings_t *settings, uint32_t gpu, keeping_t *ke
   return whole;
 }
 
+static bool put(FILE *file, const void *context)
+{
+  const keeping_t *keeping = context;
+  return fprintf(file, "%d %" PRIu64 " %d %" PRIu64 "\n", keeping->keeper.pid,
+                 keeping->keeper.start_time, keeping->keeper.fd, keeping->inode) > 0;
+}
+
 static bool write_keeping(const settings_t *settings, uint32_t gpu, const keeping_t *keeping)
 {
-  char path[PATH_MAX], next[PATH_MAX], target[64];
+  char path[PATH_MAX], target[64];
   path_of(settings, gpu, path);
-  snprintf(next, sizeof(next), "%s/next", settings->directory);
-  FILE *file = fopen(next, "we");
-  if (!file)
-    return false;
-  const bool written = fprintf(file, "%d %" PRIu64 " %d %" PRIu64 "\n", keeping->keeper.pid,
-                               keeping->keeper.start_time, keeping->keeper.fd, keeping->inode) > 0;
-  if (fclose(file) || !written || rename(next, path))
+  if (!node_write(settings, path, put, keeping))
     return false;
   snprintf(target, sizeof(target), "/proc/%d/fd/%d", keeping->keeper.pid, keeping->keeper.fd);
   link_of(settings, gpu, path);

@@ -510,6 +510,16 @@ TEST_F(Hooks, ThatAreKilledLeaveNothing)
   begun_ = {70};
 }
 
+// A hook may be killed between writing a file and giving it its name.
+TEST_F(Hooks, WhatAKilledOneWasWritingIsGone)
+{
+  ASSERT_EQ(0, Prolog(90, "shard:1(IDX:0)")) << host.log;
+  Write("run/node/next", "tenant slu");
+  ASSERT_EQ(0, Epilog(91)) << host.log;
+  EXPECT_EQ((std::vector<std::string>{"gpu0", "job.90"}), Kept());
+  begun_ = {90};
+}
+
 TEST_F(Hooks, ARequeuedJobBeginsAgain)
 {
   for (int i = 0; i < 3; ++i)
