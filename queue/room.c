@@ -52,6 +52,16 @@ static rawhal_status_t no_room(rawhal_status_t status, uint32_t packets, uint32_
                      blocks, status == RAWHAL_WOULD_BLOCK ? "now" : "before the deadline");
 }
 
+rawhal_status_t submit_no_room(uint32_t packets, uint32_t blocks, uint64_t deadline,
+                               rawhal_error_t *error)
+{
+  if (deadline == 0)
+    return no_room(RAWHAL_WOULD_BLOCK, packets, blocks, error);
+  return deadline != RAWHAL_FOREVER && clock_now() >= deadline
+             ? no_room(RAWHAL_TIMED_OUT, packets, blocks, error)
+             : RAWHAL_OK;
+}
+
 /* Of the first that waits, or of one that may not. */
 static rawhal_status_t reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t blocks,
                                uint64_t deadline, ring_reservation_t *reserved,
@@ -64,10 +74,9 @@ static rawhal_status_t reserve(rawhal_queue_t *queue, uint32_t packets, uint32_t
       return status;
     if (ring_reserve(&queue->ring, packets, blocks, reserved))
       return RAWHAL_OK;
-    if (deadline == 0)
-      return no_room(RAWHAL_WOULD_BLOCK, packets, blocks, error);
-    if (deadline != RAWHAL_FOREVER && clock_now() >= deadline)
-      return no_room(RAWHAL_TIMED_OUT, packets, blocks, error);
+    status = submit_no_room(packets, blocks, deadline, error);
+    if (status != RAWHAL_OK)
+      return status;
     queue_wait_for_room(queue, deadline);
   }
 }

@@ -64,6 +64,9 @@ RAWHAL_CHECKED rawhal_status_t submit_reserve_admitted(rawhal_queue_t *queue,
 bool submit_try(rawhal_queue_t *queue, uint32_t tickets, uint32_t packets, uint32_t blocks,
                 ring_reservation_t *reserved);
 
+/* OK: there is time to wait for so much; else WOULD_BLOCK or TIMED_OUT, with the words for it. */
+RAWHAL_CHECKED rawhal_status_t submit_no_room(uint32_t packets, uint32_t blocks, uint64_t deadline,
+                                              rawhal_error_t *error);
 /* Sleeps until there may be room: something has finished, or a moment has passed; or until the
  * deadline. */
 void submit_wait_for_room(rawhal_queue_t *queue, uint64_t deadline);

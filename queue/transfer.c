@@ -160,10 +160,11 @@ static rawhal_status_t place_until(rawhal_queue_t *queue, const transfers_t *wan
 {
   for (;;) {
     rawhal_status_t status = place(queue, wanted, staging, grant, reserved, placed, error);
-    if (*placed || status != RAWHAL_WOULD_BLOCK || deadline == 0)
+    if (*placed || status != RAWHAL_WOULD_BLOCK)
       return status;
-    if (deadline != RAWHAL_FOREVER && clock_now() >= deadline)
-      return rawhal_fail(error, RAWHAL_TIMED_OUT, "no room for a copy before the deadline");
+    status = submit_no_room(TRANSFER_PACKETS, 0, deadline, error);
+    if (status != RAWHAL_OK)
+      return status;
     submit_wait_for_room(queue, deadline);
   }
 }

@@ -219,22 +219,18 @@ static rawhal_status_t place_until(const launch_t *launch, uint64_t deadline,
     queue_drain(queue); /* which may make room */
     if (!again)
       continue;
-    if (deadline == 0)
-      return rawhal_fail(error, RAWHAL_WOULD_BLOCK, "no room for %u packets now", launch->packets);
-    if (deadline != RAWHAL_FOREVER && clock_now() >= deadline)
-      return rawhal_fail(error, RAWHAL_TIMED_OUT, "no room for %u packets before the deadline",
-                         launch->packets);
+    status = submit_no_room(launch->packets, launch->exec->blocks, deadline, error);
+    if (status != RAWHAL_OK)
+      return status;
     submit_wait_for_room(queue, deadline);
   }
 }
 
+/* All but that the device is the queue's. */
 static rawhal_status_t check(const launch_t *launch, rawhal_error_t *error)
 {
   const rawhal_graph_exec_t *exec = launch->exec;
   const ring_t *ring = &launch->queue->ring;
-  if (exec->device != launch->queue->device)
-    return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT,
-                       "the graph was made for another device than the queue's");
   if (exec->parts->count > ring->tickets || launch->packets > ring->packets ||
       exec->blocks > ring->blocks)
     return rawhal_fail(error, RAWHAL_OUT_OF_RANGE,

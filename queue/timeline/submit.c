@@ -334,16 +334,15 @@ void timeline_placed(rawhal_queue_t *queue, const timeline_plan_t *plan)
     timelines_changed();
 }
 
-/* The caller holds the lock. `*placed` false with OK: there is no room. What launches call is part
- * of it, which saves a tenth of the instructions. */
-__attribute__((flatten)) static rawhal_status_t place(rawhal_queue_t *queue,
-                                                      const timeline_request_t *request,
-                                                      bool *placed, ring_reservation_t *reserved,
-                                                      rawhal_error_t *error)
+/* The caller holds the lock. `*lacking` with OK: so many packets have no room; 0: all is done. What
+ * launches call is part of it, which saves a tenth of the instructions. */
+__attribute__((flatten)) static rawhal_status_t
+place(rawhal_queue_t *queue, const timeline_request_t *request, uint32_t *lacking,
+      ring_reservation_t *reserved, rawhal_error_t *error)
 {
   timeline_plan_t plan;
   timeline_part_t at = {0, 0};
-  *placed = false;
+  *lacking = 0;
   rawhal_status_t status = timeline_plan(queue, request, &plan, error);
   if (status != RAWHAL_OK)
     return status;
@@ -353,13 +352,13 @@ __attribute__((flatten)) static rawhal_status_t place(rawhal_queue_t *queue,
     status = rawhal_fail(error, RAWHAL_OUT_OF_RANGE,
                          "it takes %" PRIu32 " packets, the queue has %" PRIu32, packets,
                          queue->ring.packets);
-  *placed = status == RAWHAL_OK && submit_try(queue, 1, packets, 0, reserved);
-  if (*placed) {
+  if (status == RAWHAL_OK && submit_try(queue, 1, packets, 0, reserved)) {
     timeline_submit(queue, request, &plan, &at, 0, packets, reserved);
     timeline_placed(queue, &plan);
-  } else {
-    timeline_drop(&plan);
+    return RAWHAL_OK;
   }
+  timeline_drop(&plan);
+  *lacking = packets;
   return status;
 }
 
@@ -367,22 +366,22 @@ static rawhal_status_t place_until(rawhal_queue_t *queue, const timeline_request
                                    uint64_t deadline, ring_reservation_t *reserved,
                                    rawhal_error_t *error)
 {
-  for (bool again = false, placed;; again = true) {
+  for (bool again = false;; again = true) {
+    uint32_t lacking;
     rawhal_status_t status = queue_check(queue, error);
     if (status != RAWHAL_OK)
       return status;
     timelines_lock();
-    status = place(queue, request, &placed, reserved, error);
+    status = place(queue, request, &lacking, reserved, error);
     timelines_unlock();
-    if (placed || status != RAWHAL_OK)
+    if (!lacking || status != RAWHAL_OK)
       return status;
     queue_drain(queue); /* which may make room */
     if (!again)
       continue;
-    if (deadline == 0)
-      return rawhal_fail(error, RAWHAL_WOULD_BLOCK, "no room for the packets now");
-    if (deadline != RAWHAL_FOREVER && clock_now() >= deadline)
-      return rawhal_fail(error, RAWHAL_TIMED_OUT, "no room for the packets before the deadline");
+    status = submit_no_room(lacking, 0, deadline, error);
+    if (status != RAWHAL_OK)
+      return status;
     submit_wait_for_room(queue, deadline);
   }
 }
