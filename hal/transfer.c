@@ -234,15 +234,17 @@ rawhal_graph_add_transfers_sized(rawhal_graph_t *graph, const rawhal_transfer_t 
   if (status != RAWHAL_OK)
     return status;
   const queue_device_t *device = graph_device(graph);
+  if (count > UINT32_MAX)
+    return no_memory(count, error);
   queue_transfer_t *made = allocate_zeroed(device->allocator, count, sizeof(*made));
   graph_buffers_t *buffers = allocate_zeroed(device->allocator, count, sizeof(*buffers));
   status = made && buffers ? take_all(device, &given, made, buffers, &kept, error)
                            : no_memory(count, error);
   if (status == RAWHAL_OK)
     status = check_reads(made, kept, error);
+  const graph_transfers_t all = {.count = (uint32_t)kept, .each = made, .buffers = buffers};
   if (status == RAWHAL_OK)
-    status = kept ? graph_add_transfers(graph, made, buffers, kept, label, after, after_count, node,
-                                        error)
+    status = kept ? graph_add_transfers(graph, &all, label, after, after_count, node, error)
                   : rawhal_graph_add_barrier(graph, label, after, after_count, node, error);
   allocate_free(device->allocator, made);
   allocate_free(device->allocator, buffers);

@@ -402,9 +402,7 @@ rawhal_status_t bindings_take(const rawhal_graph_binding_t *first, size_t size, 
 {
   *bindings = (bindings_t){
       .first = first, .stride = size, .count = count, .indirect = indirect, .bound = bound};
-  indirect->count = 0;
-  if (bound)
-    bound->transfer_count = bound->point_count = 0;
+  indirect->count = bound->transfer_count = bound->point_count = 0;
   if (!first && count)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "bindings is NULL");
   return __builtin_expect(size == sizeof(*first), 1)

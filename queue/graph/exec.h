@@ -125,7 +125,7 @@ typedef struct bindings {
   size_t arguments;           /* so many of the first are of arguments */
   bool grids;                 /* some are of grids, read from memory or not */
   indirect_grids_t *indirect; /* room for them */
-  bound_parts_t *bound;       /* likewise; NULL: the exec has no parts */
+  bound_parts_t *bound;       /* likewise */
 } bindings_t;
 
 static inline const rawhal_graph_binding_t *bindings_at(const bindings_t *bindings, size_t i)

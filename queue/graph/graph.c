@@ -272,22 +272,16 @@ rawhal_status_t rawhal_graph_add_barrier(rawhal_graph_t *graph, const char *labe
   return status == RAWHAL_OK ? add_other(graph, &made, label, after, count, node, error) : status;
 }
 
-rawhal_status_t graph_add_transfers(rawhal_graph_t *graph, const queue_transfer_t *transfers,
-                                    const graph_buffers_t *buffers, size_t count, const char *label,
-                                    const rawhal_graph_node_t *after, size_t after_count,
-                                    rawhal_graph_node_t *node, rawhal_error_t *error)
+rawhal_status_t graph_add_transfers(rawhal_graph_t *graph, const graph_transfers_t *transfers,
+                                    const char *label, const rawhal_graph_node_t *after,
+                                    size_t count, rawhal_graph_node_t *node, rawhal_error_t *error)
 {
   graph_node_t made = {.kind = RAWHAL_GRAPH_TRANSFERS};
-  uint64_t bytes = 0;
-  bool known = count <= UINT32_MAX;
-  for (size_t i = 0; known && i < count; ++i)
-    known = checked_add_u64(bytes, graph_transfer_bytes(&transfers[i]), &bytes);
-  made.transfers = known ? graph_transfers_make(graph->device, count, bytes) : NULL;
+  made.transfers = graph_transfers_copy(graph->device, transfers);
   if (!made.transfers)
-    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %zu transfers of a node", count);
-  for (size_t i = 0; i < count; ++i)
-    graph_transfers_add(graph->device, made.transfers, &transfers[i], &buffers[i]);
-  return add_other(graph, &made, label, after, after_count, node, error);
+    return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for %u transfers of a node",
+                       transfers->count);
+  return add_other(graph, &made, label, after, count, node, error);
 }
 
 rawhal_status_t rawhal_graph_add_timeline(rawhal_graph_t *graph, const rawhal_timepoint_t *waits,

@@ -95,7 +95,6 @@ rawhal_status_t graph_undo(rawhal_graph_t *graph, uint32_t first, uint32_t fence
 /* NULL: no memory. `bytes` of what is written are copied; 0: none are. */
 graph_transfers_t *graph_transfers_make(const queue_device_t *device, uint64_t count,
                                         uint64_t bytes);
-uint64_t graph_transfer_bytes(const queue_transfer_t *transfer);
 void graph_transfers_add(const queue_device_t *device, graph_transfers_t *to,
                          const queue_transfer_t *transfer, const graph_buffers_t *buffers);
 graph_transfers_t *graph_transfers_copy(const queue_device_t *device,
@@ -111,12 +110,14 @@ graph_points_t *graph_points_make(const queue_device_t *device, const rawhal_tim
 graph_points_t *graph_points_copy(const queue_device_t *device, const graph_points_t *from);
 void graph_points_free(const queue_device_t *device, graph_points_t *points);
 
-/* Adds a node that moves `count` transfers, at least one, of which none is read: for hal/, which
- * knows buffers. */
-RAWHAL_CHECKED rawhal_status_t graph_add_transfers(
-    rawhal_graph_t *graph, const queue_transfer_t *transfers, const graph_buffers_t *buffers,
-    size_t count, const char *label, const rawhal_graph_node_t *after, size_t after_count,
-    rawhal_graph_node_t *node, rawhal_error_t *error);
+/* Adds a node that has copies of these, at least one, of which none is read: for hal/, which knows
+ * buffers. */
+RAWHAL_CHECKED rawhal_status_t graph_add_transfers(rawhal_graph_t *graph,
+                                                   const graph_transfers_t *transfers,
+                                                   const char *label,
+                                                   const rawhal_graph_node_t *after, size_t count,
+                                                   rawhal_graph_node_t *node,
+                                                   rawhal_error_t *error);
 /* Frees what launches had of graphs that are gone; without locks. */
 void graphs_reap(void);
 const queue_device_t *graph_device(const rawhal_graph_t *graph);

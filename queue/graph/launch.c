@@ -296,19 +296,6 @@ launch_with(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
 {
   bindings_t taken;
   indirect_grids_t indirect;
-  rawhal_status_t status =
-      bindings_take(bindings, binding_size, count, &indirect, NULL, &taken, error);
-  return status == RAWHAL_OK ? launch_bound(queue, exec, &taken, deadline, ticket, error) : status;
-}
-
-/* The same with room for what only parts have. */
-__attribute__((noinline, cold)) static rawhal_status_t
-launch_with_parts(rawhal_queue_t *queue, const rawhal_graph_exec_t *exec,
-                  const rawhal_graph_binding_t *bindings, size_t binding_size, size_t count,
-                  uint64_t deadline, rawhal_ticket_t *ticket, rawhal_error_t *error)
-{
-  bindings_t taken;
-  indirect_grids_t indirect;
   bound_parts_t bound;
   rawhal_status_t status =
       bindings_take(bindings, binding_size, count, &indirect, &bound, &taken, error);
@@ -331,10 +318,9 @@ rawhal_status_t rawhal_graph_launch_sized(rawhal_queue_t *queue, const rawhal_gr
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "%s is NULL", queue ? "exec" : "queue");
   if (__builtin_expect(queue_captured(queue) != NULL, 0))
     return refuse_captured(error);
-  if (__builtin_expect(exec->parts != NULL, 0))
-    return launch_with_parts(queue, exec, bindings, binding_size, count, deadline, ticket, error);
-  return count ? launch_with(queue, exec, bindings, binding_size, count, deadline, ticket, error)
-               : launch(queue, exec, NULL, NULL, deadline, ticket, error);
+  return count || __builtin_expect(exec->parts != NULL, 0)
+             ? launch_with(queue, exec, bindings, binding_size, count, deadline, ticket, error)
+             : launch(queue, exec, NULL, NULL, deadline, ticket, error);
 }
 
 __attribute__((noinline, cold)) static rawhal_status_t

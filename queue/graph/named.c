@@ -25,7 +25,8 @@ graph_transfers_t *graph_transfers_make(const queue_device_t *device, uint64_t c
   return made;
 }
 
-uint64_t graph_transfer_bytes(const queue_transfer_t *transfer)
+/* That are written, and copied for it. */
+static uint64_t bytes_of(const queue_transfer_t *transfer)
 {
   return transfer->staged == TRANSFER_WRITES ? transfer->host.bytes * transfer->host.rows : 0;
 }
@@ -56,14 +57,15 @@ void graph_transfers_add(const queue_device_t *device, graph_transfers_t *to,
   taken->host.at = to->bytes;
   taken->host.pitch = taken->host.bytes;
   rows_copy(&taken->host, &transfer->host);
-  to->bytes += graph_transfer_bytes(transfer);
+  to->bytes += bytes_of(transfer);
 }
 
 graph_transfers_t *graph_transfers_copy(const queue_device_t *device, const graph_transfers_t *from)
 {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < from->count; ++i)
-    bytes += graph_transfer_bytes(&from->each[i]);
+    if (!checked_add_u64(bytes, bytes_of(&from->each[i]), &bytes))
+      return NULL;
   graph_transfers_t *made = graph_transfers_make(device, from->count, bytes);
   for (uint32_t i = 0; made && i < from->count; ++i)
     graph_transfers_add(device, made, &from->each[i], &from->buffers[i]);
