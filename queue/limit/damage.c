@@ -5,6 +5,7 @@
 #include "queue/limit/damage_find.h"
 #include "queue/limit/node.h"
 #include "queue/limit/region_lock.h"
+#include "queue/limit/rules.h"
 
 #include "base/error.h"
 
@@ -100,12 +101,7 @@ static void set_node(region_node_t *node, const damage_watch_t *watch, int clock
   atomic_store(&node->rate, RAWHAL_UNLIMITED);
 }
 
-/* As if an operator held the part that is ours: a program makes it stricter at most. */
-static void hold(region_asks_t *asks, region_ask_t ask, uint64_t value)
-{
-  atomic_store(&asks->of[ask], value == UINT64_MAX ? 0 : value + 1);
-}
-
+/* With asks, as if an operator held the part that is ours: a program makes it stricter at most. */
 static void fill_device(const rawhal_limiter_t *limiter, region_data_t *own)
 {
   const damage_watch_t *watch = &limiter->damage;
@@ -115,8 +111,8 @@ static void fill_device(const rawhal_limiter_t *limiter, region_data_t *own)
     share = part_of(share, 1, watch->seen.tenants);
   memcpy(device->name, limiter->device_name, sizeof(device->name));
   set_node(&device->node, watch, DAMAGE_DEVICE_CLOCK, share);
-  hold(&device->asks, ASK_DEVICE_SHARE, share);
-  hold(&device->asks, ASK_BURST, watch->seen.burst[DAMAGE_DEVICE_CLOCK]);
+  rules_store(&device->asks, ASK_DEVICE_SHARE, share);
+  rules_store(&device->asks, ASK_BURST, watch->seen.burst[DAMAGE_DEVICE_CLOCK]);
   atomic_store(&device->state, REGION_LIVE);
 }
 
@@ -157,11 +153,11 @@ static void fill_tenant(const rawhal_limiter_t *limiter, region_data_t *own, uin
   atomic_store(&tenant->node.rate_tat, seen->rate_tat);
   atomic_store(&tenant->memory_limit, memory_limit_of(watch, weight));
   tenant->memory.units = used_units(watch);
-  hold(&tenant->asks, ASK_SHARE, share < REGION_SHARE_ONE ? share : UINT64_MAX);
-  hold(&tenant->asks, ASK_RATE, rate);
-  hold(&tenant->asks, ASK_MEMORY, atomic_load(&tenant->memory_limit));
-  hold(&tenant->asks, ASK_CHARGING, seen->charging);
-  hold(&tenant->asks, ASK_BURST, seen->burst[DAMAGE_TENANT_CLOCK]);
+  rules_store(&tenant->asks, ASK_SHARE, share < REGION_SHARE_ONE ? share : UINT64_MAX);
+  rules_store(&tenant->asks, ASK_RATE, rate);
+  rules_store(&tenant->asks, ASK_MEMORY, atomic_load(&tenant->memory_limit));
+  rules_store(&tenant->asks, ASK_CHARGING, seen->charging);
+  rules_store(&tenant->asks, ASK_BURST, seen->burst[DAMAGE_TENANT_CLOCK]);
   atomic_store(&tenant->state, REGION_LIVE);
 }
 

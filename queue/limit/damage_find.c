@@ -2,6 +2,7 @@
 #include "queue/limit/damage_find.h"
 
 #include "queue/limit/complete.h"
+#include "queue/limit/config.h"
 #include "queue/limit/node.h"
 #include "queue/limit/peers.h"
 #include "queue/limit/region_lock.h"
@@ -286,8 +287,7 @@ static void show_again(rawhal_limiter_t *limiter, uint64_t now)
 /* Nobody can set more, and it would hold for all of the tenant. */
 static bool is_burst(uint64_t ask)
 {
-  const rawhal_limit_info_t *info = rawhal_limit_info(RAWHAL_LIMIT_BURST);
-  return ask == 0 || (ask - 1 >= info->minimum && ask - 1 <= info->maximum);
+  return ask == 0 || limit_check_value(RAWHAL_LIMIT_BURST, ask - 1, NULL) == RAWHAL_OK;
 }
 
 /* Others on the device, whose words may hold this one back, or let its tenant go. */
