@@ -13,16 +13,9 @@ protected:
   {
     GraphTest::SetUp();
     on = queue();
-    for (rawhal_buffer_t *&each : memory) {
-      each = buffer(words * 4, RAWHAL_MEMORY_HOST);
-      memset(rawhal_buffer_host(each), 0, words * 4);
-    }
-    ASSERT_OK(rawhal_semaphore_create(device, 0, &semaphore, &error));
-  }
-  void TearDown() override
-  {
-    rawhal_semaphore_destroy(semaphore);
-    GraphTest::TearDown();
+    for (rawhal_buffer_t *&each : memory)
+      each = zeros(words * 4);
+    timeline = semaphore();
   }
 
   // A submission: to the queue that is captured, and by a call to the other graph.
@@ -35,7 +28,7 @@ protected:
     transfer.bytes = words * 4;
     transfer.from = to == from ? nullptr : from;
     transfer.pattern_bytes = to == from ? 4 : 0;
-    const rawhal_timepoint_t point = {semaphore, ++value};
+    const rawhal_timepoint_t point = {timeline, ++value};
     const bool waits = below(random, 2);
     switch (below(random, 4)) {
     case 0:
@@ -92,7 +85,7 @@ protected:
 
   rawhal_queue_t *on = nullptr;
   rawhal_buffer_t *memory[3] = {};
-  rawhal_semaphore_t *semaphore = nullptr;
+  rawhal_semaphore_t *timeline = nullptr;
   uint64_t value = 0;
 };
 
@@ -161,7 +154,7 @@ TEST_F(GraphCapture, RefusesWhatNoGraphHas)
       rawhal_graph_launch(on, exec, nullptr, 0, RAWHAL_FOREVER, nullptr, &error),
       rawhal_graph_launch_blob(on, exec, &arguments, sizeof(arguments), RAWHAL_FOREVER, nullptr,
                                &error),
-      rawhal_semaphore_import(semaphore, 1, on, 1, 0, RAWHAL_FOREVER, nullptr, &error),
+      rawhal_semaphore_import(timeline, 1, on, 1, 0, RAWHAL_FOREVER, nullptr, &error),
   };
   for (rawhal_status_t status : refused)
     EXPECT_EQ(RAWHAL_UNSUPPORTED, status);

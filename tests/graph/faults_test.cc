@@ -13,16 +13,14 @@ protected:
   {
     GraphTest::SetUp();
     on = queue();
-    out = buffer(nodes * 256, RAWHAL_MEMORY_HOST);
-    zeros = buffer(256, RAWHAL_MEMORY_HOST);
-    memset(rawhal_buffer_host(out), 0, nodes * 256);
-    memset(rawhal_buffer_host(zeros), 0, 256);
+    out = zeros(nodes * 256);
+    in = zeros(256);
   }
 
   // Each node has 64 words, which it makes those of their numbers.
   Mix own_words(uint32_t node) const
   {
-    return {rawhal_buffer_address(out) + 256 * node, rawhal_buffer_address(zeros), 64, 1};
+    return {rawhal_buffer_address(out) + 256 * node, rawhal_buffer_address(in), 64, 1};
   }
   bool has_run(uint32_t node) const
   {
@@ -69,7 +67,7 @@ protected:
 
   static constexpr uint32_t nodes = 6;
   rawhal_queue_t *on = nullptr;
-  rawhal_buffer_t *out = nullptr, *zeros = nullptr;
+  rawhal_buffer_t *out = nullptr, *in = nullptr;
 };
 
 // Wherever it is in the chain: its words are no memory.

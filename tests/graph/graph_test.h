@@ -29,6 +29,8 @@ protected:
       rawhal_graph_exec_destroy(exec);
     for (rawhal_graph_t *graph : graphs)
       rawhal_graph_destroy(graph);
+    for (rawhal_semaphore_t *one : semaphores)
+      rawhal_semaphore_destroy(one);
     DeviceTest::TearDown();
   }
 
@@ -47,6 +49,22 @@ protected:
     rawhal_graph_exec_t *made = nullptr;
     EXPECT_OK(rawhal_graph_instantiate(of, &options, &made, &error));
     execs.push_back(made);
+    return made;
+  }
+
+  rawhal_semaphore_t *semaphore()
+  {
+    rawhal_semaphore_t *made = nullptr;
+    EXPECT_OK(rawhal_semaphore_create(device, 0, &made, &error));
+    semaphores.push_back(made);
+    return made;
+  }
+
+  // The host's memory, of zeros.
+  rawhal_buffer_t *zeros(size_t bytes)
+  {
+    rawhal_buffer_t *made = buffer(bytes, RAWHAL_MEMORY_HOST);
+    memset(rawhal_buffer_host(made), 0, bytes);
     return made;
   }
 
@@ -72,6 +90,7 @@ protected:
   const rawhal_device_kernel_t *mix = nullptr;
   std::vector<rawhal_graph_t *> graphs;
   std::vector<rawhal_graph_exec_t *> execs;
+  std::vector<rawhal_semaphore_t *> semaphores;
 };
 
 #endif

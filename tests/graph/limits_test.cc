@@ -63,8 +63,7 @@ protected:
   {
     GraphTest::SetUp();
     on = queue();
-    words = buffer(256, RAWHAL_MEMORY_HOST);
-    memset(rawhal_buffer_host(words), 0, 256);
+    words = zeros(256);
   }
 
   std::vector<rawhal_dispatch_t> batch(size_t count)
@@ -168,10 +167,8 @@ TEST_F(GraphLimits, WhatIsInFlightHoldsALaunchBack)
 TEST_F(GraphLimits, PartsAreChargedAsOneAndWaitsAreNot)
 {
   ASSERT_NO_FATAL_FAILURE(begin());
-  rawhal_semaphore_t *semaphore = nullptr;
-  ASSERT_OK(rawhal_semaphore_create(device, 0, &semaphore, &error));
   rawhal_graph_t *made = graph();
-  const rawhal_timepoint_t point = {semaphore, 1};
+  const rawhal_timepoint_t point = {semaphore(), 1};
   rawhal_transfer_t fill = {};
   fill.to = words;
   fill.bytes = 256;
@@ -198,7 +195,7 @@ TEST_F(GraphLimits, PartsAreChargedAsOneAndWaitsAreNot)
     ASSERT_OK(rawhal_queue_barrier(other, nullptr, 0, RAWHAL_FOREVER, &barrier, &error));
     ASSERT_NO_FATAL_FAILURE(finish(other, barrier));
   }
-  ASSERT_OK(rawhal_semaphore_signal(semaphore, 1, &error));
+  ASSERT_OK(rawhal_semaphore_signal(point.semaphore, 1, &error));
   ASSERT_NO_FATAL_FAILURE(finish(on, ticket));
   const rawhal_limit_row_t after = row("first");
   EXPECT_EQ(4u, after.launches - before.launches);
@@ -206,7 +203,6 @@ TEST_F(GraphLimits, PartsAreChargedAsOneAndWaitsAreNot)
   EXPECT_GT(end[1] - start[1], waited) << "from the first part to the last";
   EXPECT_GT(after.gpu_ns, before.gpu_ns);
   EXPECT_LT(after.gpu_ns - before.gpu_ns, waited);
-  rawhal_semaphore_destroy(semaphore);
 }
 
 // Each pays for what it launches, and what both compute is right.

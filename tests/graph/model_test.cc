@@ -20,14 +20,8 @@ protected:
     for (auto &set : buffers_of)
       for (auto &one : set)
         one = buffer(buffer_words * 4, RAWHAL_MEMORY_HOST);
-    for (rawhal_semaphore_t **each : {&semaphore, &within[0], &within[1], &awaited})
-      ASSERT_OK(rawhal_semaphore_create(device, 0, each, &error));
-  }
-  void TearDown() override
-  {
-    for (rawhal_semaphore_t *each : {semaphore, within[0], within[1], awaited})
-      rawhal_semaphore_destroy(each);
-    GraphTest::TearDown();
+    for (rawhal_semaphore_t **each : {&between, &within[0], &within[1], &awaited})
+      *each = semaphore();
   }
 
   uint64_t address(uint32_t set, const Range &range) const
@@ -186,7 +180,7 @@ protected:
     if (!before || before == next)
       return;
     const rawhal_dependency_t dependency = {before, last[set].ticket, 0, 0};
-    const rawhal_timepoint_t point = {semaphore, ++signalled};
+    const rawhal_timepoint_t point = {between, ++signalled};
     if (below(random, 2)) {
       ASSERT_OK(rawhal_queue_barrier(next, &dependency, 1, RAWHAL_FOREVER, nullptr, &error));
       return;
@@ -289,7 +283,7 @@ protected:
     rawhal_queue_t *queue;
     rawhal_ticket_t ticket;
   } last[sets] = {}; // that used a set
-  rawhal_semaphore_t *semaphore = nullptr, *within[sets] = {}, *awaited = nullptr;
+  rawhal_semaphore_t *between = nullptr, *within[sets] = {}, *awaited = nullptr;
   uint64_t signalled = 0, raised[sets] = {}, host_raised = 0;
   Memory expected[sets];
 };

@@ -18,18 +18,10 @@ protected:
   {
     GraphTest::SetUp();
     on = queue();
-    for (rawhal_buffer_t **each : {&a, &b}) {
-      *each = buffer(words * 4, RAWHAL_MEMORY_HOST);
-      memset(rawhal_buffer_host(*each), 0, words * 4);
-    }
-    for (rawhal_semaphore_t **each : {&first, &second})
-      ASSERT_OK(rawhal_semaphore_create(device, 0, each, &error));
-  }
-  void TearDown() override
-  {
-    rawhal_semaphore_destroy(first);
-    rawhal_semaphore_destroy(second);
-    GraphTest::TearDown();
+    for (rawhal_buffer_t **each : {&a, &b})
+      *each = zeros(words * 4);
+    first = semaphore();
+    second = semaphore();
   }
 
   static uint32_t *of(const rawhal_buffer_t *buffer)

@@ -75,14 +75,13 @@ TEST_F(GraphThreads, LaunchOneExecOnQueuesOfTheirOwnAndOnASharedOne)
 TEST_F(GraphThreads, LaunchPartsSideBySide)
 {
   constexpr uint32_t threads = 4, launches = 25, words = 64;
-  rawhal_buffer_t *zeros = upload(std::vector<uint32_t>(words));
+  rawhal_buffer_t *in = upload(std::vector<uint32_t>(words));
   rawhal_buffer_t *out[threads], *copied[threads];
-  rawhal_semaphore_t *semaphores[threads] = {};
+  rawhal_semaphore_t *own_timeline[threads];
   for (uint32_t t = 0; t < threads; ++t) {
-    out[t] = buffer(words * 4, RAWHAL_MEMORY_HOST);
-    copied[t] = buffer(words * 4, RAWHAL_MEMORY_HOST);
-    memset(rawhal_buffer_host(out[t]), 0, words * 4);
-    ASSERT_OK(rawhal_semaphore_create(device, 0, &semaphores[t], &error));
+    out[t] = zeros(words * 4);
+    copied[t] = zeros(words * 4);
+    own_timeline[t] = semaphore();
   }
   const auto copy_of = [&](uint32_t t) {
     rawhal_transfer_t copy = {};
@@ -92,10 +91,10 @@ TEST_F(GraphThreads, LaunchPartsSideBySide)
     return copy;
   };
   rawhal_graph_t *made = graph();
-  const Mix arguments = {rawhal_buffer_address(out[0]), rawhal_buffer_address(zeros), words, 3};
+  const Mix arguments = {rawhal_buffer_address(out[0]), rawhal_buffer_address(in), words, 3};
   const rawhal_dispatch_t dispatch = mix_of(arguments, words);
   const rawhal_transfer_t copy = copy_of(0);
-  const rawhal_timepoint_t point = {semaphores[0], 1};
+  const rawhal_timepoint_t point = {own_timeline[0], 1};
   ASSERT_OK(rawhal_graph_add_batch(made, &dispatch, 1, nullptr, &error));
   ASSERT_OK(rawhal_graph_add_transfers(made, &copy, 1, nullptr, nullptr, RAWHAL_GRAPH_ALL, nullptr,
                                        &error));
@@ -114,7 +113,7 @@ TEST_F(GraphThreads, LaunchPartsSideBySide)
       const rawhal_transfer_t its = copy_of(t);
       rawhal_ticket_t ticket = 0;
       for (uint64_t launch = 1; launch <= launches; ++launch) {
-        const rawhal_timepoint_t next = {semaphores[t], launch};
+        const rawhal_timepoint_t next = {own_timeline[t], launch};
         const rawhal_graph_binding_t bindings[] = {
             {RAWHAL_GRAPH_ARGUMENT, 0, mix_out, sizeof(address), &address},
             {RAWHAL_GRAPH_TRANSFER, 1, 0, sizeof(its), &its},
@@ -123,7 +122,7 @@ TEST_F(GraphThreads, LaunchPartsSideBySide)
         wrong += rawhal_graph_launch(on, exec, bindings, std::size(bindings), RAWHAL_FOREVER,
                                      &ticket, &mine) != RAWHAL_OK;
       }
-      wrong += rawhal_semaphore_wait(semaphores[t], launches, RAWHAL_FOREVER, &mine) != RAWHAL_OK;
+      wrong += rawhal_semaphore_wait(own_timeline[t], launches, RAWHAL_FOREVER, &mine) != RAWHAL_OK;
       wrong += rawhal_queue_wait(on, ticket, RAWHAL_FOREVER, &mine) != RAWHAL_OK;
     });
   for (std::thread &thread : running)
@@ -134,7 +133,6 @@ TEST_F(GraphThreads, LaunchPartsSideBySide)
     for (uint32_t i = 0; i < launches; ++i)
       expected = expected * 3 + words - 1;
     EXPECT_EQ(expected, static_cast<uint32_t *>(rawhal_buffer_host(copied[t]))[words - 1]);
-    rawhal_semaphore_destroy(semaphores[t]);
   }
 }
 
