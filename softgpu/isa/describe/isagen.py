@@ -38,7 +38,8 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FILES = "scalar vector compare packed matrix lds memory image".split()
-Family = collections.namedtuple("Family", "name folder chips vop1_e64 cmpx_masks sdwa long_dpp halves")
+Family = collections.namedtuple(
+    "Family", "name folder chips vop1_e64 cmpx_masks sdwa long_dpp halves")
 FAMILIES = (
     Family("GFX9", "", {"90a": 1, "942": 2, "950": 4}, 0x140, True, True, False, False),
     Family("GFX10", "gfx10", {"1030": 1}, 0x180, False, True, False, False),
@@ -57,7 +58,8 @@ TYPES = dict.fromkeys(
 TYPES.update(dict.fromkeys("mask b64 u64 i64 carry64 f64 scaled64".split(), 2))
 HAS_CARRY = "carry borrow carry64 scaled32 scaled64".split()  # results with a second one, a mask
 E32_FORMS = {"sdwa", "dpp"}  # of the 32-bit encoding; the rest are the 64-bit one's
-FORMS = E32_FORMS | set("no_e64 no_long_dpp no_op_sel half1 half2 abs neg neg_hi omod clamp op_sel op_sel_hi cbsz blgp".split())
+FORMS = E32_FORMS | set("no_e64 no_long_dpp no_op_sel half1 half2 abs neg neg_hi omod clamp "
+                        "op_sel op_sel_hi cbsz blgp".split())
 WITHOUT_FLAG = set("no_e64 no_long_dpp no_op_sel half1 half2".split())
 # Words that are flags of the row (d16: of image instructions), or attributes of the vector ALU.
 EFFECTS = {"branch": "BRANCH", "signed": "SIGNED", "gws": "GWS", "d16": "D16"}
@@ -226,7 +228,8 @@ class Instruction:
     def has_long_dpp(self):
         """In 64 bits: where none of the registers is a pair."""
         is_mask = [t == "mask" for t in self.types]
-        wide = any(w > 1 and not mask for w, mask in zip(self.widths[:1] + self.widths[2:], is_mask))
+        widths = self.widths[:1] + self.widths[2:]
+        wide = any(w > 1 and not mask for w, mask in zip(widths, is_mask))
         wanted = self.family.long_dpp and "no_long_dpp" not in self.forms
         return wanted and not wide and self.widths[2] > 0
 

@@ -78,16 +78,20 @@ def spelled(folder):
     return {(*key[:2], names.get(key[2], key[2]), *key[3:]): chips for key, chips in rows.items()}
 
 
-def main():
+def enumerated(chips, *how):
+    """{row: bits of the chips that have it}, as spelled() has them."""
     rows = {}
-    for chip, bit in CHIPS:
-        found = gfx9.enumerate_chip(chip, PROBES, disassemble)
-        for (encoding, op), (name, flags, widths) in found.items():
+    for chip, bit in chips:
+        for (encoding, op), (name, flags, widths) in gfx9.enumerate_chip(chip, *how).items():
             if name.startswith("v_interp_"):
                 continue
             key = (encoding, op, name, frozenset(flags), tuple(widths))
             rows[key] = rows.get(key, 0) | bit
-    compare(rows, spelled(sys.argv[1]), sum(bit for _, bit in CHIPS))
+    return rows
+
+
+def main():
+    compare(enumerated(CHIPS, PROBES, disassemble), spelled(sys.argv[1]), sum(bit for _, bit in CHIPS))
 
 
 if __name__ == "__main__":

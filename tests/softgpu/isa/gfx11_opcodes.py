@@ -4,7 +4,6 @@ gfx1030's; besides, which operands are halves of registers, and which encodings 
 
 usage: gfx11_opcodes.py GENERATED        (generated/gfx11 of softgpu/isa/describe; needs llvm-mc-22)
 """
-import re
 import sys
 
 import llvm_opcodes as gfx9
@@ -16,7 +15,7 @@ gfx9.V0, gfx9.V1, gfx9.V2 = V0, V1, V2
 
 import gfx10_opcodes as gfx10
 from described import compare
-from llvm_opcodes import FIELDS, S_DST, S_SRC0, V_DST, V_SRC0, mnemonic_of
+from llvm_opcodes import FIELDS, S_DST, S_SRC0, V_DST, V_SRC0
 
 CHIPS = (("gfx1100", 1), ("gfx1151", 2))
 NULL, EXEC = 0x7C, 0x7E
@@ -68,9 +67,7 @@ PROBES = {
     "VOP3": (0x400, [lambda op, s=s: vop3(op, *s, extra=S_DST << 8) for s in ((V0, V1, V2), (V0, V1, 96), (V0, V1, 0))]
              + [lambda op, s=s, dst=dst: vop3(op, *s, dst=dst) for dst in (V_DST, EXEC) for s in SOURCES]
              + [lambda op: vop3(op, 0, 0, 0, dst=0)]),
-    "VOP3P": (0x80, [lambda op, s=s, m=m: [0xCC000000 | m[0] | op << 16 | V_DST, m[1] | s[0] | s[1] << 9 | s[2] << 18]
-                     for m in ((0x4000, 0x18000000), (0, 0x18000000), (0, 0x08000000), (0, 0))
-                     for s in ((V0, V1, V2), (V0, V1, 0), (V0, 0, 0))]),
+    "VOP3P": gfx10.PROBES["VOP3P"],
     "DS": (0x100, [lambda op, f=f, gds=gds: vmem(0xD8000000 | op << 18 | gds << 17, f) for gds in (0, 1) for f in FIELDS]),
     "FLAT": (0x80, flat(0)),
     "GLOBAL": (0x80, flat(2)),
@@ -92,13 +89,7 @@ def named_halves():
 
 
 def main():
-    rows = {}
-    for chip, bit in CHIPS:
-        for (encoding, op), (name, flags, widths) in gfx9.enumerate_chip(chip, PROBES, disassemble, True).items():
-            if name.startswith("v_interp_"):
-                continue
-            key = (encoding, op, name, frozenset(flags), tuple(widths))
-            rows[key] = rows.get(key, 0) | bit
+    rows = gfx10.enumerated(CHIPS, PROBES, disassemble, True)
     known = gfx10.spelled(sys.argv[1])
     halves = {key[1]: key[2] for key in known if key[0] == "VOPD"}
     if halves != named_halves():
