@@ -329,6 +329,7 @@ void Prepare(benchmark::State &state)
   isa_limits_t limits = {};
   limits.chip = SOFTGPU_GFX90A;
   limits.sgprs = 102;
+  limits.lanes = 64;
   limits.vgprs = limits.agprs = limits.rows = 256;
   uint64_t instructions = 0, bytes = 0;
   double seconds = 0;

@@ -4,7 +4,6 @@
 
 enum {
   STACK_AT = SAVE_DEBUG_AT + SAVE_DEBUG_BYTES,
-  ROW = sizeof(isa_row_t),
   SGPRS = 112, /* that are saved, of which the last 4 are none */
   KEPT_SGPRS = ISA_TTMP,
   HWREGS = 16,
@@ -43,7 +42,7 @@ static uint32_t lds_bytes(const isa_launch_t *launch)
 
 static size_t record_bytes(const isa_launch_t *launch, bool first)
 {
-  return (size_t)ROW * launch->limits.rows + SPECIAL + (first ? lds_bytes(launch) : 0) + GAP;
+  return isa_launch_row(launch) * launch->limits.rows + SPECIAL + (first ? lds_bytes(launch) : 0) + GAP;
 }
 
 /* The control stack's word for waves of the launch: registers and LDS in blocks. */
@@ -153,7 +152,7 @@ static void get_special(const cursor_t *cursor, const uint32_t words[SGPRS + HWR
 
 static size_t row_bytes(const cursor_t *cursor)
 {
-  return (size_t)ROW * cursor->launch->limits.rows;
+  return isa_launch_row(cursor->launch) * cursor->launch->limits.rows;
 }
 
 /* --- all of them --- */

@@ -3,8 +3,7 @@
 #include "softgpu/debug/live.h"
 #include "softgpu/isa/describe/memory.h"
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/reference/memory.h"
-#include "softgpu/isa/reference/reference.h"
+#include "softgpu/isa/run/width.h"
 
 static const uint32_t bits[KFD_WATCHES] = {1 << 7, 1 << 12, 1 << 13, 1 << 14};
 
@@ -54,12 +53,12 @@ uint32_t watch_hits(isa_program_t *program, isa_wave_t *wave)
   const isa_chunk_t *chunk;
   const isa_inst_t *inst = isa_program_at(program, wave->pc, &chunk);
   uint32_t hits = 0;
-  if (!inst || !has_lanes(wave, inst) || !isa_reference_allows(wave, inst))
+  if (!inst || !has_lanes(wave, inst) || !isa_width_of(wave)->reference.allows(wave, inst))
     return 0;
-  const transfer_t transfer = isa_reference_transfer(inst->op);
+  const transfer_t transfer = isa_width_of(wave)->reference.transfer(inst->op);
   ISA_EACH_LANE(lane, isa_exec(wave)) {
     place_t place;
-    if (isa_reference_place(wave, inst, lane, &transfer, &place))
+    if (isa_width_of(wave)->reference.place(wave, inst, lane, &transfer, &place))
       hits |= hits_of(&place, transfer.kind, live.watches[wave->dispatch->node]);
   }
   return hits;

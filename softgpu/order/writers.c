@@ -6,8 +6,7 @@
 #include "softgpu/device/memory.h"
 #include "softgpu/isa/describe/memory.h"
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/reference/memory.h"
-#include "softgpu/isa/reference/reference.h"
+#include "softgpu/isa/run/width.h"
 
 bool writers_make(writers_t *writers, const softgpu_back_t *asked)
 {
@@ -34,11 +33,11 @@ softgpu_back_state_t writers_begin(writers_t *writers, const softgpu_back_t *ask
 /* ---- Instructions ---- */
 
 /* As the engine was given it: what runs it may have other words for its operands. */
-static bool decode(const isa_inst_t *inst, const isa_chunk_t *chunk, unsigned chip,
+static bool decode(const isa_wave_t *wave, const isa_inst_t *inst, const isa_chunk_t *chunk,
                    isa_inst_t *decoded)
 {
-  return isa_decode(chip, &chunk->code[inst->slot], chunk->available - inst->slot, decoded) ==
-         ISA_DECODED;
+  return isa_decode_of(wave->dispatch->chip, wave->lanes, &chunk->code[inst->slot],
+                       chunk->available - inst->slot, decoded) == ISA_DECODED;
 }
 
 static bool may_write(const isa_wave_t *wave, const isa_inst_t *inst)
@@ -76,11 +75,11 @@ static void find_places(writers_t *writers, isa_wave_t *wave, const isa_inst_t *
   softgpu_fault_t other, *const described = wave->fault;
   const bool is_scalar = inst->encoding == ISA_SMEM;
   place_t place;
-  if (!isa_reference_allows(wave, inst))
+  if (!isa_width_of(wave)->reference.allows(wave, inst))
     return;
   wave->fault = &other;
   ISA_EACH_LANE(lane, is_scalar ? 1 : isa_exec(wave))
-    for (unsigned part = 0; isa_reference_writes(wave, inst, lane, part, &place); ++part)
+    for (unsigned part = 0; isa_width_of(wave)->reference.writes(wave, inst, lane, part, &place); ++part)
       note_place(writers, is_scalar ? (unsigned)SOFTGPU_BACK_NO_LANE : lane, &place);
   wave->fault = described;
 }
@@ -99,7 +98,7 @@ void writers_look(writers_t *writers, const isa_group_t *group, isa_wave_t *wave
   ++writers->time;
   writers->hits = 0;
   if (!writers->bytes || !may_write(wave, inst) || wave->gws_waits ||
-      !is_of_group(writers, group) || !decode(inst, chunk, wave->dispatch->chip, &decoded))
+      !is_of_group(writers, group) || !decode(wave, inst, chunk, &decoded))
     return;
   writers->now = (written_t){.time = writers->time,
                              .pc = wave->pc,
@@ -107,6 +106,7 @@ void writers_look(writers_t *writers, const isa_group_t *group, isa_wave_t *wave
                              .wave = (uint8_t)wave->index};
   memcpy(writers->now.workgroup, group->id, sizeof group->id);
   writers->chip = wave->dispatch->chip;
+  writers->lanes = wave->lanes;
   writers->is_conditional = is_conditional(&decoded);
   writers->at = base_of(writers, wave);
   find_places(writers, wave, &decoded);
@@ -163,7 +163,7 @@ static void add_instruction(const writers_t *writers, softgpu_back_writer_t *to)
   const uint32_t count = softgpu_memory_code(0, to->pc, to->pc, ISA_MOST_DWORDS);
   memcpy(words, (const void *)(uintptr_t)to->pc, count * sizeof *words);
   memcpy(to->instruction, words, sizeof to->instruction);
-  if (count && isa_decode(writers->chip, words, count, &inst) == ISA_DECODED)
+  if (count && isa_decode_of(writers->chip, writers->lanes, words, count, &inst) == ISA_DECODED)
     isa_text(&inst, to->instruction_text, sizeof to->instruction_text);
 }
 

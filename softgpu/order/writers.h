@@ -13,13 +13,13 @@ typedef struct written {
   uint8_t wave, lane;
 } written_t;
 
-enum { WRITERS_HITS = ISA_LANES * 64 }; /* bytes that an instruction writes, at most */
+enum { WRITERS_HITS = ISA_LANES_MOST * 64 }; /* bytes that an instruction writes, at most */
 
 typedef struct writers {
   softgpu_back_t asked;
   written_t *bytes;    /* asked.bytes of them; NULL: nothing is asked */
   const uint8_t *base; /* where the host has them, of memory */
-  unsigned chip;
+  unsigned chip, lanes;
   uint64_t time; /* instructions so far */
   /* What the instruction at hand will have written, when it has been executed. */
   written_t now;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "softgpu/execute.h"
+#include "softgpu/isa/base/width.h"
 #include "softgpu/isa/describe/inst.h"
 
 typedef struct isa_chunk isa_chunk_t;
@@ -25,7 +26,12 @@ enum {
   ISA_MODE_FP16_OVFL = 1 << 23,
 };
 
-typedef uint32_t isa_row_t[ISA_LANES]; /* one VGPR of a wave */
+/* One VGPR of a wave. Where the number of lanes is not known, rows have no size: isa_row(). */
+#ifdef ISA_LANES
+typedef uint32_t isa_row_t[ISA_LANES];
+#else
+typedef uint32_t isa_row_t[];
+#endif
 
 typedef enum isa_wave_state {
   ISA_WAVE_READY,
@@ -43,8 +49,9 @@ enum { ISA_RANGES = 256 };
 
 /* What a thread has for the waves that it runs. */
 typedef struct isa_thread {
-  isa_row_t scalar_rows[3][2] __attribute__((aligned(64))); /* sources of an instruction, as rows */
-  isa_range_t ranges[ISA_RANGES];                           /* isa_inst_t.range */
+  /* Sources of an instruction, as rows: of one or two registers. */
+  uint32_t scalar_rows[3][2 * ISA_LANES_MOST] __attribute__((aligned(64)));
+  isa_range_t ranges[ISA_RANGES]; /* isa_inst_t.range */
   uint64_t tried_again; /* instructions run that did not get on and come once more */
 } isa_thread_t;
 
@@ -64,8 +71,8 @@ typedef enum isa_moved_kind {
 
 /* Where each lane's bytes are, and how they lie. */
 typedef struct isa_moves {
-  uint32_t at[ISA_LANES] __attribute__((aligned(64)));
-  uint8_t kind[ISA_LANES / ISA_MOVED];
+  uint32_t at[ISA_LANES_MOST] __attribute__((aligned(64)));
+  uint8_t kind[ISA_LANES_MOST / ISA_MOVED];
   uint32_t bytes;       /* of a lane */
   uint32_t first, last; /* the smallest and the largest of `at` of active lanes */
   uint64_t exec;
@@ -73,6 +80,7 @@ typedef struct isa_moves {
 
 typedef struct isa_wave {
   uint32_t s[ISA_SGPRS];        /* by operand encoding, see ISA_OPERAND_SGPR */
+  uint32_t lanes;
   isa_row_t *v;                 /* architectural VGPRs, `vgprs` rows */
   isa_row_t *a;                 /* accumulation VGPRs, `agprs` rows, also of v's; NULL when none */
   uint32_t sgprs, vgprs, agprs; /* allocated; the decoder's users must not reach beyond */
@@ -111,7 +119,7 @@ typedef struct isa_wave {
   isa_thread_t *thread;          /* that runs the wave */
   /* All ones in the lanes of `exec_row_of`, which is EXEC when the row was last looked at. */
   uint64_t exec_row_of;
-  isa_row_t exec_row __attribute__((aligned(64)));
+  uint32_t exec_row[ISA_LANES_MOST] __attribute__((aligned(64)));
   isa_moves_t moves[ISA_MOVES_KEPT]; /* the last ones; whether they are good is looked at */
 } isa_wave_t;
 
@@ -126,17 +134,33 @@ static inline void isa_write_s64(isa_wave_t *wave, unsigned index, uint64_t valu
   memcpy(&wave->s[index], &value, sizeof value);
 }
 
+static inline unsigned isa_lanes(const isa_wave_t *wave)
+{
+#ifdef ISA_LANES
+  (void)wave;
+  return ISA_LANES;
+#else
+  return wave->lanes;
+#endif
+}
+
+/* Row `index` of those that begin with `rows`. */
+static inline uint32_t *isa_row(const isa_wave_t *wave, const isa_row_t *rows, unsigned index)
+{
+  return (uint32_t *)(uintptr_t)rows + (size_t)index * isa_lanes(wave);
+}
+
 /* A mask of lanes is a pair of registers in waves of 64, and one in waves of 32, where EXEC_HI and
  * VCC_HI are registers like others: nothing else takes registers for masks (tests/lint.py). Bits of
  * lanes that there are not are 0. */
 static inline uint64_t isa_read_mask(const isa_wave_t *wave, unsigned index)
 {
-  return ISA_LANES == 64 ? isa_read_s64(wave, index) : wave->s[index];
+  return isa_lanes(wave) == 64 ? isa_read_s64(wave, index) : wave->s[index];
 }
 
 static inline void isa_write_mask(isa_wave_t *wave, unsigned index, uint64_t mask)
 {
-  if (ISA_LANES == 64)
+  if (isa_lanes(wave) == 64)
     isa_write_s64(wave, index, mask);
   else
     wave->s[index] = (uint32_t)mask;
@@ -157,18 +181,27 @@ static inline uint64_t isa_vcc(const isa_wave_t *wave)
   return isa_read_mask(wave, ISA_VCC);
 }
 
+static inline uint64_t isa_all_lanes(unsigned lanes)
+{
+  return UINT64_MAX >> (64 - lanes);
+}
+
+#ifdef ISA_LANES
 static const uint64_t ISA_ALL_LANES = UINT64_MAX >> (64 - ISA_LANES);
+#endif
 
 /* Loops over the lanes of a mask, the lowest first. */
 #define ISA_EACH_LANE(lane, mask)                                                                  \
   for (uint64_t left = (mask); left; left &= left - 1)                                             \
     for (unsigned lane = (unsigned)__builtin_ctzll(left), once = 1; once; once = 0)
 
+#ifdef ISA_LANES
 /* The register rows of a vector operand. */
 static inline isa_row_t *isa_rows(const isa_wave_t *wave, const isa_operand_t *operand)
 {
   return (operand->kind == ISA_OPERAND_AGPR ? wave->a : wave->v) + operand->index;
 }
+#endif
 
 /* Each executor claims the instructions it runs when a program is decoded: sets inst->run (and
  * plan) and returns true, or returns false when it does not know the op. After
@@ -181,6 +214,7 @@ static inline isa_row_t *isa_rows(const isa_wave_t *wave, const isa_operand_t *o
 typedef struct isa_limits {
   uint32_t checks;              /* SOFTGPU_CHECK_* */
   unsigned chip;                /* softgpu_chip_t */
+  uint32_t lanes;               /* of a wave */
   uint32_t node;                /* as in softgpu_dispatch_t: code is memory, too */
   uint32_t sgprs, vgprs, agprs; /* what a wave of the kernel may use */
   /* Vector registers allocated to it, and which of them is a0: wave->a is wave->v + first_agpr. */

@@ -11,8 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ISA_LANES = 64 }; /* of a wave */
-
 /* One enumerator per mnemonic (encoding suffixes _e32/_e64/_sdwa/_dpp removed): ISA_v_add_f32; two
  * where it means something else on gfx950. Families that spell it in another way share it. */
 typedef enum isa_op {

@@ -23,6 +23,8 @@ typedef enum mfma_format {
   MFMA_E2M1,
 } mfma_format_t;
 
+enum { ISA_MFMA_LANES = 64 }; /* only waves of 64 have these instructions */
+
 typedef struct mfma {
   uint16_t op;
   uint8_t a, b; /* mfma_format_t */
@@ -35,7 +37,7 @@ typedef struct mfma {
 /* Elements of B that each lane holds, in the order of k; of A as many, or, when sparse, half. */
 static inline unsigned mfma_items(const mfma_t *m)
 {
-  return (unsigned)m->k * m->size * m->blocks / ISA_LANES;
+  return (unsigned)m->k * m->size * m->blocks / ISA_MFMA_LANES;
 }
 
 static inline unsigned mfma_element_bits(unsigned format)
@@ -100,7 +102,7 @@ static inline unsigned mfma_group_of_b(const mfma_t *m, unsigned part, unsigned 
   const unsigned groups = mfma_groups(m), half = groups / 2;
   if (!mfma_deals_in_halves(m))
     return part * groups + n;
-  return (n / half * (ISA_LANES / m->size) + part) * half + n % half;
+  return (n / half * (ISA_MFMA_LANES / m->size) + part) * half + n % half;
 }
 
 /* Where in the register of indices, which has two bits for each element of A that a lane holds, the

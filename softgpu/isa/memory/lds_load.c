@@ -15,7 +15,7 @@ static bool check_landing(isa_wave_t *wave, const isa_lds_load_t *load)
   isa_touch_t touch = isa_touch_of(wave, ISA_STORE, 0);
   touch.since = load->epoch;
   wave->pc = load->pc;
-  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
+  for (unsigned lane = 0; lane < wave->lanes; ++lane) {
     touch.lane = lane;
     touch.address = load->base + load->stride * lane;
     touch.bytes = 4u * load->dwords[lane];
@@ -32,7 +32,7 @@ static bool land(isa_wave_t *wave, const isa_lds_load_t *load)
 {
   if (load->epoch && !check_landing(wave, load))
     return false;
-  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
+  for (unsigned lane = 0; lane < wave->lanes; ++lane) {
     const uint32_t address = load->base + lane * load->stride; /* a negative base wraps */
     if (load->dwords[lane])
       memcpy(wave->lds + address, load->words[lane], 4u * load->dwords[lane]);

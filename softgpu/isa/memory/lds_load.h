@@ -15,8 +15,8 @@
 /* One instruction. Lane i's dwords go to LDS at base + i * stride, of 32 bits. */
 typedef struct isa_lds_load {
   uint32_t base, stride;
-  uint8_t dwords[ISA_LANES]; /* of words that are within LDS; of lanes that are off none */
-  uint32_t words[ISA_LANES][4];
+  uint8_t dwords[ISA_LANES_MOST]; /* of words that are within LDS; of lanes that are off none */
+  uint32_t words[ISA_LANES_MOST][4];
   /* Filled in by isa_lds_load(). */
   struct isa_lds_load *next;
   uint64_t number; /* of the wave's vector memory instructions */

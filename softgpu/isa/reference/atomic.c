@@ -392,8 +392,10 @@ bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst)
   if (inst->op == ISA_ds_permute_b32 || inst->op == ISA_ds_bpermute_b32 ||
       inst->op == ISA_ds_swizzle_b32)
     return run_permutation(wave, inst);
+#if ISA_LANES == 64 /* GFX9 has it */
   if (is_transposed(inst))
     return isa_reference_transpose(wave, inst);
+#endif
   if (is_count(inst->op))
     return run_count(wave, inst);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane)

@@ -97,13 +97,15 @@ static const struct {
                                  isa_reference_memory_passes, isa_reference_memory_writes},
     [ISA_MUBUF... ISA_MTBUF] = {isa_reference_allows_buffer, isa_reference_memory,
                                 isa_reference_memory_passes, isa_reference_memory_writes},
+#if ISA_LANES == 64
     [ISA_MIMG] = {isa_reference_allows_image, isa_reference_image, isa_reference_image_passes,
                   isa_reference_image_writes},
+#endif
 };
 
 bool isa_reference_allows(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return families[inst->encoding].allows(wave, inst);
+  return families[inst->encoding].allows && families[inst->encoding].allows(wave, inst);
 }
 
 bool isa_reference_run(isa_wave_t *wave, const isa_inst_t *inst)

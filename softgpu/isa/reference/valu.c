@@ -537,9 +537,12 @@ bool isa_reference_allows_valu(const isa_wave_t *wave, const isa_inst_t *inst)
 
 bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  if (isa_reference_lanes(wave, inst) || isa_reference_matrix(wave, inst) ||
-      isa_reference_gfx950(wave, inst))
+  if (isa_reference_lanes(wave, inst))
     return true;
+#if ISA_LANES == 64
+  if (isa_reference_matrix(wave, inst) || isa_reference_gfx950(wave, inst))
+    return true;
+#endif
   machine_t m = {.wave = wave, .inst = inst, .row = &rows[inst->op]};
   const char type = m.row->types[0];
   const bool is_mask = type == 'm', is_wide = width_of(type) == 64 || m.row->flags & REGISTERS;

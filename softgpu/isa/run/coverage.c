@@ -3,13 +3,14 @@
 
 #include "softgpu/exports.h"
 #include "softgpu/isa/describe/chips.h"
-#include "softgpu/isa/run/program.h"
+#include "softgpu/isa/run/width.h"
 
 /* As many registers as a wave can have: what a kernel allocated is another question. */
 static bool runs(isa_inst_t *inst, unsigned chip)
 {
-  const isa_limits_t limits = {.chip = chip, .sgprs = 102, .vgprs = 256, .agprs = 256};
-  return isa_prepare(inst, &limits);
+  const isa_limits_t limits = {
+      .chip = chip, .lanes = isa_chip(chip)->lanes, .sgprs = 102, .vgprs = 256, .agprs = 256};
+  return isa_width(limits.lanes)->prepare(inst, &limits);
 }
 
 static bool chip_of(uint32_t number, unsigned *chip)

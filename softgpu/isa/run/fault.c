@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/memory/checks.h"
 #include "softgpu/isa/memory/gws.h"
 #include "softgpu/isa/memory/image.h"
-#include "softgpu/isa/reference/reference.h"
+#include "softgpu/isa/memory/reach.h"
+#include "softgpu/isa/memory/shadow.h"
 #include "softgpu/isa/run/group.h"
+#include "softgpu/isa/run/width.h"
 
 static const char *const kinds[] = {
     [SOFTGPU_FAULT_NONE] = "no fault",
@@ -215,7 +216,8 @@ static bool append_instruction(softgpu_fault_t *fault, const isa_group_t *group,
   memcpy(fault->instruction, &chunk->code[slot], (left < 2 ? left : 2) * sizeof(uint32_t));
   append(fault, ": ");
   const bool is_known =
-      isa_decode(group->launch->limits.chip, &chunk->code[slot], left, inst) == ISA_DECODED;
+      isa_decode_of(group->launch->limits.chip, group->launch->limits.lanes, &chunk->code[slot], left,
+                    inst) == ISA_DECODED;
   if (is_known) {
     isa_text(inst, fault->instruction_text, sizeof fault->instruction_text);
     append(fault, "%s ", fault->instruction_text);
@@ -275,7 +277,7 @@ static bool find_lanes_of_checks(isa_wave_t *wave, isa_inst_t *inst, softgpu_fau
   if (!is_looked_at || !access || access->kind == ISA_LOAD_LDS)
     return false;
   inst->plan = access;
-  fault->lanes = isa_checks_failing(wave, inst, fault->lane);
+  fault->lanes = isa_width_of(wave)->checks_failing(wave, inst, fault->lane);
   return true;
 }
 
@@ -287,7 +289,8 @@ static bool find_lanes(isa_wave_t *wave, isa_inst_t *inst, softgpu_fault_t *faul
       fault->kind == SOFTGPU_FAULT_KERNARG_MISSING)
     return find_lanes_of_checks(wave, inst, fault);
   const bool is_begun = inst->encoding == ISA_DS || fault->kind == SOFTGPU_FAULT_MISALIGNED;
-  return isa_reference_failing(wave, inst, is_begun ? fault->lane : 0, &fault->lanes);
+  return isa_width_of(wave)->reference.failing(wave, inst, is_begun ? fault->lane : 0,
+                                               &fault->lanes);
 }
 
 static void note_access(softgpu_fault_t *fault, isa_wave_t *wave, isa_inst_t *inst)

@@ -39,7 +39,7 @@ static parts_t parts_of(const isa_launch_t *launch)
   return (parts_t){
       .header = aligned(sizeof(isa_group_t)),
       .waves = aligned(waves * sizeof(isa_wave_t)),
-      .rows = (size_t)waves * (launch->limits.rows + 1) * sizeof(isa_row_t), /* and the ids */
+      .rows = (size_t)waves * (launch->limits.rows + 1) * isa_launch_row(launch), /* and the ids */
       .lds = aligned(lds + 1),
       .shadow = aligned(isa_shadow_size(checks, lds)),
   };
@@ -68,12 +68,16 @@ isa_group_t *isa_group_create(const isa_launch_t *launch, isa_program_t *program
   group->wave = (isa_wave_t *)(void *)(memory + parts.header);
   group->lds = memory + parts.header + parts.waves + parts.rows;
   group->shadow = parts.shadow ? (isa_shadow_t *)(void *)(group->lds + parts.lds) : NULL;
-  isa_row_t *row = (isa_row_t *)(void *)(memory + parts.header + parts.waves);
-  for (uint32_t i = 0; i < waves; ++i, row += rows) {
-    group->wave[i].v = row;
-    group->wave[i].a = launch->limits.agprs ? row + launch->limits.first_agpr : NULL;
+  uint8_t *at = memory + parts.header + parts.waves;
+  const size_t row = isa_launch_row(launch);
+  for (uint32_t i = 0; i < waves; ++i, at += rows * row) {
+    isa_wave_t *wave = &group->wave[i];
+    wave->lanes = launch->limits.lanes;
+    wave->v = (isa_row_t *)(void *)at;
+    wave->a =
+        launch->limits.agprs ? (isa_row_t *)(void *)(at + launch->limits.first_agpr * row) : NULL;
   }
-  group->ids = row;
+  group->ids = (uint32_t *)(void *)at;
   return group;
 }
 
@@ -91,7 +95,7 @@ static void know_ids(isa_group_t *group, const uint32_t size[3])
   if (known[0] == size[0] && known[1] == size[1] && known[2] == size[2])
     return;
   for (uint32_t i = 0; i < group->waves; ++i)
-    isa_launch_ids(group->launch, size, i, group->ids[i]);
+    isa_launch_ids(group->launch, size, i, group->ids + i * group->launch->limits.lanes);
   memcpy(group->ids_size, size, sizeof group->ids_size);
 }
 
@@ -110,7 +114,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     uint64_t left = dispatch->grid[i] - first;
     size[i] = left < dispatch->workgroup[i] ? (uint32_t)left : dispatch->workgroup[i];
   }
-  group->waves = (size[0] * size[1] * size[2] - 1) / ISA_LANES + 1;
+  group->waves = (size[0] * size[1] * size[2] - 1) / launch->limits.lanes + 1;
   group->ended = 0;
   know_ids(group, size);
   isa_poison(group->lds, lds_bytes / 4); /* so that reads of what was not written show */
@@ -134,7 +138,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     wave->scratch =
         dispatch->scratch_base + (scratch_slot * launch->group_waves + i) * launch->slice_bytes;
     isa_launch_wave(launch, group->id, size, wave);
-    memcpy(wave->v[0], group->ids[i], sizeof(isa_row_t));
+    memcpy(wave->v, group->ids + i * launch->limits.lanes, isa_launch_row(launch));
   }
 }
 

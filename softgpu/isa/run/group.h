@@ -26,7 +26,7 @@ typedef struct isa_group {
   isa_shadow_t *shadow; /* of LDS, for checks.h; NULL without */
   isa_wave_t *wave;
   uint32_t ids_size[3]; /* of the work-group whose work-items' ids, wave by wave, are in `ids` */
-  isa_row_t *ids;
+  uint32_t *ids;
 } isa_group_t;
 
 /* Of registers, LDS and what checks know of it. */

@@ -61,7 +61,7 @@ static const uint8_t *reach(const softgpu_dispatch_t *dispatch, uint64_t address
 static bool scratch_ok(const softgpu_dispatch_t *dispatch)
 {
   const uint64_t base = dispatch->scratch_base;
-  return base != 0 && base % (4 * ISA_LANES) == 0 &&
+  return base != 0 && base % (4 * ISA_LANES_MOST) == 0 &&
          softgpu_memory_keeps(dispatch->node, base, dispatch->scratch_bytes);
 }
 
@@ -95,7 +95,7 @@ static bool check_geometry(const softgpu_dispatch_t *dispatch, isa_launch_t *lau
     count *= launch->groups[i];
   }
   launch->group_count = count;
-  launch->group_waves = ((uint32_t)items - 1) / ISA_LANES + 1;
+  launch->group_waves = ((uint32_t)items - 1) / launch->limits.lanes + 1;
   const uint32_t most = softgpu_lds_bytes(dispatch->chip);
   if (dispatch->group_bytes > most)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0, "dispatch: %u bytes of LDS; the chip has %u",
@@ -216,7 +216,7 @@ static bool check_memory(const descriptor_t *d, isa_launch_t *launch, softgpu_fa
                   "kernarg: the kernel's %u bytes at 0x%llx are not in live memory that the "
                   "device may use",
                   d->kernarg_size, (unsigned long long)dispatch->kernarg);
-  launch->slice_bytes = ((uint64_t)dispatch->private_bytes * ISA_LANES + 1023) & ~1023ull;
+  launch->slice_bytes = ((uint64_t)dispatch->private_bytes * launch->limits.lanes + 1023) & ~1023ull;
   if (launch->slice_bytes * launch->group_waves > dispatch->scratch_bytes)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->scratch_base,
                   "dispatch: a work-group needs %llu bytes of scratch memory; the queue has %llu",
@@ -281,6 +281,8 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
   for (unsigned i = 0; i < 128; ++i)
     launch->sgprs[i] = (uint32_t)ISA_POISON;
   launch->limits.chip = dispatch->chip;
+  launch->limits.lanes =
+      isa_chip(dispatch->chip)->lanes == 32 && d.properties & PROPERTY_WAVE32 ? 32 : 64;
   launch->limits.node = dispatch->node;
   /* That of memory is where ranges are found, not in instructions. */
   launch->limits.checks =
@@ -306,9 +308,9 @@ uint32_t isa_launch_lds(const softgpu_dispatch_t *dispatch)
 /* --- waves --- */
 
 /* Bit 0-5: waves of the work-group; the rest is for graphics. */
-static uint32_t group_info(const uint32_t size[3])
+static uint32_t group_info(const uint32_t size[3], uint32_t lanes)
 {
-  return (size[0] * size[1] * size[2] + ISA_LANES - 1) / ISA_LANES;
+  return (size[0] * size[1] * size[2] + lanes - 1) / lanes;
 }
 
 /* (wmemset() uses the widest vectors that the processor has.) */
@@ -319,12 +321,12 @@ void isa_poison(void *memory, size_t dwords)
 }
 
 void isa_launch_ids(const isa_launch_t *launch, const uint32_t size[3], uint32_t wave,
-                    isa_row_t row)
+                    uint32_t *row)
 {
-  uint32_t flat = wave * ISA_LANES;
+  uint32_t flat = wave * launch->limits.lanes;
   uint32_t x = flat % size[0], y = flat / size[0] % size[1], z = flat / size[0] / size[1];
   uint32_t keep = launch->id_dimensions >= 2 ? UINT32_MAX : launch->id_dimensions ? 0xfffff : 0x3ff;
-  for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
+  for (unsigned lane = 0; lane < launch->limits.lanes; ++lane) {
     row[lane] = (x | y << 10 | z << 20) & keep;
     if (++x == size[0]) {
       x = 0;
@@ -340,18 +342,19 @@ void isa_launch_ids(const isa_launch_t *launch, const uint32_t size[3], uint32_t
 void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uint32_t size[3],
                      isa_wave_t *wave)
 {
-  uint32_t items = size[0] * size[1] * size[2], left = items - wave->index * ISA_LANES;
+  const uint32_t items = size[0] * size[1] * size[2], lanes = launch->limits.lanes;
+  const uint32_t left = items - wave->index * lanes;
   memcpy(wave->s, launch->sgprs, sizeof wave->s);
   for (unsigned i = 0; i < 3; ++i)
     if (launch->group_sgpr[i] >= 0)
       wave->s[launch->group_sgpr[i]] = id[i];
   if (launch->info_sgpr >= 0)
-    wave->s[launch->info_sgpr] = group_info(size);
+    wave->s[launch->info_sgpr] = group_info(size, lanes);
   if (launch->scratch_sgpr >= 0)
     wave->s[launch->scratch_sgpr] = (uint32_t)(wave->scratch - launch->dispatch.scratch_base);
   if (!isa_chip(launch->limits.chip)->scratch_sgpr)
     isa_write_s64(wave, ISA_FLAT_SCRATCH, wave->scratch);
-  isa_set_exec(wave, left >= ISA_LANES ? ISA_ALL_LANES : (1ull << left) - 1);
+  isa_set_exec(wave, left >= lanes ? isa_all_lanes(lanes) : (1ull << left) - 1);
   isa_write_mask(wave, ISA_VCC, 0);
   wave->s[ISA_NULL] = 0;
   wave->sgprs = launch->limits.sgprs;
@@ -367,5 +370,5 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
   wave->state = ISA_WAVE_READY;
   wave->dispatch = &launch->dispatch;
   wave->private_bytes = launch->dispatch.private_bytes;
-  isa_poison(wave->v, (size_t)launch->limits.rows * ISA_LANES);
+  isa_poison(wave->v, (size_t)launch->limits.rows * launch->limits.lanes);
 }

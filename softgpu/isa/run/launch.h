@@ -20,6 +20,12 @@ typedef struct isa_launch {
   uint64_t slice_bytes;  /* scratch of one wave */
 } isa_launch_t;
 
+/* Bytes of a vector register of a wave. */
+static inline size_t isa_launch_row(const isa_launch_t *launch)
+{
+  return launch->limits.lanes * sizeof(uint32_t);
+}
+
 /* Registers and LDS hold this before anything is written to them: a NaN, no valid address, and easy
  * to recognise in a result. */
 enum { ISA_POISON = (int)0xffbadbad };
@@ -38,7 +44,7 @@ void isa_poison(void *memory, size_t dwords);
 /* What v0 holds in the lanes of the group's wave number `wave`, when the group's size is `size`:
  * the ids of the work-items in 10 bits each. Kernels that ask for x alone use it unmasked. */
 void isa_launch_ids(const isa_launch_t *launch, const uint32_t size[3], uint32_t wave,
-                    isa_row_t row);
+                    uint32_t *row);
 
 /* Registers at the start of a wave, but for v0, for the work-group `id` whose real size is `size`.
  * The wave's register rows, LDS and scratch are already in place. */

@@ -132,7 +132,7 @@ static const void *copy(uint8_t **at, const void *from, size_t size)
  * left out. */
 static bool record_add(record_t *record, const isa_group_t *group, uint32_t failed_wave)
 {
-  const size_t rows = group->launch->limits.rows * sizeof(isa_row_t);
+  const size_t rows = group->launch->limits.rows * isa_launch_row(group->launch);
   const size_t sgprs = SGPRS * sizeof(uint32_t), lds = group->wave->lds_bytes;
   const size_t size =
       sizeof(noted_t) + group->waves * (sizeof(softgpu_wave_t) + sgprs + rows) + lds;

@@ -5,7 +5,7 @@
 
 #include "softgpu/device/clock.h"
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/reference/reference.h"
+#include "softgpu/isa/run/width.h"
 
 /* --- its memory --- */
 
@@ -100,7 +100,7 @@ static void begin_wave(const isa_probe_t *probe, isa_wave_t *wave)
   rawhal_probe_wave_t record = {.start = softgpu_wave_ticks(),
                                 .hw_id = wave->hw_id,
                                 .xcc_id = wave->xcc_id,
-                                .first_item = wave->v[0][0]};
+                                .first_item = *isa_row(wave, wave->v, 0)};
   for (unsigned i = 0; i < 3; ++i)
     record.workgroup[i] = probe->group_sgpr[i] < 0 ? 0 : wave->s[probe->group_sgpr[i]];
   memcpy(at, &record, offsetof(rawhal_probe_wave_t, end));
@@ -123,7 +123,7 @@ static uint32_t scalar(const isa_wave_t *wave, unsigned code)
     return wave->s[code];
   const bool is_constant =
       code <= ISA_CODE_LAST_INTEGER || (code >= ISA_CODE_FLOATS && code <= ISA_CODE_LAST_FLOAT);
-  return is_constant ? (uint32_t)isa_reference_scalar(wave, &constant, 1, 32) : 0;
+  return is_constant ? (uint32_t)isa_width_of(wave)->reference.scalar(wave, &constant, 1, 32) : 0;
 }
 
 static void put_scalars(const isa_wave_t *wave, const rawhal_probe_point_t *point,
@@ -155,10 +155,11 @@ static void put_scalars(const isa_wave_t *wave, const rawhal_probe_point_t *poin
 }
 
 /* Active lanes, low and high halves of each. */
-static void put_lanes(uint64_t *to, uint64_t exec, const uint32_t *low, const uint32_t *high)
+static void put_lanes(uint64_t *to, uint64_t exec, unsigned lanes, const uint32_t *low,
+                      const uint32_t *high)
 {
-  if (exec == ISA_ALL_LANES) {
-    for (unsigned lane = 0; lane < ISA_LANES; ++lane)
+  if (exec == isa_all_lanes(lanes)) {
+    for (unsigned lane = 0; lane < lanes; ++lane)
       to[lane] = low[lane] | (uint64_t)high[lane] << 32;
     return;
   }
@@ -169,7 +170,7 @@ static void put_lanes(uint64_t *to, uint64_t exec, const uint32_t *low, const ui
 static void put_event(const isa_probe_t *probe, const isa_wave_t *wave,
                       const rawhal_probe_point_t *point)
 {
-  static const isa_row_t zeros;
+  static const uint32_t zeros[ISA_LANES_MOST];
   const uint32_t number = take_number(probe->buffer + offsetof(rawhal_probe_header_t, events));
   if (number >= probe->argument.event_capacity)
     return;
@@ -180,9 +181,9 @@ static void put_event(const isa_probe_t *probe, const isa_wave_t *wave,
   memcpy(at, &event, sizeof event);
   const unsigned rows = point->lane_bytes / 4u;
   if (rows && point->vector + rows <= wave->vgprs) {
-    const isa_row_t *row = wave->v + point->vector;
-    put_lanes((uint64_t *)(void *)(at + sizeof event), event.exec, row[0],
-              rows == 2 ? row[1] : zeros);
+    const uint32_t *low = isa_row(wave, wave->v, point->vector);
+    put_lanes((uint64_t *)(void *)(at + sizeof event), event.exec, wave->lanes, low,
+              rows == 2 ? low + wave->lanes : zeros);
   }
 }
 
@@ -194,7 +195,7 @@ static void do_point(const isa_probe_t *probe, isa_wave_t *wave, const isa_inst_
     add(probe, point->counter, 1);
     break;
   case RAWHAL_PROBE_PASSED: /* it changes nothing of what it looks at */
-    if (!isa_reference_takes(wave, inst))
+    if (!isa_width_of(wave)->reference.takes(wave, inst))
       add(probe, point->counter, 1);
     break;
   case RAWHAL_PROBE_ACTIVE:

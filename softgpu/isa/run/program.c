@@ -4,7 +4,7 @@
  *   isa_program_chunk()   fetches the code, a chunk at a time
  *   isa_program_decode()  decodes the instruction, unless it has been, and those behind:
  *     isa_decode()        decode/decode.c: words into isa_inst_t, by the tables of describe/
- *     isa_prepare()       the executor by the encoding, such as isa_valu_prepare() of
+ *     isa_prepare()       run/width.c: the executor by the encoding, such as isa_valu_prepare() of
  *                         exec/vector/valu.c; it looks at the operands and chooses functions
  *   run_block()           calls the first one's function, inst->run_on; v_add_f32's is made by
  *                         exec/vector/fast.inc of its row in exec/vector/float_table.inc. It writes
@@ -20,14 +20,9 @@
 
 #include "softgpu/device/memory.h"
 #include "softgpu/isa/describe/opcodes.h"
-#include "softgpu/isa/exec/matrix/matrix.h"
-#include "softgpu/isa/exec/memory/checks.h"
-#include "softgpu/isa/exec/memory/prepare.h"
-#include "softgpu/isa/exec/scalar/salu.h"
-#include "softgpu/isa/exec/vector/valu.h"
 #include "softgpu/isa/memory/lds_load.h"
-#include "softgpu/isa/reference/reference.h"
 #include "softgpu/isa/run/probe.h"
+#include "softgpu/isa/run/width.h"
 
 enum {
   BUCKETS = 1024,
@@ -53,7 +48,8 @@ static uint64_t epoch;          /* how often code was dropped */
 
 static bool same_limits(const isa_limits_t *a, const isa_limits_t *b)
 {
-  return a->checks == b->checks && a->chip == b->chip && a->node == b->node &&
+  return a->checks == b->checks && a->chip == b->chip && a->lanes == b->lanes &&
+         a->node == b->node &&
          a->sgprs == b->sgprs && a->vgprs == b->vgprs && a->agprs == b->agprs &&
          a->reference == b->reference;
 }
@@ -246,32 +242,6 @@ isa_chunk_t *isa_program_chunk(isa_program_t *program, uint64_t pc)
 
 /* --- decoding --- */
 
-typedef bool executor_t(isa_inst_t *inst, const isa_limits_t *limits);
-
-/* By encoding: who is asked, and who is asked then. */
-static executor_t *const executors[ISA_ENCODING_COUNT][2] = {
-    [ISA_SOP1... ISA_SOPP] = {isa_salu_prepare},
-    [ISA_SMEM] = {isa_smem_prepare},
-    [ISA_VOP1... ISA_VOPC] = {isa_valu_prepare},
-    [ISA_VOP3... ISA_VOP3P] = {isa_valu_prepare, isa_matrix_prepare},
-    [ISA_DS] = {isa_ds_prepare},
-    [ISA_FLAT... ISA_SCRATCH] = {isa_flat_prepare},
-    [ISA_MUBUF... ISA_MTBUF] = {isa_buffer_prepare},
-    [ISA_MIMG] = {isa_image_prepare},
-};
-
-bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits)
-{
-  if (inst->op >= ISA_OP_COUNT) /* none that isa_decode() gives */
-    return false;
-  executor_t *const *asked = executors[inst->encoding];
-  if (!asked[0](inst, limits) && !(asked[1] && asked[1](inst, limits)))
-    return false;
-  if (limits->checks)
-    isa_checks_prepare(inst, limits->checks);
-  return true;
-}
-
 static bool run_illegal(isa_wave_t *wave, const isa_inst_t *inst)
 {
   (void)inst;
@@ -320,6 +290,7 @@ static size_t rounded(size_t size)
 const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk, uint32_t slot)
 {
   const isa_limits_t *limits = &program->limits;
+  const isa_width_t *width = isa_width(limits->lanes);
   const size_t most = sizeof(isa_stretch_t) + ISA_CHUNK * sizeof(isa_inst_t);
   const uint32_t first = slot;
   uint32_t count = 0;
@@ -329,12 +300,13 @@ const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk,
   while (wide && goes_on && 4 * slot < chunk->bytes && !chunk->at[slot]) {
     isa_inst_t *inst = &wide->inst[count++];
     const isa_decode_status_t status =
-        isa_decode(limits->chip, &chunk->code[slot], chunk->available - slot, inst);
+        isa_decode_of(limits->chip, limits->lanes, &chunk->code[slot], chunk->available - slot,
+                      inst);
     if (status != ISA_DECODED)
       isa_runs_alone(inst, status == ISA_DECODE_TRUNCATED ? run_truncated : run_illegal);
     else if (limits->reference)
-      isa_runs_alone(inst, isa_reference_run);
-    else if (!isa_prepare(inst, limits))
+      isa_runs_alone(inst, width->reference.run);
+    else if (!width->prepare(inst, limits))
       isa_runs_alone(inst, run_illegal);
     else if (!inst->run_on)
       isa_runs_alone(inst, inst->run);

@@ -47,10 +47,6 @@ const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk,
 /* The instruction at `pc`, decoded if need be, and the chunk that holds it. NULL as for these. */
 const isa_inst_t *isa_program_at(isa_program_t *program, uint64_t pc, const isa_chunk_t **chunk);
 
-/* Asks the executors of its encoding; see base/wave.h. False when none runs it on this chip with
- * these registers. */
-bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits);
-
 /* Runs a wave until its turn is over: it has run `turn` instructions, ends, waits or faults, for
  * which it returns false. Adds to `*executed`. */
 bool isa_wave_run(isa_program_t *program, isa_wave_t *wave, uint32_t turn, uint64_t *executed);

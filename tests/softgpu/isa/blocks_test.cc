@@ -15,6 +15,7 @@ extern "C" {
 #include "softgpu/isa/exec/vector/valu.h"
 #include "softgpu/isa/run/group.h"
 #include "softgpu/isa/run/program.h"
+#include "softgpu/isa/run/width.h"
 }
 
 namespace {
@@ -184,6 +185,7 @@ struct Writer {
   explicit Writer(words::Random &numbers) : random(numbers)
   {
     limits.sgprs = 102;
+    limits.lanes = ISA_LANES;
     limits.vgprs = limits.rows = VGPRS;
     limits.first_agpr = limits.agprs = VGPRS / 2;
     for (const isa_opcode &row : words::opcodes())

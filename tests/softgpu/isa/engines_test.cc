@@ -18,6 +18,7 @@ extern "C" {
 #include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/reference/reference.h"
 #include "softgpu/isa/run/program.h"
+#include "softgpu/isa/run/width.h"
 }
 
 using valu::sample;
@@ -58,6 +59,7 @@ struct Bench {
     dispatch.private_aperture_hi = 0x20000;
     dispatch.scratch_base = scratch();
     dispatch.scratch_bytes = SCRATCH;
+    limits.lanes = ISA_LANES;
     limits.sgprs = 102;
     limits.vgprs = limits.agprs = limits.first_agpr = ROWS;
     isa_gws_open(&gws);
@@ -136,6 +138,7 @@ struct Bench {
       value = (uint32_t)sample(letters[random.below((uint32_t)letters.size())], samples,
                                random.below(24));
     s.wave.sgprs = limits.sgprs;
+    s.wave.lanes = ISA_LANES;
     s.wave.vgprs = s.wave.agprs = ROWS;
     s.wave.pc = 0x1000000;
     s.wave.scc = random.below(2);

@@ -9,6 +9,7 @@
 extern "C" {
 #include "softgpu/isa/base/wave.h"
 #include "softgpu/isa/run/program.h"
+#include "softgpu/isa/run/width.h"
 }
 
 namespace {
@@ -75,7 +76,7 @@ struct Wave {
       byte = (uint8_t)random();
     wave.v = v;
     wave.thread = &thread;
-    wave.vgprs = 16, wave.sgprs = 102;
+    wave.lanes = ISA_LANES, wave.vgprs = 16, wave.sgprs = 102;
     wave.lds = lds.data();
     wave.lds_bytes = (uint32_t)lds.size();
     wave.dispatch = &dispatch;
@@ -105,7 +106,8 @@ TEST(Gfx950, TransposingReadsGiveColumns)
                               0x04000001u}; // v[4..], v1 offset:64
     isa_inst_t inst;
     isa_limits_t limits = {};
-    limits.chip = SOFTGPU_GFX950, limits.vgprs = 16, limits.sgprs = 102;
+    limits.chip = SOFTGPU_GFX950, limits.lanes = ISA_LANES, limits.vgprs = 16,
+    limits.sgprs = 102;
     ASSERT_EQ(isa_decode(SOFTGPU_GFX950, words, 2, &inst), ISA_DECODED);
     ASSERT_TRUE(isa_prepare(&inst, &limits));
     for (unsigned lane = 0; lane < 64; ++lane)

@@ -14,6 +14,7 @@ extern "C" {
 #include "softgpu/isa/exec/memory/sample.h"
 #include "softgpu/isa/reference/reference.h"
 #include "softgpu/isa/run/program.h"
+#include "softgpu/isa/run/width.h"
 }
 
 namespace {
@@ -80,6 +81,7 @@ protected:
     isa_inst_t decoded, prepared;
     isa_limits_t limits = {};
     limits.sgprs = 102;
+    limits.lanes = ISA_LANES;
     limits.vgprs = 16;
     EXPECT_EQ(isa_decode(SOFTGPU_GFX90A, words, 2, &decoded), ISA_DECODED);
     prepared = decoded;
@@ -100,6 +102,7 @@ protected:
     dispatch.sram_ecc = sram_ecc;
     wave.v = rows;
     wave.sgprs = 102;
+    wave.lanes = ISA_LANES;
     wave.vgprs = 16;
     wave.thread = &thread;
     wave.fault = &fault;

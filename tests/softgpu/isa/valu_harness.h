@@ -17,6 +17,7 @@
 extern "C" {
 #include "softgpu/isa/exec/vector/valu.h"
 #include "softgpu/isa/run/program.h"
+#include "softgpu/isa/run/width.h"
 }
 
 namespace valu {
@@ -176,6 +177,7 @@ struct Machine {
     wave.thread = &thread;
     wave.dispatch = &dispatch;
     wave.sgprs = limits.sgprs = 102;
+    wave.lanes = limits.lanes = ISA_LANES;
     wave.vgprs = limits.vgprs = ROWS;
     wave.agprs = limits.agprs = limits.first_agpr = ROWS;
     limits.chip = SOFTGPU_GFX942;

@@ -7,6 +7,7 @@ extern "C" {
 #include "softgpu/isa/base/float.h"
 #include "softgpu/isa/describe/matrix.h"
 #include "softgpu/isa/run/program.h"
+#include "softgpu/isa/run/width.h"
 }
 
 using namespace valu;

@@ -6,6 +6,7 @@
 
 extern "C" {
 #include "softgpu/isa/run/program.h"
+#include "softgpu/isa/run/width.h"
 }
 
 namespace oracle {
@@ -130,6 +131,7 @@ Trial::Answer Trial::execute(Machine &m, const Case &c, bool by_reference)
   isa_limits_t limits = {};
   limits.chip = m.is_gfx942 ? SOFTGPU_GFX942 : SOFTGPU_GFX90A;
   limits.sgprs = 102;
+  limits.lanes = 64;
   limits.vgprs = limits.agprs = limits.first_agpr = ROWS;
   if (isa_decode(limits.chip, c.words, c.dwords, &decoded) != ISA_DECODED)
     return REFUSED;
@@ -143,6 +145,7 @@ Trial::Answer Trial::execute(Machine &m, const Case &c, bool by_reference)
   wave.v = m.v;
   wave.a = m.a;
   wave.sgprs = limits.sgprs;
+  wave.lanes = 64;
   wave.vgprs = wave.agprs = ROWS;
   wave.pc = m.pc;
   wave.scc = m.scc;

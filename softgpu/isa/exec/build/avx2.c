@@ -24,7 +24,7 @@ __attribute__((always_inline)) static inline uint64_t mask_of_avx2(const void *r
   const float *lanes = row;
   uint64_t mask = 0;
 #pragma GCC unroll 8
-  for (unsigned i = 0; i < 8; ++i)
+  for (unsigned i = 0; i < ISA_LANES / 8; ++i)
     mask |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_loadu_ps(lanes + 8 * i)) << 8 * i;
   return mask;
 }

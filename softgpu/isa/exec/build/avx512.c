@@ -27,7 +27,7 @@ __attribute__((always_inline)) static inline uint64_t mask_of_avx512(const void 
   const __m512i *lanes = row;
   uint64_t mask = 0;
 #pragma GCC unroll 4
-  for (unsigned n = 0; n < 4; ++n)
+  for (unsigned n = 0; n < ISA_LANES / 16; ++n)
     mask |= (uint64_t)_mm512_movepi32_mask(_mm512_loadu_si512(&lanes[n])) << 16 * n;
   return mask;
 }
@@ -44,15 +44,22 @@ __attribute__((always_inline)) static inline bool has_nan_avx512(const isa_wave_
 {
   const __m512 *lanes = row;
   const __m512 a = _mm512_loadu_ps(&lanes[0]), b = _mm512_loadu_ps(&lanes[1]);
-  const __m512 c = _mm512_loadu_ps(&lanes[2]), d = _mm512_loadu_ps(&lanes[3]);
   const __mmask16 low = _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q);
+#if ISA_LANES == 64
+  const __m512 c = _mm512_loadu_ps(&lanes[2]), d = _mm512_loadu_ps(&lanes[3]);
   const __mmask16 high = _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q);
+#else
+  const __mmask16 high = 0;
+#endif
   if (__builtin_expect(_kortestz_mask16_u8(low, high), 1))
     return false;
-  return _mm512_mask_cmp_ps_mask(active_avx512(wave, 0), a, a, _CMP_UNORD_Q) ||
-         _mm512_mask_cmp_ps_mask(active_avx512(wave, 1), b, b, _CMP_UNORD_Q) ||
-         _mm512_mask_cmp_ps_mask(active_avx512(wave, 2), c, c, _CMP_UNORD_Q) ||
-         _mm512_mask_cmp_ps_mask(active_avx512(wave, 3), d, d, _CMP_UNORD_Q);
+  bool is_any = false;
+#pragma GCC unroll 4
+  for (unsigned n = 0; n < ISA_LANES / 16 && !is_any; ++n) {
+    const __m512 vector = _mm512_loadu_ps(&lanes[n]);
+    is_any = _mm512_mask_cmp_ps_mask(active_avx512(wave, n), vector, vector, _CMP_UNORD_Q);
+  }
+  return is_any;
 }
 
 /* A store with a mask would do, but what loads the row next would have to wait until it is in the

@@ -288,8 +288,10 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   } else if (is_gws) {
     inst->run = run_gws;
     inst->is_alone = true;
+#if ISA_LANES == 64 /* GFX9 has it */
   } else if (op && op->element_bits) {
     isa_ds_transpose_prepare(inst, op);
+#endif
   } else if (op && op->unit) {
     inst->plan = op;
     if (op->kind == ISA_LOAD)

@@ -22,13 +22,13 @@ static bool run_readfirstlane(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool run_readlane(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return read_lane(wave, inst, isa_read32(wave, &inst->src[1]) & 63);
+  return read_lane(wave, inst, isa_read32(wave, &inst->src[1]) % ISA_LANES);
 }
 
 /* Ignores exec. */
 static bool run_writelane(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  unsigned lane = isa_read32(wave, &inst->src[1]) & 63;
+  unsigned lane = isa_read32(wave, &inst->src[1]) % ISA_LANES;
   isa_row_t *const d = isa_vector_destination(wave, inst, 1);
   if (d)
     d[0][lane] = isa_read32(wave, &inst->src[0]);

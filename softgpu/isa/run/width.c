@@ -1,0 +1,55 @@
+/* The engines of waves of one width; compiled for each. */
+#include "softgpu/isa/run/width.h"
+
+#include "softgpu/isa/exec/matrix/matrix.h"
+#include "softgpu/isa/exec/memory/checks.h"
+#include "softgpu/isa/exec/memory/prepare.h"
+#include "softgpu/isa/exec/scalar/salu.h"
+#include "softgpu/isa/exec/vector/valu.h"
+#include "softgpu/isa/reference/reference.h"
+
+/* Matrices and images are GFX9's, whose waves have 64 lanes. */
+#if ISA_LANES == 64
+#define IF_64(executor) executor
+#else
+#define IF_64(executor) NULL
+#endif
+
+typedef bool executor_t(isa_inst_t *inst, const isa_limits_t *limits);
+
+/* By encoding: who is asked, and who is asked then. */
+static executor_t *const executors[ISA_ENCODING_COUNT][2] = {
+    [ISA_SOP1... ISA_SOPP] = {isa_salu_prepare},
+    [ISA_SMEM] = {isa_smem_prepare},
+    [ISA_VOP1... ISA_VOPC] = {isa_valu_prepare},
+    [ISA_VOP3... ISA_VOP3P] = {isa_valu_prepare, IF_64(isa_matrix_prepare)},
+    [ISA_DS] = {isa_ds_prepare},
+    [ISA_FLAT... ISA_SCRATCH] = {isa_flat_prepare},
+    [ISA_MUBUF... ISA_MTBUF] = {isa_buffer_prepare},
+    [ISA_MIMG] = {IF_64(isa_image_prepare)},
+};
+
+bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits)
+{
+  if (inst->op >= ISA_OP_COUNT) /* none that isa_decode() gives */
+    return false;
+  executor_t *const *asked = executors[inst->encoding];
+  if (!(asked[0] && asked[0](inst, limits)) && !(asked[1] && asked[1](inst, limits)))
+    return false;
+  if (limits->checks)
+    isa_checks_prepare(inst, limits->checks);
+  return true;
+}
+
+const isa_width_t isa_width_table = {
+    .prepare = isa_prepare,
+    .checks_failing = isa_checks_failing,
+    .reference = {.run = isa_reference_run,
+                  .takes = isa_reference_takes,
+                  .allows = isa_reference_allows,
+                  .failing = isa_reference_failing,
+                  .writes = isa_reference_writes,
+                  .scalar = isa_reference_scalar,
+                  .transfer = isa_reference_transfer,
+                  .place = isa_reference_place},
+};
