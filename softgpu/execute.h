@@ -14,9 +14,10 @@ typedef enum softgpu_chip {
   SOFTGPU_GFX90A,
   SOFTGPU_GFX942,
   SOFTGPU_GFX950,
+  SOFTGPU_GFX9_COUNT, /* of chips of that family, which are the first */
+  SOFTGPU_GFX1030 = SOFTGPU_GFX9_COUNT,
   SOFTGPU_CHIP_OTHER, /* not even decoded */
-  SOFTGPU_GFX1030,    /* these are decoded, and not executed */
-  SOFTGPU_GFX1100,
+  SOFTGPU_GFX1100,    /* these are decoded, and not executed */
   SOFTGPU_GFX1151,
   SOFTGPU_CHIP_COUNT
 } softgpu_chip_t;

@@ -32,6 +32,8 @@ typedef struct isa_chip {
   bool flushes_atomics;      /* so do additions of f32 in memory */
   bool ocp_floats;           /* 8-bit floats of matrices are OCP's */
   bool wide_lds_loads;       /* loads that put into LDS may be of 12 and 16 bytes */
+  bool keeps_halves;         /* a 16-bit result leaves the other half of its register */
+  bool separate_ids;         /* work-item ids are in v0, v1 and v2 */
 } isa_chip_t;
 
 extern const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT];

@@ -384,7 +384,7 @@ TEST(Decode, RandomWords)
     uint32_t words[ISA_MOST_DWORDS];
     for (uint32_t &word : words)
       word = uint32_t(random());
-    decoded += decodes_within_bounds(i % SOFTGPU_CHIP_OTHER, words, 1 + i / 3 % ISA_MOST_DWORDS);
+    decoded += decodes_within_bounds(i % SOFTGPU_GFX9_COUNT, words, 1 + i / 3 % ISA_MOST_DWORDS);
   }
   EXPECT_GT(decoded, 75000u);
 }
@@ -394,7 +394,7 @@ TEST(Decode, WhateverFollowsAPrefix)
 {
   std::mt19937 random(6);
   unsigned decoded = 0, scaled = 0;
-  for (unsigned chip = 0; chip < SOFTGPU_CHIP_OTHER; ++chip)
+  for (unsigned chip = 0; chip < SOFTGPU_GFX9_COUNT; ++chip)
     for (uint32_t high = 0; high < 1 << 16; ++high)
       for (unsigned draws = high >> 1 == 0xd3ac >> 1 ? 1000 : 1; draws > 0; --draws) {
         const uint32_t words[ISA_MOST_DWORDS] = {

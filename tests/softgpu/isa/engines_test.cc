@@ -193,9 +193,9 @@ struct Bench {
   {
     for (unsigned attempt = 0; attempt < 4000; ++attempt) {
       // A row of gfx942 is gfx950's too, or else decodes to something else there.
-      unsigned chip = random.below(SOFTGPU_CHIP_OTHER);
+      unsigned chip = random.below(SOFTGPU_GFX9_COUNT);
       while (!(row.chips >> chip & 1))
-        chip = random.below(SOFTGPU_CHIP_OTHER);
+        chip = random.below(SOFTGPU_GFX9_COUNT);
       std::vector<uint32_t> code = words::instruction(row, random, ROWS - 4);
       code.resize(ISA_MOST_DWORDS);
       if (isa_decode(chip, code.data(), ISA_MOST_DWORDS, &decoded) != ISA_DECODED ||
@@ -434,7 +434,7 @@ TEST(Engines, AgreeOnWhatIsIllegal)
       else if (n % 4 == 3) // fields as a whole
         code[bench.random.below(2)] ^= bench.random.below(256) << bench.random.below(25);
       isa_inst_t decoded, prepared;
-      const unsigned chip = bench.random.below(SOFTGPU_CHIP_OTHER);
+      const unsigned chip = bench.random.below(SOFTGPU_GFX9_COUNT);
       if (isa_decode(chip, code.data(), ISA_MOST_DWORDS, &decoded) != ISA_DECODED)
         continue;
       const bool is_run = bench.prepare(decoded, prepared);
