@@ -86,6 +86,8 @@ typedef struct isa_wave {
   uint32_t sgprs, vgprs, agprs; /* allocated; the decoder's users must not reach beyond */
   uint64_t pc;
   uint32_t scc; /* 0 or 1 */
+  /* Where it is a hardware register, and no pair of SGPRs: isa_chip_t.has_flat_scratch. */
+  uint64_t flat_scratch;
   uint32_t mode;
   bool vskip;
   uint8_t gpr_index_mode; /* s_set_gpr_idx: bits 0-3 src0, src1, src2, dst; index is m0[7:0] */
