@@ -50,6 +50,32 @@ bool isa_format_find(unsigned data, unsigned number, isa_format_t *format)
   return layouts[data].numbers >> number & 1;
 }
 
+bool isa_format_find_unified(unsigned number, isa_format_t *format)
+{
+  /* Each layout's numbers in order: UNORM, SNORM, USCALED, SSCALED, UINT, SINT and FLOAT, of which it
+   * has all, the first six or the last three. RDNA 2 ISA document, "Buffer Image format Table". */
+  enum { ALL = 7, FIXED_ONES = 6, WIDE_ONES = 3 };
+  static const struct {
+    uint8_t data, count;
+  } unified[] = {
+      {1, FIXED_ONES}, {2, ALL},        {3, FIXED_ONES}, {4, WIDE_ONES},
+      {5, ALL},        {6, ALL},        {7, ALL},        {8, FIXED_ONES},
+      {9, FIXED_ONES}, {10, FIXED_ONES}, {11, WIDE_ONES}, {12, ALL},
+      {13, WIDE_ONES}, {14, WIDE_ONES},
+  };
+  static const uint8_t numbers[ALL] = {
+      ISA_NUMBER_UNORM, ISA_NUMBER_SNORM, ISA_NUMBER_USCALED, ISA_NUMBER_SSCALED,
+      ISA_NUMBER_UINT,  ISA_NUMBER_SINT,  ISA_NUMBER_FLOAT};
+  if (!number)
+    return isa_format_find(0, 0, format);
+  unsigned left = number - 1;
+  for (size_t i = 0; i < sizeof unified / sizeof *unified; left -= unified[i++].count)
+    if (left < unified[i].count)
+      return isa_format_find(unified[i].data,
+                             numbers[left + (unified[i].count == WIDE_ONES ? 4 : 0)], format);
+  return false;
+}
+
 static unsigned first_bit(const isa_format_t *format, unsigned component)
 {
   unsigned bit = 0;

@@ -19,6 +19,7 @@ typedef struct isa_chip {
   uint32_t number;           /* 0x90a: gfx90a */
   uint8_t family, member;    /* isa_family_number_t; the bit of isa_opcode_t.chips */
   uint8_t lanes;             /* of a wave, where the kernel does not say */
+  uint8_t exchanging;        /* lanes among which ds_permute_b32 and its kind exchange */
   const char *cache_bits[3]; /* what the assembler calls glc, slc and scc of vector memory */
   const char *dpp_rows[2];   /* and dpp_ctrl from 0x150 and from 0x160 on; NULL: there are none */
   uint8_t most_lgkm;         /* what s_waitcnt can say of lgkmcnt */
@@ -33,6 +34,7 @@ typedef struct isa_chip {
   bool ocp_floats;           /* 8-bit floats of matrices are OCP's */
   bool wide_lds_loads;       /* loads that put into LDS may be of 12 and 16 bytes */
   bool keeps_halves;         /* a 16-bit result leaves the other half of its register */
+  bool unified_formats;      /* buffers: one number for data and number format; bounds are chosen */
   bool separate_ids;         /* work-item ids are in v0, v1 and v2 */
 } isa_chip_t;
 

@@ -187,17 +187,24 @@ static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
 /* --- permutations: lanes exchange dwords, no memory is touched --- */
 
 /* Lane i reads from the lane that its address names; inactive lanes supply 0. */
+/* The lane that an address names, of `all` among which lanes exchange. */
+static inline unsigned exchanged(unsigned lane, unsigned all, uint32_t address)
+{
+  return (lane & ~(all - 1)) | (address / 4 & (all - 1));
+}
+
 ISA_GOES_ON(run_bpermute)
 static bool run_bpermute(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const uint32_t *address = isa_rows(wave, &inst->vaddr)[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
   const uint64_t exec = isa_exec(wave);
+  const unsigned all = isa_chip(inst->chip)->exchanging;
   isa_row_t data;
   memcpy(data, isa_rows(wave, &inst->data[0]), sizeof data);
   isa_row_t out;
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
-    unsigned from = (address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES;
+    const unsigned from = exchanged(lane, all, address[lane] + (uint32_t)inst->offset);
     out[lane] = exec >> from & 1 ? data[from] : 0;
   }
   ISA_EACH_LANE(lane, exec)
@@ -211,9 +218,10 @@ static bool run_permute(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t *address = isa_rows(wave, &inst->vaddr)[0];
   const uint32_t *data = isa_rows(wave, &inst->data[0])[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
+  const unsigned all = isa_chip(inst->chip)->exchanging;
   isa_row_t out = {0};
   ISA_EACH_LANE(lane, isa_exec(wave))
-    out[(address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES] = data[lane];
+    out[exchanged(lane, all, address[lane] + (uint32_t)inst->offset)] = data[lane];
   ISA_EACH_LANE(lane, isa_exec(wave))
     dst[lane] = out[lane];
   return true;
