@@ -50,29 +50,35 @@ bool isa_format_find(unsigned data, unsigned number, isa_format_t *format)
   return layouts[data].numbers >> number & 1;
 }
 
-bool isa_format_find_unified(unsigned number, isa_format_t *format)
+/* Which numbers each data format has, in the order in which the unified formats are counted: of GFX10
+ * and from GFX11 on. RDNA 2 and RDNA 3 ISA documents, "Buffer Image format Table". */
+typedef struct unified {
+  uint8_t data, numbers[2]; /* bit = place in `numbers_in_order` */
+} unified_t;
+
+static const uint8_t numbers_in_order[] = {
+    ISA_NUMBER_UNORM, ISA_NUMBER_SNORM, ISA_NUMBER_USCALED, ISA_NUMBER_SSCALED,
+    ISA_NUMBER_UINT,  ISA_NUMBER_SINT,  ISA_NUMBER_FLOAT};
+
+enum { ALL = 0x7f, NO_FLOAT = 0x3f, WIDE = 0x70, ONLY_FLOAT = 0x40, UNSCALED = 0x33 };
+
+static const unified_t unified[] = {
+    {1, {NO_FLOAT, NO_FLOAT}}, {2, {ALL, ALL}},           {3, {NO_FLOAT, NO_FLOAT}},
+    {4, {WIDE, WIDE}},         {5, {ALL, ALL}},           {6, {ALL, ONLY_FLOAT}},
+    {7, {ALL, ONLY_FLOAT}},    {8, {NO_FLOAT, UNSCALED}}, {9, {NO_FLOAT, NO_FLOAT}},
+    {10, {NO_FLOAT, NO_FLOAT}}, {11, {WIDE, WIDE}},       {12, {ALL, ALL}},
+    {13, {WIDE, WIDE}},        {14, {WIDE, WIDE}},
+};
+
+bool isa_format_find_unified(unsigned number, bool has_fewer, isa_format_t *format)
 {
-  /* Each layout's numbers in order: UNORM, SNORM, USCALED, SSCALED, UINT, SINT and FLOAT, of which it
-   * has all, the first six or the last three. RDNA 2 ISA document, "Buffer Image format Table". */
-  enum { ALL = 7, FIXED_ONES = 6, WIDE_ONES = 3 };
-  static const struct {
-    uint8_t data, count;
-  } unified[] = {
-      {1, FIXED_ONES}, {2, ALL},        {3, FIXED_ONES}, {4, WIDE_ONES},
-      {5, ALL},        {6, ALL},        {7, ALL},        {8, FIXED_ONES},
-      {9, FIXED_ONES}, {10, FIXED_ONES}, {11, WIDE_ONES}, {12, ALL},
-      {13, WIDE_ONES}, {14, WIDE_ONES},
-  };
-  static const uint8_t numbers[ALL] = {
-      ISA_NUMBER_UNORM, ISA_NUMBER_SNORM, ISA_NUMBER_USCALED, ISA_NUMBER_SSCALED,
-      ISA_NUMBER_UINT,  ISA_NUMBER_SINT,  ISA_NUMBER_FLOAT};
+  unsigned counted = 1;
   if (!number)
     return isa_format_find(0, 0, format);
-  unsigned left = number - 1;
-  for (size_t i = 0; i < sizeof unified / sizeof *unified; left -= unified[i++].count)
-    if (left < unified[i].count)
-      return isa_format_find(unified[i].data,
-                             numbers[left + (unified[i].count == WIDE_ONES ? 4 : 0)], format);
+  for (size_t i = 0; i < sizeof unified / sizeof *unified; ++i)
+    for (unsigned n = 0; n < sizeof numbers_in_order; ++n)
+      if (unified[i].numbers[has_fewer] >> n & 1 && counted++ == number)
+        return isa_format_find(unified[i].data, numbers_in_order[n], format);
   return false;
 }
 

@@ -2,7 +2,7 @@
 
 /* LLVM's GCNSubtarget and SIISelLowering; the MI200 and MI300 ISA documents; units: AMD's data
  * sheets. */
-const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT] = {
+const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER] = {
     [SOFTGPU_GFX90A] = {.number = 0x90a,
                         .family = ISA_FAMILY_GFX9,
                         .member = 0,
@@ -65,7 +65,6 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT] = {
                          .keeps_halves = true,
                          .unified_formats = true,
                          .separate_ids = true},
-    /* Decoded only. */
     [SOFTGPU_GFX1100] = {.number = 0x1100,
                          .family = ISA_FAMILY_GFX11,
                          .member = 0,
@@ -73,7 +72,14 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT] = {
                          .exchanging = 32,
                          .cache_bits = {"glc", "slc", "scc"},
                          .dpp_rows = {"row_share", "row_xmask"},
-                         .most_lgkm = 63},
+                         .most_lgkm = 63,
+                         .units = 96,
+                         .dies = 1,
+                         .engines = 6,
+                         .keeps_halves = true,
+                         .unified_formats = true,
+                         .fewer_formats = true,
+                         .architected_scratch = true},
     [SOFTGPU_GFX1151] = {.number = 0x1151,
                          .family = ISA_FAMILY_GFX11,
                          .member = 1,
@@ -81,5 +87,12 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT] = {
                          .exchanging = 32,
                          .cache_bits = {"glc", "slc", "scc"},
                          .dpp_rows = {"row_share", "row_xmask"},
-                         .most_lgkm = 63},
+                         .most_lgkm = 63,
+                         .units = 40,
+                         .dies = 1,
+                         .engines = 2,
+                         .keeps_halves = true,
+                         .unified_formats = true,
+                         .fewer_formats = true,
+                         .architected_scratch = true},
 };

@@ -35,10 +35,12 @@ typedef struct isa_chip {
   bool wide_lds_loads;       /* loads that put into LDS may be of 12 and 16 bytes */
   bool keeps_halves;         /* a 16-bit result leaves the other half of its register */
   bool unified_formats;      /* buffers: one number for data and number format; bounds are chosen */
+  bool fewer_formats;        /* of which numbers of 10 and 11 bits have fewer; swizzles by field */
+  bool architected_scratch;  /* flat_scratch is set up, and cannot be changed */
   bool separate_ids;         /* work-item ids are in v0, v1 and v2 */
 } isa_chip_t;
 
-extern const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT];
+extern const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER];
 
 /* `chip` is a softgpu_chip_t that is decoded. */
 static inline const isa_chip_t *isa_chip(unsigned chip)

@@ -248,46 +248,14 @@ static bool check_memory(const descriptor_t *d, isa_launch_t *launch, softgpu_fa
   return true;
 }
 
-/* The instruction at an address; what is not decoded leaves the text empty. */
-static void read_instruction(const softgpu_dispatch_t *dispatch, uint64_t address, unsigned lanes,
-                             char *text, size_t size)
-{
-  uint32_t words[ISA_MOST_DWORDS];
-  uint32_t available = ISA_MOST_DWORDS;
-  const uint8_t *at = NULL;
-  while (available > 0 && !(at = reach(dispatch, address, available * sizeof *words)))
-    --available;
-  isa_inst_t inst;
-  *text = '\0';
-  if (at)
-    memcpy(words, at, available * sizeof *words);
-  if (at && isa_decode_of(dispatch->chip, lanes, words, available, &inst) == ISA_DECODED)
-    isa_text(&inst, text, size);
-}
-
-/* Of a chip that is only decoded it says with which instruction it would have to begin. */
-static bool refuse_chip(const softgpu_dispatch_t *dispatch, softgpu_fault_t *fault)
-{
-  static const char why[] = "dispatch: softgpu does not execute this chip's instructions";
-  const bool is_decoded = dispatch->chip > SOFTGPU_CHIP_OTHER;
-  const uint8_t *object = is_decoded ? reach(dispatch, dispatch->kernel_object, 64) : NULL;
-  if (!object)
-    return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0, "%s", why);
-  const descriptor_t d = read_descriptor(object);
-  const uint64_t entry = dispatch->kernel_object + (uint64_t)d.entry_offset;
-  char text[160];
-  read_instruction(dispatch, entry, d.properties & PROPERTY_WAVE32 ? 32 : 64, text, sizeof text);
-  return refuse(fault, SOFTGPU_FAULT_DISPATCH, entry, "%s; the first one, of gfx%x: %s", why,
-                isa_chip(dispatch->chip)->number, *text ? text : "unknown");
-}
-
 bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch,
                         softgpu_fault_t *fault)
 {
   memset(launch, 0, sizeof *launch);
   launch->dispatch = *dispatch;
   if (dispatch->chip >= SOFTGPU_CHIP_OTHER)
-    return refuse_chip(dispatch, fault);
+    return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0,
+                  "dispatch: softgpu does not execute this chip's instructions");
   const uint8_t *object = reach(dispatch, dispatch->kernel_object, 64);
   if (!object)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->kernel_object,
@@ -379,9 +347,11 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
     wave->s[launch->info_sgpr] = group_info(size, lanes);
   if (launch->scratch_sgpr >= 0)
     wave->s[launch->scratch_sgpr] = (uint32_t)(wave->scratch - launch->dispatch.scratch_base);
-  if (!isa_chip(launch->limits.chip)->scratch_sgpr)
-    isa_write_s64(wave, ISA_FLAT_SCRATCH, wave->scratch);
   wave->flat_scratch = 0;
+  if (isa_chip(launch->limits.chip)->architected_scratch)
+    wave->flat_scratch = wave->scratch;
+  else if (!isa_chip(launch->limits.chip)->scratch_sgpr)
+    isa_write_s64(wave, ISA_FLAT_SCRATCH, wave->scratch);
   wave->s[ISA_EXEC + 1] = 0;
   isa_set_exec(wave, left >= lanes ? isa_all_lanes(lanes) : (1ull << left) - 1);
   isa_write_mask(wave, ISA_VCC, 0);

@@ -39,7 +39,9 @@ static descriptor_t read_descriptor(const isa_wave_t *wave, const isa_inst_t *in
       .bounds = BOUNDS_BY_INDEXING,
   };
   if (isa_chip(inst->chip)->unified_formats) {
-    d.element_bytes = 4;
+    const unsigned swizzle = isa_chip(inst->chip)->fewer_formats ? s[1] >> 30 : s[1] >> 31;
+    d.swizzled = swizzle;
+    d.element_bytes = 2u << swizzle;
     d.bounds = s[3] >> 28 & 3;
   } else if (d.adds_lane) /* the data format field extends the stride */
     d.stride |= (s[3] >> 15 & 15) << 14;
@@ -350,8 +352,11 @@ static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_access_t *typed = inst->plan;
   const bool is_store = typed->kind == ISA_STORE;
   isa_format_t format;
-  if (isa_chip(inst->chip)->unified_formats
-          ? !isa_format_find_unified(is_named ? inst->offset1 : word >> 12 & 127, &format)
+  const isa_chip_t *chip = isa_chip(inst->chip);
+  if (chip->unified_formats
+          ? !isa_format_find_unified(is_named ? inst->offset1
+                                              : word >> 12 & (chip->fewer_formats ? 63 : 127),
+                                     chip->fewer_formats, &format)
           : !isa_format_find(is_named ? inst->offset1 & 15 : word >> 15 & 15,
                              is_named ? inst->offset1 >> 4 : word >> 12 & 7, &format))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);

@@ -275,6 +275,28 @@ isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
   return touch;
 }
 
+/* GFX11's comparisons have the new value first and what it is compared with second: the reverse. */
+static void exchange_comparand(isa_inst_t *inst)
+{
+  switch (inst->op) {
+  case ISA_ds_cmpstore_b32:
+  case ISA_ds_cmpstore_f32:
+  case ISA_ds_cmpstore_b64:
+  case ISA_ds_cmpstore_f64:
+  case ISA_ds_cmpstore_rtn_b32:
+  case ISA_ds_cmpstore_rtn_f32:
+  case ISA_ds_cmpstore_rtn_b64:
+  case ISA_ds_cmpstore_rtn_f64: {
+    const isa_operand_t first = inst->data[0];
+    inst->data[0] = inst->data[1];
+    inst->data[1] = first;
+    break;
+  }
+  default:
+    break;
+  }
+}
+
 bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const isa_opcode_t *row = inst->row;
@@ -285,6 +307,7 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       !isa_operand_prepare(&inst->data[1], row->src[1], limits) ||
       !isa_operand_prepare(&inst->vaddr, row->src[2], limits))
     return false;
+  exchange_comparand(inst);
   if (inst->op == ISA_ds_bpermute_b32) {
     ISA_RUNS(inst, run_bpermute);
   } else if (inst->op == ISA_ds_permute_b32) {

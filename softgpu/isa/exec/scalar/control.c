@@ -98,6 +98,18 @@ static bool run_s_sendmsg(isa_wave_t *w, const isa_inst_t *inst)
   return true;
 }
 
+/* A message that is answered: with the time, or, of what there is none, with 0. */
+static bool run_s_sendmsg_rtn(isa_wave_t *w, const isa_inst_t *inst)
+{
+  enum { GET_REALTIME = 131 };
+  const uint64_t value = inst->simm == GET_REALTIME ? softgpu_wave_ticks() : 0;
+  if (inst->row->dst == 2)
+    isa_write_s64(w, inst->dst.index, value);
+  else
+    w->s[inst->dst.index] = (uint32_t)value;
+  return true;
+}
+
 /* --- hardware registers: id in bits 0-5 of the immediate, then bit offset and size - 1 --- */
 
 enum {
@@ -279,7 +291,9 @@ static const struct {
     {ISA_s_movrelsd_2_b32, run_s_movrelsd_2, NULL, false}, NOTHING(s_clause),
     NOTHING(s_code_end), NOTHING(s_inst_prefetch), NOTHING(s_version), NOTHING(s_wait_idle),
     NOTHING(s_waitcnt_depctr), NOTHING(s_waitcnt_expcnt), NOTHING(s_waitcnt_lgkmcnt),
-    NOTHING(s_waitcnt_vscnt), NOTHING(s_ttracedata_imm),
+    NOTHING(s_waitcnt_vscnt), NOTHING(s_ttracedata_imm), NOTHING(s_delay_alu),
+    NOTHING(s_wait_event), {ISA_s_sendmsg_rtn_b32, run_s_sendmsg_rtn, NULL, false},
+    {ISA_s_sendmsg_rtn_b64, run_s_sendmsg_rtn, NULL, false},
 };
 /* clang-format on */
 
