@@ -38,6 +38,7 @@ typedef struct isa_chip {
   bool fewer_formats;        /* of which numbers of 10 and 11 bits have fewer; swizzles by field */
   bool architected_scratch;  /* flat_scratch is set up, and cannot be changed */
   bool separate_ids;         /* work-item ids are in v0, v1 and v2 */
+  bool dpp_in_rows;          /* DPP moves nothing from one row of 16 lanes to another */
 } isa_chip_t;
 
 extern const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER];
