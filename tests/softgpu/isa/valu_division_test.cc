@@ -60,15 +60,15 @@ struct Sequence {
     run(ISA_v_div_fixup_f64, OUT, {OUT, DEN, NUM});
   }
 
-  // Divides 64 pairs and compares.
-  void check(const uint64_t (&numerators)[64], const uint64_t (&denominators)[64])
+  // Divides a pair in each lane and compares.
+  void check(const uint64_t (&numerators)[ISA_LANES], const uint64_t (&denominators)[ISA_LANES])
   {
-    for (unsigned i = 0; i < 64; ++i) {
+    for (unsigned i = 0; i < ISA_LANES; ++i) {
       machine.set(NUM, i, numerators[i], wide);
       machine.set(DEN, i, denominators[i], wide);
     }
     wide ? divide64() : divide32();
-    for (unsigned i = 0; i < 64; ++i) {
+    for (unsigned i = 0; i < ISA_LANES; ++i) {
       uint64_t n = numerators[i], d = denominators[i], got = machine.get(OUT, i, wide);
       uint64_t expected = wide ? bits(f64(n) / f64(d)) : bits(f32(n) / f32(d));
       bool is_nan = wide ? std::isnan(f64(expected)) : std::isnan(f32(expected));
@@ -87,8 +87,8 @@ void check_special_and_random(bool wide, unsigned batches)
   unsigned width = wide ? 52 : 23;
   uint64_t top = wide ? 2047 : 255, fraction = (1ull << width) - 1;
   for (unsigned batch = 0; batch < batches; ++batch) {
-    uint64_t n[64], d[64];
-    for (unsigned i = 0; i < 64; ++i) {
+    uint64_t n[ISA_LANES], d[ISA_LANES];
+    for (unsigned i = 0; i < ISA_LANES; ++i) {
       char letter = wide ? 'g' : 'f';
       n[i] = sample(letter, random, i % 24);
       d[i] = sample(letter, random, i / 3 % 24);
@@ -132,7 +132,7 @@ TEST(ValuDivision, ScaledMultiplyAddRoundsOnce)
   Machine &machine = sequence.machine;
   isa_write_s64(&machine.wave, ISA_VCC, UINT64_MAX);
   // 2^-64 * (2^-70 (1 + 2^-23) + 2^-120): denormal, just above a tie that the addend alone is on.
-  for (unsigned i = 0; i < 64; ++i) {
+  for (unsigned i = 0; i < ISA_LANES; ++i) {
     machine.set(X, i, bits(i & 1 ? 0x1p-60f : -0x1p-60f), false);
     machine.set(Y, i, bits(0x1p-60f), false);
     machine.set(Z, i, bits(0x1.000006p-63f), false);
