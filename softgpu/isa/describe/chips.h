@@ -34,6 +34,10 @@ typedef struct isa_chip {
   bool wide_lds_loads;       /* loads that put into LDS may be of 12 and 16 bytes */
   bool keeps_halves;         /* a 16-bit result leaves the other half of its register */
   bool separate_ids;         /* work-item ids are in v0, v1 and v2 */
+  bool dpp_in_rows;          /* DPP moves nothing from one row of 16 lanes to another */
+  uint8_t exchanging;        /* lanes among which ds_permute_b32 and its kind exchange */
+  bool unified_formats;      /* buffers: one number for data and number format; bounds are chosen */
+  bool scales_by_exponents;  /* v_div_scale looks at exponents alone; v_div_fmas rounds once */
 } isa_chip_t;
 
 extern const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT];
