@@ -118,6 +118,7 @@ typedef struct isa_dpp {
 } isa_dpp_t;
 
 enum { ISA_MOST_DWORDS = 4 }; /* of an instruction */
+enum { ISA_KEEPS_HALF = 8 };  /* its result is half a register, and the other half stays */
 
 typedef struct isa_wave isa_wave_t;
 typedef struct isa_opcode isa_opcode_t;
@@ -143,7 +144,7 @@ struct isa_inst {
   };
   /* SGPRs: the number; VGPRs and AGPRs of the VALU: where the row begins, in bytes from wave->v. */
   uint32_t at[3], dst_at;
-  uint8_t direct;    /* VALU: bit i: src[i] is a VGPR or AGPR */
+  uint8_t direct;    /* VALU: bit i: src[i] is a VGPR or AGPR; and ISA_KEEPS_HALF */
   uint8_t is_scalar; /* VALU: bit i: src[i] is an SGPR, of a mask a pair */
   /* program.c: its dword in the chunk, the instructions to the end of the block (0: is_alone), and
    * the dword after that. */

@@ -29,10 +29,26 @@ static executor_t *const executors[ISA_ENCODING_COUNT][2] = {
     [ISA_MIMG] = {IF_64(isa_image_prepare)},
 };
 
+/* ISA_NULL reads as 0, and what is written to it goes nowhere. */
+static void replace_null(isa_inst_t *inst)
+{
+  static const isa_operand_t zero = {.kind = ISA_OPERAND_INLINE, .index = ISA_CODE_ZERO};
+  isa_operand_t *const sources[] = {&inst->src[0], &inst->src[1], &inst->src[2], &inst->soffset};
+  const size_t count = sizeof sources / sizeof *sources - (inst->encoding == ISA_VOPD);
+  isa_operand_t *const results[] = {&inst->dst, &inst->sdst};
+  for (size_t i = 0; i < count; ++i)
+    if (sources[i]->kind == ISA_OPERAND_SGPR && sources[i]->index == ISA_NULL)
+      *sources[i] = zero;
+  for (size_t i = 0; i < sizeof results / sizeof *results; ++i)
+    if (results[i]->kind == ISA_OPERAND_SGPR && results[i]->index == ISA_NULL)
+      results[i]->index = ISA_NOWHERE;
+}
+
 bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   if (inst->op >= ISA_OP_COUNT) /* none that isa_decode() gives */
     return false;
+  replace_null(inst);
   executor_t *const *asked = executors[inst->encoding];
   if (!(asked[0] && asked[0](inst, limits)) && !(asked[1] && asked[1](inst, limits)))
     return false;

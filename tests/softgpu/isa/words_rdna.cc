@@ -28,7 +28,7 @@ public:
 
 private:
   const isa_family_t *family;
-  const isa_format_t *format = nullptr;
+  const isa_fields_t *format = nullptr;
   const isa_opcode &row;
   Random &random;
   uint32_t vgprs;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/exec/scalar/operand.h"
 
 static _Atomic(const valu_build_t *) build_in_use; /* of all threads, which only read it */
@@ -56,10 +57,14 @@ const isa_mover_t *isa_mover(void)
   return &isa_valu_build()->move;
 }
 
+enum { MASK_DWORDS = ISA_LANES / 32 };
+
 /* Registers of an operand of this type. */
 static unsigned dwords_of(unsigned type, unsigned attributes)
 {
-  return type & VALU_WIDE || type == T_mask || attributes & (VALU_PK32 | VALU_PKMOV) ? 2 : 1;
+  if (type == T_mask)
+    return MASK_DWORDS;
+  return type & VALU_WIDE || attributes & (VALU_PK32 | VALU_PKMOV) ? 2 : 1;
 }
 
 static bool has_sign(unsigned type)
@@ -84,7 +89,7 @@ static bool operands_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_
         (type == T_mask && isa_is_vector(source)) || (type && is_signed && !has_sign(type)))
       return false;
   }
-  if (has_mask ? mask->kind != ISA_OPERAND_SGPR || !isa_operand_prepare(mask, 2, limits)
+  if (has_mask ? mask->kind != ISA_OPERAND_SGPR || !isa_operand_prepare(mask, MASK_DWORDS, limits)
                : inst->sdst.kind != ISA_OPERAND_NONE)
     return false;
   return is_mask || (isa_is_vector(&inst->dst) &&
@@ -93,14 +98,18 @@ static bool operands_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_
 
 static bool dpp_ok(const isa_inst_t *inst)
 {
-  unsigned ctrl = inst->dpp.ctrl;
+  const isa_chip_t *chip = isa_chip(inst->chip);
+  const unsigned ctrl = inst->dpp.ctrl;
   if (inst->src[0].kind != ISA_OPERAND_VGPR)
     return false;
-  if (ctrl < 0x100 || (ctrl >= 0x140 && ctrl <= 0x143) || (ctrl >= 0x150 && ctrl <= 0x15f))
+  if (inst->has_dpp8 || ctrl < 0x100 || ctrl == 0x140 || ctrl == 0x141)
     return true;
   if (ctrl > 0x100 && ctrl < 0x130)
     return ctrl & 15;
-  return ctrl == 0x130 || ctrl == 0x134 || ctrl == 0x138 || ctrl == 0x13c;
+  if (ctrl >= 0x150)
+    return ctrl < 0x170 && chip->dpp_rows[(ctrl >> 4) - 0x15];
+  return !chip->dpp_in_rows && (ctrl == 0x130 || ctrl == 0x134 || ctrl == 0x138 || ctrl == 0x13c ||
+                                ctrl == 0x142 || ctrl == 0x143);
 }
 
 /* What bf16 instructions make of constants that f32 and f16 have, and of modifiers of a packed
@@ -180,6 +189,12 @@ static const uint32_t *constant_rows(uint64_t value)
   return found ? found->row[0] : NULL;
 }
 
+static bool keeps_half(const isa_inst_t *inst, const valu_op_t *op)
+{
+  return op->d & VALU_HALF && !(op->attributes & VALU_PK16) &&
+         (op->attributes & VALU_KEEP || isa_chip(inst->chip)->keeps_halves);
+}
+
 /* Which operands are read, and written, where they are, without a call. Both kinds of registers are
  * of one file: isa_limits_t. True when row_of() of exec/vector/fast.inc knows all sources. */
 static bool find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t *limits)
@@ -210,6 +225,7 @@ static bool find_rows(isa_inst_t *inst, const valu_op_t *op, const isa_limits_t 
     }
     are_rows &= (inst->direct | inst->is_scalar) >> n & 1 || inst->constant[n];
   }
+  inst->direct |= keeps_half(inst, op) ? ISA_KEEPS_HALF : 0;
   inst->dst_at = row_bytes * inst->dst.index;
   inst->dst_at += inst->dst.kind == ISA_OPERAND_AGPR ? first_agpr : 0;
   return are_rows;
@@ -272,13 +288,16 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build, bool ar
     return of_halves;
   if (is_own && !has_signs && are_rows)
     return inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar : op->fast;
-  return is_own ? op->staged : can_be_plain && !has_signs ? build->plain : build->general;
+  can_be_plain &= !has_signs && !(inst->direct & ISA_KEEPS_HALF);
+  return is_own ? op->staged : can_be_plain ? build->plain : build->general;
 }
 
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const valu_build_t *build = isa_valu_build();
   const valu_op_t *op = &build->ops[inst->op];
+  if (inst->has_dpp && !dpp_ok(inst))
+    return false;
   if (!op->lanes)
     return isa_valu_lane_prepare(inst, limits);
   if (op->attributes & VALU_TIED)
@@ -287,8 +306,7 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
    * silence. */
   const bool can_clamp = op->saturating || op->d & VALU_FLOAT || op->d == T_carry ||
                          op->d == T_borrow || op->d == T_mask;
-  if (!operands_ok(inst, op, limits) || (inst->clamp && !can_clamp) || !bf16_ok(inst) ||
-      (inst->has_dpp && !dpp_ok(inst)))
+  if (!operands_ok(inst, op, limits) || (inst->clamp && !can_clamp) || !bf16_ok(inst))
     return false;
   inst->plan = op;
   return isa_runs_on(inst, choose_run(inst, build, find_rows(inst, op, limits)));
