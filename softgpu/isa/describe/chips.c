@@ -60,7 +60,8 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT] = {
                          .scratch_sgpr = true,
                          .keeps_halves = true,
                          .separate_ids = true,
-                         .dpp_in_rows = true},
+                         .dpp_in_rows = true,
+                         .scales_by_exponents = true},
     /* Decoded only. */
     [SOFTGPU_GFX1100] = {.number = 0x1100,
                          .family = ISA_FAMILY_GFX11,

@@ -35,6 +35,7 @@ typedef struct isa_chip {
   bool keeps_halves;         /* a 16-bit result leaves the other half of its register */
   bool separate_ids;         /* work-item ids are in v0, v1 and v2 */
   bool dpp_in_rows;          /* DPP moves nothing from one row of 16 lanes to another */
+  bool scales_by_exponents;  /* v_div_scale looks at exponents alone; v_div_fmas rounds once */
 } isa_chip_t;
 
 extern const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT];
