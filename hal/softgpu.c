@@ -163,7 +163,8 @@ static rawhal_status_t check_chips(const softgpu_thunk_t *thunk, rawhal_error_t 
     if (thunk->coverage(chip, &s_nop, sizeof(s_nop), NULL, NULL) != 1)
       return rawhal_fail(error, RAWHAL_UNSUPPORTED,
                          "softgpu only lists the chip gfx%" PRIx32
-                         " (SOFTGPU_CHIP); it executes gfx90a, gfx942 and gfx950",
+                         " (SOFTGPU_CHIP); it executes gfx90a, gfx942, gfx950, gfx1030, gfx1100 and "
+                         "gfx1151",
                          chip);
   return RAWHAL_OK;
 }

@@ -16,10 +16,9 @@ typedef enum softgpu_chip {
   SOFTGPU_GFX950,
   SOFTGPU_GFX9_COUNT, /* of chips of that family, which are the first */
   SOFTGPU_GFX1030 = SOFTGPU_GFX9_COUNT,
-  SOFTGPU_CHIP_OTHER, /* not even decoded */
-  SOFTGPU_GFX1100,    /* these are decoded, and not executed */
+  SOFTGPU_GFX1100,
   SOFTGPU_GFX1151,
-  SOFTGPU_CHIP_COUNT
+  SOFTGPU_CHIP_OTHER /* its instructions are not known */
 } softgpu_chip_t;
 
 /* The device's clocks: its engine's, which s_memtime and HIP's clock64() read and whose rate the

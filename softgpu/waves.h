@@ -97,6 +97,7 @@ typedef struct softgpu_wave {
   /* The wave's slice of private memory: its device address, which is scratch_base of the queue plus
    * a multiple of scratch_bytes, lanes interleaved dword by dword; 0: none. */
   uint64_t scratch, scratch_bytes;
+  uint32_t lanes; /* 32 or 64; with 32 the rows' other lanes are 0 */
 } softgpu_wave_t;
 
 /* Called for each wave, those of a work-group one after the other; false ends the walk. It must not

@@ -130,6 +130,14 @@ static bool is_of_the_runtime(uint64_t kernel_object)
   return softgpu_memory_find(kernel_object, &code) && !(code.flags & SOFTGPU_MEMORY_VRAM);
 }
 
+/* Its own kernels are code of the chip that it knows. */
+static softgpu_chip_t chip_of(const softgpu_queue_t *queue, uint64_t kernel_object)
+{
+  const softgpu_queue_setup_t *setup = &queue->setup;
+  return setup->listed != setup->chip && is_of_the_runtime(kernel_object) ? setup->listed
+                                                                           : setup->chip;
+}
+
 /* Kernels that copy what is there, whether anything has written it or not: the runtime's, and those
  * that HIP brings for copies and fills. */
 static bool copies_anything(uint64_t kernel_object)
@@ -228,7 +236,7 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
   hsa_kernel_dispatch_packet_t packet;
   memcpy(&packet, slot, sizeof(packet));
   softgpu_dispatch_t dispatch = {
-      .chip = queue->setup.chip,
+      .chip = chip_of(queue, packet.kernel_object),
       .sram_ecc = queue->setup.sram_ecc,
       .node = queue->setup.node,
       .private_bytes = packet.private_segment_size,

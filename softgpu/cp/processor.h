@@ -25,7 +25,7 @@ typedef enum softgpu_step {
 typedef struct softgpu_queue_setup {
   softgpu_step_t (*step)(softgpu_queue_t *queue);
   const char *thread_name;
-  softgpu_chip_t chip;
+  softgpu_chip_t chip, listed; /* whose code it executes; as what the runtime knows it */
   bool sram_ecc; /* as in softgpu_dispatch_t */
   uint32_t node;
   uint32_t compute_units; /* of the device */

@@ -13,10 +13,11 @@ static const softgpu_chip_facts_t chips[] = {
     {0x90a, "AMD Instinct MI210", 9, 0, 10, 0x740f, 104, 4, 64, 8, true, true, SOFTGPU_GFX90A},
     {0x942, "AMD Instinct MI300X", 9, 4, 2, 0x74a1, 304, 4, 64, 8, true, true, SOFTGPU_GFX942},
     {0x950, "AMD Instinct MI350X", 9, 5, 0, 0x75a0, 256, 4, 64, 8, true, false, SOFTGPU_GFX950},
-    {0x1030, "AMD Radeon RX 6900 XT", 10, 3, 0, 0x73bf, 72, 2, 32, 16, false, false,
+    {0x1030, "AMD Radeon RX 6900 XT", 10, 3, 0, 0x73bf, 80, 2, 32, 16, false, false,
      SOFTGPU_GFX1030},
     {0x1100, "AMD Radeon RX 7900 XTX", 11, 0, 0, 0x744c, 96, 2, 32, 16, false, false,
      SOFTGPU_GFX1100},
+    {0x1151, "AMD Radeon 8060S", 11, 5, 1, 0x1586, 40, 2, 32, 16, false, false, SOFTGPU_GFX1151},
 };
 
 const softgpu_chip_facts_t *softgpu_chip_find(uint64_t name)

@@ -34,6 +34,7 @@ static HSAKMT_STATUS queue_create(uint32_t node, uint32_t type, uint32_t percent
     return HSAKMT_STATUS_INVALID_PARAMETER;
   SOFTGPU_NEED(node > 0 && node <= softgpu_gpu_count(), INVALID_NODE_UNIT);
   softgpu_queue_setup_t setup = {.chip = softgpu_chip(node),
+                                 .listed = softgpu_listed_chip(node),
                                  .sram_ecc = softgpu_sram_ecc(node),
                                  .node = node,
                                  .compute_units = softgpu_compute_units(node),

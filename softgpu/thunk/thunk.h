@@ -33,6 +33,8 @@ uint64_t softgpu_vram_bytes(void);
 /* Of the GPU that is node `node`. */
 uint32_t softgpu_compute_units(uint32_t node);
 softgpu_chip_t softgpu_chip(uint32_t node);
+/* The one that the runtime knows, if its instructions are known. */
+softgpu_chip_t softgpu_listed_chip(uint32_t node);
 uint32_t softgpu_family(uint32_t node);    /* as libdrm numbers them */
 uint32_t softgpu_gws_count(uint32_t node); /* resources of global wave sync */
 bool softgpu_sram_ecc(uint32_t node);      /* of the target id that it is listed with */

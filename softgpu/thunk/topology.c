@@ -67,7 +67,7 @@ static kfd_device_t debug_device(uint32_t node)
 {
   const gpu_t gpu = gpu_asked(node);
   const softgpu_chip_facts_t *chip = gpu.listed, *executing = gpu.executing;
-  const bool runs = executing->interpreter < SOFTGPU_CHIP_OTHER;
+  const bool has_debugger = executing->interpreter < SOFTGPU_GFX9_COUNT;
   const uint64_t lds = (uint64_t)SOFTGPU_LDS_APERTURE_HI << 32;
   const uint64_t scratch = (uint64_t)SOFTGPU_SCRATCH_APERTURE_HI << 32;
   return (kfd_device_t){
@@ -89,7 +89,7 @@ static kfd_device_t debug_device(uint32_t node)
       .arrays = SAVE_ENGINES,
       .arrays_per_engine = 1,
       .xccs = 1,
-      .capability = runs ? KFD_CAN_WATCH | KFD_CAN_DEBUG | KFD_CAN_BE_PRECISE : 0,
+      .capability = has_debugger ? KFD_CAN_WATCH | KFD_CAN_DEBUG | KFD_CAN_BE_PRECISE : 0,
       .debug_prop = KFD_WATCH_BITS | KFD_WATCHES_EXCLUSIVE | KFD_ALWAYS_TTMPS,
   };
 }
@@ -134,6 +134,12 @@ uint32_t softgpu_compute_units(uint32_t node)
 softgpu_chip_t softgpu_chip(uint32_t node)
 {
   return nodes[node].executing->interpreter;
+}
+
+softgpu_chip_t softgpu_listed_chip(uint32_t node)
+{
+  const softgpu_chip_t listed = nodes[node].listed->interpreter;
+  return listed < SOFTGPU_CHIP_OTHER ? listed : softgpu_chip(node);
 }
 
 uint32_t softgpu_gws_count(uint32_t node)

@@ -189,7 +189,7 @@ TEST_F(Instance, ChipsAreNotContradicted)
     EXPECT_EQ(option("chips"), 0u) << "it is as it was";
     EXPECT_EQ(option("gpus"), 1u);
   }
-  options.softgpu_options = "chips=gfx90a,gfx1030,listed=gfx90a";
+  options.softgpu_options = "chips=gfx90a,gfx908,listed=gfx90a";
   EXPECT_EQ(create(options), RAWHAL_UNSUPPORTED) << "which only lists the second";
   options.softgpu_options = "chip=gfx90a,chips=gfx90a,gfx90a,gpus=2,vram_mib=32";
   ASSERT_OK(create(options));
@@ -205,7 +205,7 @@ TEST_F(Instance, AChipThatIsOnlyListed)
 {
   rawhal_instance_options_t options = {};
   options.backend = RAWHAL_BACKEND_SOFTGPU;
-  for (const char *chip : {"chip=gfx1030", "chip=gfx900", "gpus=1,chip=gfx1100,listed=gfx90a"}) {
+  for (const char *chip : {"chip=gfx906", "chip=gfx900", "gpus=1,chip=gfx908,listed=gfx90a"}) {
     options.softgpu_options = chip;
     EXPECT_EQ(create(options), RAWHAL_UNSUPPORTED) << chip;
     EXPECT_TRUE(said("only lists") && said("gfx950")) << error.message;

@@ -30,6 +30,9 @@ typedef struct isa_format {
 /* False for a combination that there is not. Data formats from 16 on are those of images. */
 bool isa_format_find(unsigned data, unsigned number, isa_format_t *format);
 
+/* The same of GFX10, where one number says both, or, of fewer ones, GFX11. */
+bool isa_format_find_unified(unsigned number, bool has_fewer, isa_format_t *format);
+
 /* A component of an element as it goes into a register, as 32 bits or, `is_half`, as 16. */
 uint32_t isa_format_load(const isa_format_t *format, unsigned component, const uint32_t element[4],
                          bool is_half);

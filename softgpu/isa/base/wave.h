@@ -55,6 +55,9 @@ typedef struct isa_thread {
   uint64_t tried_again; /* instructions run that did not get on and come once more */
 } isa_thread_t;
 
+/* Where results go whose destination is ISA_NULL: behind the registers that have codes. */
+enum { ISA_NOWHERE = ISA_SGPRS, ISA_NOWHERE_DWORDS = 16 };
+
 enum { ISA_CHUNK = 1024 }; /* dwords of code that are kept together: a page */
 
 /* How many lanes are moved together between registers and memory: exec/memory/move.h. */
@@ -79,7 +82,8 @@ typedef struct isa_moves {
 } isa_moves_t;
 
 typedef struct isa_wave {
-  uint32_t s[ISA_SGPRS];        /* by operand encoding, see ISA_OPERAND_SGPR */
+  /* By operand encoding, see ISA_OPERAND_SGPR. */
+  uint32_t s[ISA_SGPRS + ISA_NOWHERE_DWORDS];
   uint32_t lanes;
   isa_row_t *v;                 /* architectural VGPRs, `vgprs` rows */
   isa_row_t *a;                 /* accumulation VGPRs, `agprs` rows, also of v's; NULL when none */

@@ -19,6 +19,7 @@ typedef struct isa_chip {
   uint32_t number;           /* 0x90a: gfx90a */
   uint8_t family, member;    /* isa_family_number_t; the bit of isa_opcode_t.chips */
   uint8_t lanes;             /* of a wave, where the kernel does not say */
+  uint8_t exchanging;        /* lanes among which ds_permute_b32 and its kind exchange */
   const char *cache_bits[3]; /* what the assembler calls glc, slc and scc of vector memory */
   const char *dpp_rows[2];   /* and dpp_ctrl from 0x150 and from 0x160 on; NULL: there are none */
   uint8_t most_lgkm;         /* what s_waitcnt can say of lgkmcnt */
@@ -33,12 +34,15 @@ typedef struct isa_chip {
   bool ocp_floats;           /* 8-bit floats of matrices are OCP's */
   bool wide_lds_loads;       /* loads that put into LDS may be of 12 and 16 bytes */
   bool keeps_halves;         /* a 16-bit result leaves the other half of its register */
+  bool unified_formats;      /* buffers: one number for data and number format; bounds are chosen */
+  bool fewer_formats;        /* of which numbers of 10 and 11 bits have fewer; swizzles by field */
+  bool architected_scratch;  /* flat_scratch is set up, and cannot be changed */
   bool separate_ids;         /* work-item ids are in v0, v1 and v2 */
   bool dpp_in_rows;          /* DPP moves nothing from one row of 16 lanes to another */
   bool scales_by_exponents;  /* v_div_scale looks at exponents alone; v_div_fmas rounds once */
 } isa_chip_t;
 
-extern const isa_chip_t isa_chips[SOFTGPU_CHIP_COUNT];
+extern const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER];
 
 /* `chip` is a softgpu_chip_t that is decoded. */
 static inline const isa_chip_t *isa_chip(unsigned chip)

@@ -39,7 +39,7 @@ static parts_t parts_of(const isa_launch_t *launch)
   return (parts_t){
       .header = aligned(sizeof(isa_group_t)),
       .waves = aligned(waves * sizeof(isa_wave_t)),
-      .rows = (size_t)waves * (launch->limits.rows + 1) * isa_launch_row(launch), /* and the ids */
+      .rows = (size_t)waves * (launch->limits.rows + launch->id_rows) * isa_launch_row(launch),
       .lds = aligned(lds + 1),
       .shadow = aligned(isa_shadow_size(checks, lds)),
   };
@@ -88,6 +88,12 @@ void isa_group_destroy(isa_group_t *group)
   isa_keep_give(group, group->bytes);
 }
 
+static uint32_t *ids_of(const isa_group_t *group, uint32_t wave)
+{
+  const isa_launch_t *launch = group->launch;
+  return group->ids + (size_t)wave * launch->id_rows * launch->limits.lanes;
+}
+
 /* Nearly all work-groups of a launch have the same size. */
 static void know_ids(isa_group_t *group, const uint32_t size[3])
 {
@@ -95,7 +101,7 @@ static void know_ids(isa_group_t *group, const uint32_t size[3])
   if (known[0] == size[0] && known[1] == size[1] && known[2] == size[2])
     return;
   for (uint32_t i = 0; i < group->waves; ++i)
-    isa_launch_ids(group->launch, size, i, group->ids + i * group->launch->limits.lanes);
+    isa_launch_ids(group->launch, size, i, ids_of(group, i));
   memcpy(group->ids_size, size, sizeof group->ids_size);
 }
 
@@ -138,7 +144,7 @@ void isa_group_begin(isa_group_t *group, uint64_t number, uint64_t scratch_slot,
     wave->scratch =
         dispatch->scratch_base + (scratch_slot * launch->group_waves + i) * launch->slice_bytes;
     isa_launch_wave(launch, group->id, size, wave);
-    memcpy(wave->v, group->ids + i * launch->limits.lanes, isa_launch_row(launch));
+    memcpy(wave->v, ids_of(group, i), launch->id_rows * isa_launch_row(launch));
   }
 }
 

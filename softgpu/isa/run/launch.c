@@ -116,6 +116,15 @@ static bool check_room(const isa_launch_t *launch, softgpu_fault_t *fault)
              launch->group_waves, launch->limits.rows, room);
 }
 
+/* From GFX10 on all scalar registers are there, and vector registers by lanes of the wave. */
+static void count_registers_later(const descriptor_t *d, isa_limits_t *limits)
+{
+  const uint32_t total = ((d->rsrc1 & 63) + 1) * (limits->lanes == 32 ? 8 : 4);
+  limits->sgprs = ISA_VCC;
+  limits->rows = limits->first_agpr = total;
+  limits->vgprs = total < 256 ? total : 256;
+}
+
 /* gfx90a and later share one file of vector registers, in which ACCUM_OFFSET says where a0 is. It
  * says nothing of architectural registers, which go on beyond it, to the end: AMD's attention
  * kernels for gfx942 use v235 with an ACCUM_OFFSET of 160. */
@@ -145,17 +154,25 @@ static void put(user_sgprs_t *user, const void *value, unsigned dwords)
 }
 
 /* What ROCr puts into the queue; without a queue the same for the given scratch memory: swizzled,
- * add_tid, elements of 4 bytes, 64 lanes. */
-static void scratch_descriptor(const softgpu_dispatch_t *dispatch, uint32_t out[4])
+ * add_tid, elements of 4 bytes, by lanes. */
+static void scratch_descriptor(const isa_launch_t *launch, uint32_t out[4])
 {
+  const softgpu_dispatch_t *dispatch = &launch->dispatch;
+  const bool is_later = isa_chip(dispatch->chip)->unified_formats;
   if (dispatch->queue) {
     memcpy(out, (const uint8_t *)(uintptr_t)dispatch->queue + QUEUE_SCRATCH_DESCRIPTOR, 16);
+    if (is_later) /* the packet processor fills in how many lanes the wave has */
+      out[3] = (out[3] & ~(3u << 21)) | (launch->limits.lanes == 32 ? 2u : 3u) << 21;
     return;
   }
   out[0] = (uint32_t)dispatch->scratch_base;
   out[1] = (uint32_t)(dispatch->scratch_base >> 32) | 1u << 31;
   out[2] = dispatch->scratch_bytes < UINT32_MAX ? (uint32_t)dispatch->scratch_bytes : UINT32_MAX;
-  out[3] = 0xfac | 4u << 12 | 4u << 15 | 1u << 19 | 3u << 21 | 1u << 23;
+  if (is_later) /* 32_UINT, no bounds */
+    out[3] = 0xfac | 20u << 12 | (launch->limits.lanes == 32 ? 2u : 3u) << 21 | 1u << 23 |
+             1u << 24 | 2u << 28;
+  else
+    out[3] = 0xfac | 4u << 12 | 4u << 15 | 1u << 19 | 3u << 21 | 1u << 23;
 }
 
 static bool fill_user_sgprs(const descriptor_t *d, isa_launch_t *launch, softgpu_fault_t *fault)
@@ -163,7 +180,7 @@ static bool fill_user_sgprs(const descriptor_t *d, isa_launch_t *launch, softgpu
   const softgpu_dispatch_t *dispatch = &launch->dispatch;
   user_sgprs_t user = {launch->sgprs, 0};
   uint32_t buffer[4];
-  scratch_descriptor(dispatch, buffer);
+  scratch_descriptor(launch, buffer);
   const struct {
     unsigned property;
     const void *value;
@@ -231,46 +248,14 @@ static bool check_memory(const descriptor_t *d, isa_launch_t *launch, softgpu_fa
   return true;
 }
 
-/* The instruction at an address; what is not decoded leaves the text empty. */
-static void read_instruction(const softgpu_dispatch_t *dispatch, uint64_t address, unsigned lanes,
-                             char *text, size_t size)
-{
-  uint32_t words[ISA_MOST_DWORDS];
-  uint32_t available = ISA_MOST_DWORDS;
-  const uint8_t *at = NULL;
-  while (available > 0 && !(at = reach(dispatch, address, available * sizeof *words)))
-    --available;
-  isa_inst_t inst;
-  *text = '\0';
-  if (at)
-    memcpy(words, at, available * sizeof *words);
-  if (at && isa_decode_of(dispatch->chip, lanes, words, available, &inst) == ISA_DECODED)
-    isa_text(&inst, text, size);
-}
-
-/* Of a chip that is only decoded it says with which instruction it would have to begin. */
-static bool refuse_chip(const softgpu_dispatch_t *dispatch, softgpu_fault_t *fault)
-{
-  static const char why[] = "dispatch: softgpu does not execute this chip's instructions";
-  const bool is_decoded = dispatch->chip > SOFTGPU_CHIP_OTHER;
-  const uint8_t *object = is_decoded ? reach(dispatch, dispatch->kernel_object, 64) : NULL;
-  if (!object)
-    return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0, "%s", why);
-  const descriptor_t d = read_descriptor(object);
-  const uint64_t entry = dispatch->kernel_object + (uint64_t)d.entry_offset;
-  char text[160];
-  read_instruction(dispatch, entry, d.properties & PROPERTY_WAVE32 ? 32 : 64, text, sizeof text);
-  return refuse(fault, SOFTGPU_FAULT_DISPATCH, entry, "%s; the first one, of gfx%x: %s", why,
-                isa_chip(dispatch->chip)->number, *text ? text : "unknown");
-}
-
 bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch,
                         softgpu_fault_t *fault)
 {
   memset(launch, 0, sizeof *launch);
   launch->dispatch = *dispatch;
   if (dispatch->chip >= SOFTGPU_CHIP_OTHER)
-    return refuse_chip(dispatch, fault);
+    return refuse(fault, SOFTGPU_FAULT_DISPATCH, 0,
+                  "dispatch: softgpu does not execute this chip's instructions");
   const uint8_t *object = reach(dispatch, dispatch->kernel_object, 64);
   if (!object)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->kernel_object,
@@ -293,7 +278,11 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
   launch->id_dimensions = d.rsrc2 >> 11 & 3;
   launch->mode = (d.rsrc1 >> 12 & 255) | (d.rsrc1 >> 21 & 1) << 8 | (d.rsrc1 >> 23 & 1) << 9 |
                  (d.rsrc1 >> 26 & 1) << 23;
-  count_registers(&d, &launch->limits);
+  launch->id_rows = isa_chip(dispatch->chip)->separate_ids ? launch->id_dimensions + 1 : 1;
+  if (isa_chip(dispatch->chip)->family == ISA_FAMILY_GFX9)
+    count_registers(&d, &launch->limits);
+  else
+    count_registers_later(&d, &launch->limits);
   place_system_sgprs(&d, launch);
   return check_geometry(dispatch, launch, fault) && check_room(launch, fault) &&
          check_memory(&d, launch, fault) && fill_user_sgprs(&d, launch, fault);
@@ -325,9 +314,15 @@ void isa_launch_ids(const isa_launch_t *launch, const uint32_t size[3], uint32_t
 {
   uint32_t flat = wave * launch->limits.lanes;
   uint32_t x = flat % size[0], y = flat / size[0] % size[1], z = flat / size[0] / size[1];
-  uint32_t keep = launch->id_dimensions >= 2 ? UINT32_MAX : launch->id_dimensions ? 0xfffff : 0x3ff;
-  for (unsigned lane = 0; lane < launch->limits.lanes; ++lane) {
-    row[lane] = (x | y << 10 | z << 20) & keep;
+  const uint32_t keep =
+      launch->id_dimensions >= 2 ? UINT32_MAX : launch->id_dimensions ? 0xfffff : 0x3ff;
+  const uint32_t lanes = launch->limits.lanes;
+  const bool are_separate = isa_chip(launch->limits.chip)->separate_ids;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    if (!are_separate)
+      row[lane] = (x | y << 10 | z << 20) & keep;
+    for (unsigned i = 0; are_separate && i < launch->id_rows; ++i)
+      row[i * lanes + lane] = i == 0 ? x : i == 1 ? y : z;
     if (++x == size[0]) {
       x = 0;
       ++y;
@@ -344,7 +339,7 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
 {
   const uint32_t items = size[0] * size[1] * size[2], lanes = launch->limits.lanes;
   const uint32_t left = items - wave->index * lanes;
-  memcpy(wave->s, launch->sgprs, sizeof wave->s);
+  memcpy(wave->s, launch->sgprs, sizeof launch->sgprs);
   for (unsigned i = 0; i < 3; ++i)
     if (launch->group_sgpr[i] >= 0)
       wave->s[launch->group_sgpr[i]] = id[i];
@@ -352,8 +347,12 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
     wave->s[launch->info_sgpr] = group_info(size, lanes);
   if (launch->scratch_sgpr >= 0)
     wave->s[launch->scratch_sgpr] = (uint32_t)(wave->scratch - launch->dispatch.scratch_base);
-  if (!isa_chip(launch->limits.chip)->scratch_sgpr)
+  wave->flat_scratch = 0;
+  if (isa_chip(launch->limits.chip)->architected_scratch)
+    wave->flat_scratch = wave->scratch;
+  else if (!isa_chip(launch->limits.chip)->scratch_sgpr)
     isa_write_s64(wave, ISA_FLAT_SCRATCH, wave->scratch);
+  wave->s[ISA_EXEC + 1] = 0;
   isa_set_exec(wave, left >= lanes ? isa_all_lanes(lanes) : (1ull << left) - 1);
   isa_write_mask(wave, ISA_VCC, 0);
   wave->s[ISA_NULL] = 0;

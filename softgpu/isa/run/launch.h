@@ -12,11 +12,12 @@ typedef struct isa_launch {
   uint64_t group_count;  /* their product */
   uint32_t group_waves;  /* of a full work-group */
   uint32_t mode;         /* initial MODE register */
-  uint32_t sgprs[128];   /* the SGPRs that are the same in all waves, the others are poison */
+  uint32_t sgprs[ISA_SGPRS]; /* the SGPRs that are the same in all waves, the others are poison */
   int8_t group_sgpr[3];  /* SGPRs of the work-group ids, -1 when not enabled */
   int8_t info_sgpr;      /* work-group info */
   int8_t scratch_sgpr;   /* the wave's offset into the scratch memory */
-  uint8_t id_dimensions; /* work-item ids packed into v0: 0 x, 1 x and y, 2 all */
+  uint8_t id_dimensions; /* work-item ids: 0 x, 1 x and y, 2 all */
+  uint8_t id_rows;       /* registers that they are in: v0 packed, or one each */
   uint64_t slice_bytes;  /* scratch of one wave */
 } isa_launch_t;
 
@@ -41,8 +42,9 @@ uint32_t isa_launch_lds(const softgpu_dispatch_t *dispatch);
 /* Fills memory with ISA_POISON. */
 void isa_poison(void *memory, size_t dwords);
 
-/* What v0 holds in the lanes of the group's wave number `wave`, when the group's size is `size`:
- * the ids of the work-items in 10 bits each. Kernels that ask for x alone use it unmasked. */
+/* What v0, and of chips where ids are separate those behind it, hold in the lanes of the group's
+ * wave number `wave`, when the group's size is `size`: the ids of the work-items, in v0 alone in 10
+ * bits each. Kernels that ask for x alone use it unmasked. */
 void isa_launch_ids(const isa_launch_t *launch, const uint32_t size[3], uint32_t wave,
                     uint32_t *row);
 

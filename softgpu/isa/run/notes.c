@@ -10,6 +10,7 @@
 enum {
   MOST_BYTES = 32 << 20, /* of a record; a work-group has less than one of these */
   SGPRS = ISA_TTMP,      /* that are handed out */
+  ROW = ISA_LANES_MOST * sizeof(uint32_t),
 };
 
 /* A work-group, with registers and LDS behind its waves. */
@@ -107,6 +108,7 @@ static softgpu_wave_t describe(const isa_group_t *group, const isa_wave_t *wave)
       .state = state_of(wave),
       .pc = wave->pc,
       .exec = isa_exec(wave),
+      .lanes = wave->lanes,
       .scc = wave->scc,
       .m0 = wave->s[ISA_M0],
       .mode = wave->mode,
@@ -128,11 +130,24 @@ static const void *copy(uint8_t **at, const void *from, size_t size)
   return to;
 }
 
+/* Rows of 64 lanes, of which a wave may have fewer. */
+static const void *copy_rows(uint8_t **at, const isa_wave_t *wave, uint32_t rows)
+{
+  const size_t bytes = wave->lanes * sizeof(uint32_t);
+  uint8_t *const to = *at;
+  for (uint32_t i = 0; i < rows; ++i) {
+    memset(to + (size_t)i * ROW + bytes, 0, ROW - bytes);
+    memcpy(to + (size_t)i * ROW, isa_row(wave, wave->v, i), bytes);
+  }
+  *at += (size_t)rows * ROW;
+  return to;
+}
+
 /* Notes a group that has not ended. False when out of memory; where there is no room for it, it is
  * left out. */
 static bool record_add(record_t *record, const isa_group_t *group, uint32_t failed_wave)
 {
-  const size_t rows = group->launch->limits.rows * isa_launch_row(group->launch);
+  const size_t rows = group->launch->limits.rows * ROW;
   const size_t sgprs = SGPRS * sizeof(uint32_t), lds = group->wave->lds_bytes;
   const size_t size =
       sizeof(noted_t) + group->waves * (sizeof(softgpu_wave_t) + sgprs + rows) + lds;
@@ -152,7 +167,7 @@ static bool record_add(record_t *record, const isa_group_t *group, uint32_t fail
     if (i == failed_wave)
       wave->state = SOFTGPU_WAVE_FAULTED;
     wave->sgprs = copy(&at, from->s, sgprs);
-    wave->vgprs = copy(&at, from->v, rows);
+    wave->vgprs = copy_rows(&at, from, group->launch->limits.rows);
     wave->agprs = wave->agpr_count ? wave->vgprs + wave->vgpr_count : NULL;
     wave->lds = lds ? shared : NULL;
   }

@@ -27,7 +27,7 @@ uint32_t isa_placement_units(const softgpu_dispatch_t *dispatch, const softgpu_l
 uint32_t isa_placement_waves(const isa_launch_t *launch)
 {
   const uint32_t rows = launch->limits.rows;
-  const uint32_t waves = ISA_SIMD_ROWS / (rows ? rows : 1);
+  const uint32_t waves = (uint32_t)(ISA_SIMD_BYTES / isa_launch_row(launch)) / (rows ? rows : 1);
   return ISA_SIMDS * (waves < ISA_SIMD_SLOTS ? waves : ISA_SIMD_SLOTS);
 }
 
@@ -100,12 +100,16 @@ void isa_placement_release(uint32_t node, const isa_placement_t *place)
 
 /* WAVE_ID 0-3, SIMD_ID 4-5, CU_ID 8-11, SE_ID 13-15 (LLVM's and HIP's words for gfx90a and gfx942);
  * the other fields read as 0. gfx90a has eight shader engines; gfx942 has four in each of eight
- * dies, which take turns. */
+ * dies, which take turns. Of GFX10's HW_ID1 (Mesa's registers): WAVE_ID 0-4, SIMD_ID 8-9, WGP_ID
+ * 10-13, SA_ID 16, SE_ID 18-19. */
 uint32_t isa_placement_hw_id(softgpu_chip_t chip, const isa_placement_t *place, uint32_t wave)
 {
   const uint32_t engines = isa_chip(chip)->engines;
   const uint32_t unit = place->unit / isa_chip(chip)->dies;
   const uint32_t slot = place->slot[wave];
+  if (isa_chip(chip)->family != ISA_FAMILY_GFX9) /* HW_ID1 */
+    return slot % ISA_SIMD_SLOTS | slot / ISA_SIMD_SLOTS << 8 | unit / 2 / engines % 16 << 10 |
+           unit % 2 << 16 | unit / 2 % engines << 18;
   return slot % ISA_SIMD_SLOTS | slot / ISA_SIMD_SLOTS << 4 | unit / engines << 8 |
          unit % engines << 13;
 }

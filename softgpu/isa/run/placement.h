@@ -13,8 +13,8 @@
 enum {
   ISA_SIMDS = 4,        /* of a compute unit */
   ISA_SIMD_SLOTS = 8,   /* waves */
-  ISA_GROUP_WAVES = 16, /* of a work-group, at most */
-  ISA_SIMD_ROWS = 512   /* vector registers */
+  ISA_GROUP_WAVES = 32,    /* of a work-group, at most: of 32 lanes */
+  ISA_SIMD_BYTES = 1 << 17 /* of vector registers */
 };
 
 typedef struct isa_placement {

@@ -67,7 +67,7 @@ Outcome run(const std::vector<uint32_t> &code, const Start &start, bool referenc
   const auto thread = std::make_unique<isa_thread_t>();
   isa_group_begin(group, 0, 0, thread.get(), &outcome.fault);
   isa_wave_t &wave = group->wave[0];
-  memcpy(wave.s, start.s, sizeof wave.s);
+  memcpy(wave.s, start.s, sizeof start.s);
   memcpy(wave.v, start.rows.data(), start.rows.size() * 4);
   wave.mode = start.mode;
   for (unsigned i = 0; i < slices && outcome.slice == ISA_SLICE_UNFINISHED; ++i)

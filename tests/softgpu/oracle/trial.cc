@@ -141,7 +141,7 @@ Trial::Answer Trial::execute(Machine &m, const Case &c, bool by_reference)
   dispatch.sram_ecc = m.has_sramecc;
   isa_wave_t wave = {};
   fault = {};
-  memcpy(wave.s, m.s, sizeof wave.s);
+  memcpy(wave.s, m.s, sizeof m.s);
   wave.v = m.v;
   wave.a = m.a;
   wave.sgprs = limits.sgprs;

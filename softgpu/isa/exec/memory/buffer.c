@@ -1,16 +1,28 @@
 /* MUBUF and MTBUF: loads, stores and atomics through a buffer descriptor. */
 #include "softgpu/isa/base/format.h"
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/access.h"
 #include "softgpu/isa/exec/memory/move.h"
 #include "softgpu/isa/exec/memory/prepare.h"
 #include "softgpu/isa/exec/scalar/operand.h"
 
-/* A buffer descriptor, MI200 ISA document table 37. */
+/* What is out of range. GFX10 has a field for it (RDNA 2 ISA document, OOB_SELECT), whose values
+ * these are; on GFX9 it follows from the instruction. */
+typedef enum bounds {
+  BOUNDS_STRUCTURED, /* an index beyond the records, or an offset beyond the stride */
+  BOUNDS_INDEX,      /* an index beyond the records */
+  BOUNDS_NONE,       /* all, of a buffer without records */
+  BOUNDS_RAW,        /* bytes beyond the records; of swizzled ones as BOUNDS_STRUCTURED */
+  BOUNDS_BY_INDEXING
+} bounds_t;
+
+/* A buffer descriptor, MI200 ISA document table 37, RDNA 2 ISA document table 38. */
 typedef struct descriptor {
   uint64_t base;
   uint32_t stride, records, element_bytes, index_stride;
   bool swizzled, adds_lane;
+  uint8_t bounds; /* bounds_t */
 } descriptor_t;
 
 static descriptor_t read_descriptor(const isa_wave_t *wave, const isa_inst_t *inst)
@@ -24,8 +36,14 @@ static descriptor_t read_descriptor(const isa_wave_t *wave, const isa_inst_t *in
       .adds_lane = s[3] >> 23 & 1,
       .element_bytes = 2u << (s[3] >> 19 & 3),
       .index_stride = 8u << (s[3] >> 21 & 3),
+      .bounds = BOUNDS_BY_INDEXING,
   };
-  if (d.adds_lane) /* the data format field extends the stride */
+  if (isa_chip(inst->chip)->unified_formats) {
+    const unsigned swizzle = isa_chip(inst->chip)->fewer_formats ? s[1] >> 30 : s[1] >> 31;
+    d.swizzled = swizzle;
+    d.element_bytes = 2u << swizzle;
+    d.bounds = s[3] >> 28 & 3;
+  } else if (d.adds_lane) /* the data format field extends the stride */
     d.stride |= (s[3] >> 15 & 15) << 14;
   return d;
 }
@@ -57,13 +75,26 @@ typedef struct buffer_access {
   bool is_whole; /* in range wholly or not at all, as elements of typed buffers are */
 } buffer_access_t;
 
-/* How many of `bytes` from `start` on are in range. num_records counts records when a buffer with a
- * stride is indexed, else bytes. */
+/* How many of `bytes` from `start` on are in range. Without a choice, num_records counts records when
+ * a buffer with a stride is indexed, else bytes. */
 static uint32_t bytes_in_range(const descriptor_t *d, bool is_indexed, uint32_t index,
                                uint64_t offset, uint64_t start, uint32_t bytes)
 {
-  if (d->stride && is_indexed)
-    return index >= d->records || (d->swizzled && offset >= d->stride) ? 0 : bytes;
+  switch (d->bounds) {
+  case BOUNDS_STRUCTURED:
+    return index >= d->records || offset >= d->stride ? 0 : bytes;
+  case BOUNDS_INDEX:
+    return index >= d->records ? 0 : bytes;
+  case BOUNDS_NONE:
+    return d->records ? bytes : 0;
+  case BOUNDS_RAW:
+    if (d->swizzled && d->stride)
+      return index >= d->records || offset + bytes > d->stride ? 0 : bytes;
+    break;
+  default:
+    if (d->stride && is_indexed)
+      return index >= d->records || (d->swizzled && offset >= d->stride) ? 0 : bytes;
+  }
   if (start >= d->records)
     return 0;
   return d->records - start < bytes ? d->records - (uint32_t)start : bytes;
@@ -166,7 +197,8 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const buffer_acc
   const bool is_store = plan->kind == ISA_STORE;
   const uint64_t start = d->base + access->soffset - range->base;
   if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 || inst->lds || inst->idxen ||
-      d->swizzled || d->adds_lane || access->soffset >= d->records || start >= range->size ||
+      d->swizzled || d->adds_lane || d->bounds < BOUNDS_RAW || access->soffset >= d->records ||
+      start >= range->size ||
       (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
     return false;
   const isa_mover_t *mover = isa_mover();
@@ -316,12 +348,17 @@ static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_ac
 static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const uint32_t word = wave->s[inst->saddr.index + 3];
-  const unsigned data = inst->encoding == ISA_MTBUF ? inst->offset1 & 15 : word >> 15 & 15;
-  const unsigned number = inst->encoding == ISA_MTBUF ? inst->offset1 >> 4 : word >> 12 & 7;
+  const bool is_named = inst->encoding == ISA_MTBUF;
   const isa_access_t *typed = inst->plan;
   const bool is_store = typed->kind == ISA_STORE;
   isa_format_t format;
-  if (!isa_format_find(data, number, &format))
+  const isa_chip_t *chip = isa_chip(inst->chip);
+  if (chip->unified_formats
+          ? !isa_format_find_unified(is_named ? inst->offset1
+                                              : word >> 12 & (chip->fewer_formats ? 63 : 127),
+                                     chip->fewer_formats, &format)
+          : !isa_format_find(is_named ? inst->offset1 & 15 : word >> 15 & 15,
+                             is_named ? inst->offset1 >> 4 : word >> 12 & 7, &format))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   const buffer_access_t access = access_of(wave, inst, true);
   elements_t elements = {.plan = {.kind = typed->kind, .bytes = format.bytes}};

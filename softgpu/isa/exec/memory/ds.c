@@ -187,17 +187,24 @@ static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
 /* --- permutations: lanes exchange dwords, no memory is touched --- */
 
 /* Lane i reads from the lane that its address names; inactive lanes supply 0. */
+/* The lane that an address names, of `all` among which lanes exchange. */
+static inline unsigned exchanged(unsigned lane, unsigned all, uint32_t address)
+{
+  return (lane & ~(all - 1)) | (address / 4 & (all - 1));
+}
+
 ISA_GOES_ON(run_bpermute)
 static bool run_bpermute(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const uint32_t *address = isa_rows(wave, &inst->vaddr)[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
   const uint64_t exec = isa_exec(wave);
+  const unsigned all = isa_chip(inst->chip)->exchanging;
   isa_row_t data;
   memcpy(data, isa_rows(wave, &inst->data[0]), sizeof data);
   isa_row_t out;
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
-    unsigned from = (address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES;
+    const unsigned from = exchanged(lane, all, address[lane] + (uint32_t)inst->offset);
     out[lane] = exec >> from & 1 ? data[from] : 0;
   }
   ISA_EACH_LANE(lane, exec)
@@ -211,9 +218,10 @@ static bool run_permute(isa_wave_t *wave, const isa_inst_t *inst)
   const uint32_t *address = isa_rows(wave, &inst->vaddr)[0];
   const uint32_t *data = isa_rows(wave, &inst->data[0])[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
+  const unsigned all = isa_chip(inst->chip)->exchanging;
   isa_row_t out = {0};
   ISA_EACH_LANE(lane, isa_exec(wave))
-    out[(address[lane] + (uint32_t)inst->offset) / 4 % ISA_LANES] = data[lane];
+    out[exchanged(lane, all, address[lane] + (uint32_t)inst->offset)] = data[lane];
   ISA_EACH_LANE(lane, isa_exec(wave))
     dst[lane] = out[lane];
   return true;
@@ -267,6 +275,28 @@ isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
   return touch;
 }
 
+/* GFX11's comparisons have the new value first and what it is compared with second: the reverse. */
+static void exchange_comparand(isa_inst_t *inst)
+{
+  switch (inst->op) {
+  case ISA_ds_cmpstore_b32:
+  case ISA_ds_cmpstore_f32:
+  case ISA_ds_cmpstore_b64:
+  case ISA_ds_cmpstore_f64:
+  case ISA_ds_cmpstore_rtn_b32:
+  case ISA_ds_cmpstore_rtn_f32:
+  case ISA_ds_cmpstore_rtn_b64:
+  case ISA_ds_cmpstore_rtn_f64: {
+    const isa_operand_t first = inst->data[0];
+    inst->data[0] = inst->data[1];
+    inst->data[1] = first;
+    break;
+  }
+  default:
+    break;
+  }
+}
+
 bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const isa_opcode_t *row = inst->row;
@@ -277,6 +307,7 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       !isa_operand_prepare(&inst->data[1], row->src[1], limits) ||
       !isa_operand_prepare(&inst->vaddr, row->src[2], limits))
     return false;
+  exchange_comparand(inst);
   if (inst->op == ISA_ds_bpermute_b32) {
     ISA_RUNS(inst, run_bpermute);
   } else if (inst->op == ISA_ds_permute_b32) {

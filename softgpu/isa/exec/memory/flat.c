@@ -1,4 +1,5 @@
 /* FLAT, GLOBAL and SCRATCH instructions. */
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/memory/access.h"
 #include "softgpu/isa/exec/memory/move.h"
@@ -65,6 +66,13 @@ static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
   return isa_lanes_run(wave, inst, &lanes);
 }
 
+/* Where a work-item's private segment begins, of lane 0. */
+static uint64_t flat_scratch(const isa_wave_t *wave)
+{
+  return isa_chip(wave->dispatch->chip)->has_flat_scratch ? isa_read_s64(wave, ISA_FLAT_SCRATCH)
+                                                          : wave->flat_scratch;
+}
+
 /* --- FLAT: the upper half of an address may select LDS or scratch --- */
 
 static bool flat_put(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *lanes, unsigned lane,
@@ -75,7 +83,7 @@ static bool flat_put(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *lane
   if (high == wave->dispatch->shared_aperture_hi)
     return isa_lanes_put_lds(wave, plan, lanes, lane, low);
   if (high == wave->dispatch->private_aperture_hi) {
-    const uint64_t base = isa_read_s64(wave, ISA_FLAT_SCRATCH);
+    const uint64_t base = flat_scratch(wave);
     lanes->swizzled |= 1ull << lane;
     lanes->at[lane] = isa_scratch_at(wave, lane, base, low, plan->bytes);
     return lanes->at[lane] != NULL;
@@ -115,7 +123,7 @@ static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
 static bool run_scratch(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
-  uint64_t base = isa_read_s64(wave, ISA_FLAT_SCRATCH);
+  uint64_t base = flat_scratch(wave);
   uint32_t scalar = inst->saddr.kind ? wave->s[inst->saddr.index] : 0;
   const isa_row_t *row = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL;
   isa_lanes_t lanes = {.active = isa_exec(wave), .swizzled = ISA_ALL_LANES};

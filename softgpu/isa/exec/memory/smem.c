@@ -15,7 +15,7 @@ static uint64_t offset_of(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   uint64_t offset = (uint64_t)(int64_t)inst->offset;
   if (inst->soffset.kind != ISA_OPERAND_NONE)
-    offset += wave->s[inst->soffset.index];
+    offset += isa_read32(wave, &inst->soffset);
   return offset;
 }
 

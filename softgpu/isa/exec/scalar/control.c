@@ -1,5 +1,7 @@
 /* Scalar instructions that steer the wave: branches, calls, barriers, hardware registers, register
  * indexing. The program counter has already moved past the instruction when they run. */
+#include "softgpu/device/clock.h"
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/exec/scalar/operand.h"
 #include "softgpu/isa/exec/scalar/salu.h"
@@ -43,6 +45,38 @@ CONTROL(s_sethalt, if (inst->simm & 1) w->pc -= 4, w->budget = 0)
 CONTROL(s_waitcnt, const unsigned count = (unsigned)inst->simm;
         isa_lds_loads_await(w, (count & 15) | (count >> 14 & 3) << 4))
 
+CONTROL(s_waitcnt_vmcnt, isa_lds_loads_await(w, (unsigned)inst->simm & 63))
+
+/* A loop that runs for lanes 0 to 31 and then for the others, by halves of EXEC; what the register
+ * keeps is the half that is not being run. */
+static bool run_s_subvector_loop_begin(isa_wave_t *w, const isa_inst_t *inst)
+{
+  uint32_t *const low = &w->s[ISA_EXEC], *const high = low + 1, *kept = &w->s[inst->dst.index];
+  if (!*low && !*high) {
+    w->pc += (uint64_t)(int64_t)inst->simm * 4;
+  } else if (!*low) {
+    *kept = *low;
+  } else {
+    *kept = *high;
+    *high = 0;
+  }
+  return true;
+}
+
+static bool run_s_subvector_loop_end(isa_wave_t *w, const isa_inst_t *inst)
+{
+  uint32_t *const low = &w->s[ISA_EXEC], *const high = low + 1, *kept = &w->s[inst->dst.index];
+  if (*high) {
+    *low = *kept;
+  } else if (*kept) {
+    *high = *kept;
+    *kept = *low;
+    *low = 0;
+    w->pc += (uint64_t)(int64_t)inst->simm * 4;
+  }
+  return true;
+}
+
 /* What ROCr's trap handler does: 3, llvm.debugtrap, is nothing without a debugger; every other one
  * is an exception of the queue, 2, llvm.trap, as an abort. */
 static bool run_s_trap(isa_wave_t *w, const isa_inst_t *inst)
@@ -64,20 +98,56 @@ static bool run_s_sendmsg(isa_wave_t *w, const isa_inst_t *inst)
   return true;
 }
 
+/* A message that is answered: with the time, or, of what there is none, with 0. */
+static bool run_s_sendmsg_rtn(isa_wave_t *w, const isa_inst_t *inst)
+{
+  enum { GET_REALTIME = 131 };
+  const uint64_t value = inst->simm == GET_REALTIME ? softgpu_wave_ticks() : 0;
+  if (inst->row->dst == 2)
+    isa_write_s64(w, inst->dst.index, value);
+  else
+    w->s[inst->dst.index] = (uint32_t)value;
+  return true;
+}
+
 /* --- hardware registers: id in bits 0-5 of the immediate, then bit offset and size - 1 --- */
 
 enum {
   HWREG_MODE = 1,
   HWREG_STATUS,
   HWREG_TRAPSTS,
-  HWREG_HW_ID,
+  HWREG_HW_ID, /* GFX9 */
   HWREG_SH_MEM_BASES = 15,
-  HWREG_XCC_ID = 20, /* gfx942; 0 before */
-  MODE_VSKIP = 28    /* a bit that only s_setvskip sets here */
+  HWREG_XCC_ID = 20,     /* gfx942; 0 before */
+  HWREG_FLAT_SCR_LO = 20, /* from GFX10 on, as those that follow */
+  HWREG_FLAT_SCR_HI,
+  HWREG_HW_ID1 = 23,
+  HWREG_SHADER_CYCLES = 29, /* 20 bits */
+  MODE_VSKIP = 28           /* a bit that only s_setvskip sets here */
 };
 
-static uint32_t hwreg_read(const isa_wave_t *w, unsigned id)
+/* What there is from GFX10 on, where GFX9 has others or none. */
+static uint32_t hwreg_read_later(const isa_wave_t *w, unsigned id)
 {
+  switch (id) {
+  case HWREG_FLAT_SCR_LO:
+    return (uint32_t)w->flat_scratch;
+  case HWREG_FLAT_SCR_HI:
+    return (uint32_t)(w->flat_scratch >> 32);
+  case HWREG_HW_ID1:
+    return w->hw_id;
+  case HWREG_SHADER_CYCLES:
+    return softgpu_wave_cycles() & 0xfffff;
+  default:
+    return 0;
+  }
+}
+
+static uint32_t hwreg_read(const isa_wave_t *w, const isa_inst_t *inst)
+{
+  const unsigned id = (unsigned)inst->simm & 63;
+  if (id > HWREG_TRAPSTS && id != HWREG_SH_MEM_BASES && !isa_chip(inst->chip)->has_flat_scratch)
+    return hwreg_read_later(w, id);
   switch (id) {
   case HWREG_MODE:
     return (w->mode & ~(1u << MODE_VSKIP)) | (uint32_t)w->vskip << MODE_VSKIP;
@@ -103,21 +173,30 @@ static uint32_t hwreg_mask(const isa_inst_t *inst)
 static bool run_s_getreg_b32(isa_wave_t *w, const isa_inst_t *inst)
 {
   unsigned simm = (unsigned)inst->simm;
-  w->s[inst->dst.index] = hwreg_read(w, simm & 63) >> (simm >> 6 & 31) & hwreg_mask(inst);
+  w->s[inst->dst.index] = hwreg_read(w, inst) >> (simm >> 6 & 31) & hwreg_mask(inst);
   return true;
 }
 
-/* MODE is the only register whose change has an effect. */
+/* Registers whose change has an effect. */
 static void hwreg_write(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
 {
   unsigned offset = (unsigned)inst->simm >> 6 & 31;
   uint32_t mask = hwreg_mask(inst) << offset;
-  if ((inst->simm & 63) == HWREG_MODE)
+  const unsigned id = (unsigned)inst->simm & 63;
+  if (id == HWREG_MODE)
     w->mode = (w->mode & ~mask) | (value << offset & mask);
+  if (isa_chip(inst->chip)->has_flat_scratch ||
+      (id != HWREG_FLAT_SCR_LO && id != HWREG_FLAT_SCR_HI))
+    return;
+  const unsigned shift = id == HWREG_FLAT_SCR_HI ? 32 : 0;
+  w->flat_scratch =
+      (w->flat_scratch & ~((uint64_t)mask << shift)) | (uint64_t)(value << offset & mask) << shift;
 }
 
 CONTROL(s_setreg_b32, hwreg_write(w, inst, w->s[inst->dst.index]))
 CONTROL(s_setreg_imm32_b32, hwreg_write(w, inst, inst->src[0].value))
+CONTROL(s_round_mode, w->mode = (w->mode & ~15u) | ((unsigned)inst->simm & 15))
+CONTROL(s_denorm_mode, w->mode = (w->mode & ~0xf0u) | ((unsigned)inst->simm & 15) << 4)
 
 /* --- register indexing: m0 bits 0-7 are the index, bits 12-15 which operands it applies to --- */
 
@@ -168,6 +247,17 @@ static bool run_s_movreld(isa_wave_t *w, const isa_inst_t *inst)
   return true;
 }
 
+/* Both registers, by fields of M0. */
+static bool run_s_movrelsd_2(isa_wave_t *w, const isa_inst_t *inst)
+{
+  const uint32_t m0 = w->s[ISA_M0];
+  const uint32_t from = inst->src[0].index + (m0 & 1023), to = inst->dst.index + (m0 >> 16 & 1023);
+  if (inst->src[0].kind != ISA_OPERAND_SGPR || from >= w->sgprs || to >= w->sgprs)
+    return isa_wave_fault(w, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+  w->s[to] = w->s[from];
+  return true;
+}
+
 /* What runs nothing: caches, priorities and counters have no meaning here, as instructions complete
  * in order, and the debugger's conditions of s_cbranch_cdbg* never hold. */
 /* clang-format off */
@@ -195,7 +285,15 @@ static const struct {
     NOTHING(s_setprio), GOES_ON(s_sendmsg), NOTHING(s_sendmsghalt), NOTHING(s_icache_inv),
     NOTHING(s_incperflevel), NOTHING(s_decperflevel), NOTHING(s_ttracedata),
     NOTHING(s_cbranch_cdbgsys), NOTHING(s_cbranch_cdbguser), NOTHING(s_cbranch_cdbgsys_or_user),
-    NOTHING(s_cbranch_cdbgsys_and_user),
+    NOTHING(s_cbranch_cdbgsys_and_user), GOES_ON(s_round_mode), GOES_ON(s_denorm_mode),
+    {ISA_s_waitcnt_vmcnt, run_s_waitcnt_vmcnt, isa_run_nothing_on, false},
+    ENDS(s_subvector_loop_begin), ENDS(s_subvector_loop_end),
+    {ISA_s_movrelsd_2_b32, run_s_movrelsd_2, NULL, false}, NOTHING(s_clause),
+    NOTHING(s_code_end), NOTHING(s_inst_prefetch), NOTHING(s_version), NOTHING(s_wait_idle),
+    NOTHING(s_waitcnt_depctr), NOTHING(s_waitcnt_expcnt), NOTHING(s_waitcnt_lgkmcnt),
+    NOTHING(s_waitcnt_vscnt), NOTHING(s_ttracedata_imm), NOTHING(s_delay_alu),
+    NOTHING(s_wait_event), {ISA_s_sendmsg_rtn_b32, run_s_sendmsg_rtn, NULL, false},
+    {ISA_s_sendmsg_rtn_b64, run_s_sendmsg_rtn, NULL, false},
 };
 /* clang-format on */
 

@@ -28,7 +28,8 @@ bool isa_operand_prepare(isa_operand_t *operand, unsigned dwords, const isa_limi
   case ISA_OPERAND_AGPR:
     return end <= limits->agprs;
   case ISA_OPERAND_SGPR: /* vcc, exec and others every wave has */
-    return end <= limits->sgprs || (operand->index >= ISA_FLAT_SCRATCH && end <= ISA_SGPRS);
+    return end <= limits->sgprs || (operand->index >= ISA_FLAT_SCRATCH && end <= ISA_SGPRS) ||
+           operand->index == ISA_NOWHERE;
   case ISA_OPERAND_INLINE:
     operand->value = inline32(operand->index);
     return dwords <= 2;

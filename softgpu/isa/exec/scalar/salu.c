@@ -155,16 +155,25 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
     return true;                                                                                   \
   }                                                                                                \
   RUN_ALL(name)
-#define SALU_EXEC(name, new_exec, result)                                                          \
+/* EXEC as a pair of registers, or the low one, in waves of either width. */
+#define EXEC_AS(type)                                                                              \
+  ((type)(sizeof(type) == 8 ? isa_read_s64(w, ISA_EXEC) : w->s[ISA_EXEC]))
+#define SALU_EXEC_OF(name, type, new_exec, result)                                                 \
   INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
-    const uint64_t a = READ(uint64_t, 0, true), e = isa_exec(w);                                   \
-    isa_set_exec(w, new_exec);                                                                     \
-    w->scc = isa_exec(w) != 0;                                                                     \
-    isa_write_s64(w, inst->dst_at, result);                                                        \
+    const type a = READ(type, 0, true), e = EXEC_AS(type), exec = (new_exec), d = (result);        \
+    if (sizeof(type) == 8)                                                                         \
+      isa_write_s64(w, ISA_EXEC, exec);                                                            \
+    else                                                                                           \
+      w->s[ISA_EXEC] = (uint32_t)exec;                                                             \
+    w->scc = exec != 0;                                                                            \
+    WRITE(type, d);                                                                                \
     return true;                                                                                   \
   }                                                                                                \
   RUN_ALL(name)
+#define SALU_EXEC(name, new_exec, result)                                                          \
+  SALU_EXEC_OF(name##_b64, uint64_t, new_exec, result)                                             \
+  SALU_EXEC_OF(name##_b32, uint32_t, new_exec, result)
 #define SALU_CMP(name, type, type_b, condition)                                                    \
   INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
@@ -207,7 +216,8 @@ static const struct isa_salu_op {
 } ops[] = {
 #define SALU_2(name, ...)    {ISA_##name, ALL_RUNS(name)},
 #define SALU_1(name, ...)    {ISA_##name, ALL_RUNS(name)},
-#define SALU_EXEC(name, ...) {ISA_##name, ALL_RUNS(name)},
+#define SALU_EXEC(name, ...)                                                                       \
+  {ISA_##name##_b64, ALL_RUNS(name##_b64)}, {ISA_##name##_b32, ALL_RUNS(name##_b32)},
 #define SALU_CMP(name, ...)  {ISA_##name, ALL_RUNS(name)},
 #define SALU_CMPK(name, ...) {ISA_##name, ALL_RUNS(name)},
 #define SALU_K(name, ...)    {ISA_##name, ALL_RUNS(name)},
