@@ -1,4 +1,4 @@
-/* The vector ALU: one table row and one tiny loop over 64 lanes per instruction. Internal to
+/* The vector ALU: one table row and one tiny loop over the lanes per instruction. Internal to
  * softgpu/isa/exec.
  *
  * Everything instructions share is written once, around the loops: operand fetch and conversion
@@ -31,11 +31,12 @@ typedef struct valu_io {
   const uint32_t *s[3];
   const uint32_t *k; /* vcc as 0 or 1 per lane, for v_div_fmas */
   uint8_t *m;        /* mask result: 0 or 1 per lane */
-  uint32_t mode;     /* the MODE register and VALU_FLUSH_DOT, for what little depends on them */
+  uint32_t mode;     /* the MODE register, and of the chip what it has no bits for */
 } valu_io_t;
 
-/* In valu_io_t.mode, where MODE has no bit. */
-#define VALU_FLUSH_DOT (1u << 31)
+/* In valu_io_t.mode, where MODE has no bit: isa_chip_t.flushes_products and scales_by_exponents. */
+#define VALU_FLUSH_DOT    (1u << 31)
+#define VALU_BY_EXPONENTS (1u << 30)
 
 typedef void valu_lanes_t(const valu_io_t *io);
 
