@@ -19,10 +19,11 @@ typedef bool executor_t(isa_inst_t *inst, const isa_limits_t *limits);
 
 /* By encoding: who is asked, and who is asked then. */
 static executor_t *const executors[ISA_ENCODING_COUNT][2] = {
-    [ISA_SOP1... ISA_SOPP] = {isa_salu_prepare},
+    [ISA_SOP1... ISA_SOPP] = {isa_salu_prepare, isa_scalar_float_prepare},
     [ISA_SMEM] = {isa_smem_prepare},
     [ISA_VOP1... ISA_VOPC] = {isa_valu_prepare},
     [ISA_VOP3... ISA_VOP3P] = {isa_valu_prepare, IF_64(isa_matrix_prepare)},
+    [ISA_VOPD] = {isa_dual_prepare},
     [ISA_DS] = {isa_ds_prepare},
     [ISA_FLAT... ISA_SCRATCH] = {isa_flat_prepare},
     [ISA_MUBUF... ISA_MTBUF] = {isa_buffer_prepare},
@@ -59,6 +60,7 @@ bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 
 const isa_width_t isa_width_table = {
     .prepare = isa_prepare,
+    .halves = isa_dual_halves,
     .checks_failing = isa_checks_failing,
     .reference = {.run = isa_reference_run,
                   .takes = isa_reference_takes,
