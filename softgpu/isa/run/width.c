@@ -30,6 +30,14 @@ static executor_t *const executors[ISA_ENCODING_COUNT][2] = {
     [ISA_MIMG] = {IF_64(isa_image_prepare)},
 };
 
+/* Whether what has the place of a result is read. */
+static bool reads_result(const isa_inst_t *inst)
+{
+  return inst->encoding == ISA_SOPK &&
+         ((inst->op >= ISA_s_cmpk_eq_i32 && inst->op <= ISA_s_cmpk_lt_u32) ||
+          inst->op == ISA_s_setreg_b32);
+}
+
 /* ISA_NULL reads as 0, and what is written to it goes nowhere. */
 static void replace_null(isa_inst_t *inst)
 {
@@ -41,7 +49,8 @@ static void replace_null(isa_inst_t *inst)
     if (sources[i]->kind == ISA_OPERAND_SGPR && sources[i]->index == ISA_NULL)
       *sources[i] = zero;
   for (size_t i = 0; i < sizeof results / sizeof *results; ++i)
-    if (results[i]->kind == ISA_OPERAND_SGPR && results[i]->index == ISA_NULL)
+    if (results[i]->kind == ISA_OPERAND_SGPR && results[i]->index == ISA_NULL &&
+        !reads_result(inst))
       results[i]->index = ISA_NOWHERE;
 }
 
