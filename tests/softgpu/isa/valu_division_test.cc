@@ -62,6 +62,18 @@ struct Sequence {
     run(ISA_v_div_fixup_f64, OUT, {OUT, DEN, NUM});
   }
 
+  // A denormal half way between two: there what v_div_fmas adds, which comes by a reciprocal that was
+  // rounded, decides when it is rounded once.
+  static bool is_half_way(uint64_t n, uint64_t d, uint64_t got, uint64_t expected)
+  {
+    const int exponent = std::ilogb(f64(d));
+    const uint64_t got_size = got & INT64_MAX, size = expected & INT64_MAX;
+    return (got_size == size + 1 || got_size + 1 == size) && (got ^ expected) >> 52 == 0 &&
+           size <= 1ull << 52 &&
+           std::fma(std::fabs(std::ldexp(f64(d), -exponent)), (double)(got_size + size),
+                    -std::fabs(std::ldexp(f64(n), 1075 - exponent))) == 0;
+  }
+
   // Divides a pair in each lane and compares.
   void check(const uint64_t (&numerators)[ISA_LANES], const uint64_t (&denominators)[ISA_LANES])
   {
@@ -76,6 +88,8 @@ struct Sequence {
       bool is_nan = wide ? std::isnan(f64(expected)) : std::isnan(f32(expected));
       if (is_nan)
         ASSERT_TRUE(wide ? std::isnan(f64(got)) : std::isnan(f32(got)));
+      else if (wide && chip == SOFTGPU_GFX1030 && got != expected)
+        ASSERT_TRUE(is_half_way(n, d, got, expected)) << std::hex << n << " / " << d;
       else
         ASSERT_EQ(got, expected) << std::hex << n << " / " << d;
     }

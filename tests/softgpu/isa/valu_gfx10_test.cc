@@ -193,6 +193,26 @@ TEST_F(ValuGfx10, MasksAreAsWideAsWaves)
   }
 }
 
+TEST_F(ValuGfx10, NullReadsAsZeroAndKeepsNothing)
+{
+  const auto before = std::vector<uint32_t>(machine.wave.s, machine.wave.s + ISA_SGPRS);
+  ASSERT_TRUE(run({0xd70f7d32, 0x0002290a})); // v_add_co_u32 v50, null, v10, v20
+  for (unsigned i = 0; i < ISA_LANES; ++i)
+    ASSERT_EQ(v(D)[i], v(A)[i] + v(B)[i]);
+  ASSERT_TRUE(run({0xd5767d32, 0x047a290a})); // v_mad_u64_u32 v[50:51], null, v10, v20, v[30:31]
+  for (unsigned i = 0; i < ISA_LANES; ++i)
+    ASSERT_EQ(machine.get(D, i, true), (uint64_t)v(A)[i] * v(B)[i] + machine.get(C, i, true));
+  ASSERT_TRUE(run({0xd76d0032, 0x0452147d})); // v_add3_u32 v50, null, v10, v20
+  for (unsigned i = 0; i < ISA_LANES; ++i)
+    ASSERT_EQ(v(D)[i], v(A)[i] + v(B)[i]);
+  machine.set(A, 3, bits(7.0), true), machine.set(B, 3, bits(1.5), true);
+  ASSERT_TRUE(run({0xd54c0032, 0x0450fb0a})); // v_fma_f64 v[50:51], v[10:11], null, v[20:21]
+  EXPECT_EQ(f64(machine.get(D, 3, true)), 1.5);
+  ASSERT_TRUE(run({0xd4c1007d, 0x0002290a})); // v_cmp_lt_u32_e64 null, v10, v20
+  ASSERT_TRUE(run({0x7efa050a}));             // v_readfirstlane_b32 null, v10
+  EXPECT_EQ(std::memcmp(before.data(), machine.wave.s, 4 * before.size()), 0);
+}
+
 // Lane that reads, by the ISA document's words; -1 for none.
 int source_lane(unsigned ctrl, int i)
 {
