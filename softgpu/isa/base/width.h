@@ -53,7 +53,6 @@ enum { ISA_LANES_MOST = 64 };
 #define isa_reference_allows_smem   ISA_BY_WIDTH(isa_reference_allows_smem)
 #define isa_reference_allows_valu   ISA_BY_WIDTH(isa_reference_allows_valu)
 #define isa_reference_allows_vector ISA_BY_WIDTH(isa_reference_allows_vector)
-#define isa_reference_clears_half   ISA_BY_WIDTH(isa_reference_clears_half)
 #define isa_reference_control       ISA_BY_WIDTH(isa_reference_control)
 #define isa_reference_ds            ISA_BY_WIDTH(isa_reference_ds)
 #define isa_reference_ds_passes     ISA_BY_WIDTH(isa_reference_ds_passes)

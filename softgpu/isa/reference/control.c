@@ -115,27 +115,29 @@ static bool move_relative_both(isa_wave_t *w, const isa_inst_t *inst)
 }
 
 /* The two halves of EXEC, one after the other: the register keeps the one that is not looked at.
- * Returns whether it goes to the loop's other end. RDNA2 ISA document, S_SUBVECTOR_LOOP. */
+ * Returns whether it goes to the loop's other end. RDNA2 ISA document, S_SUBVECTOR_LOOP; in waves
+ * of 32 lanes, too, it is about the registers. */
 static bool loop_over_halves(isa_wave_t *w, const isa_inst_t *inst)
 {
-  const uint64_t exec = isa_exec(w);
-  const uint32_t low = (uint32_t)exec, high = (uint32_t)(exec >> 32);
+  const isa_operand_t exec = {.kind = ISA_OPERAND_SGPR, .index = ISA_EXEC};
+  const uint64_t both = isa_reference_scalar(w, &exec, 2, 64);
+  const uint32_t low = (uint32_t)both, high = (uint32_t)(both >> 32);
   const uint32_t kept = (uint32_t)isa_reference_scalar(w, &inst->dst, 1, 32);
   if (inst->op == ISA_s_subvector_loop_begin) {
-    if (!exec)
+    if (!both)
       return true;
     isa_reference_write(w, &inst->dst, 1, low ? high : 0);
-    isa_set_exec(w, low ? low : exec);
+    isa_reference_write(w, &exec, 2, low ? low : both);
     return false;
   }
   if (high) {
-    isa_set_exec(w, (uint64_t)high << 32 | kept);
+    isa_reference_write(w, &exec, 1, kept);
     return false;
   }
   if (!kept)
     return false;
   isa_reference_write(w, &inst->dst, 1, low);
-  isa_set_exec(w, (uint64_t)kept << 32);
+  isa_reference_write(w, &exec, 2, (uint64_t)kept << 32);
   return true;
 }
 

@@ -225,7 +225,7 @@ static void load(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, wh
     if (what.is_half) {
       const unsigned row = (i + what.first) / 2, half = (i + what.first) % 2;
       uint32_t old = (uint32_t)isa_reference_rows(wave, &inst->dst, row, lane, 1);
-      if (isa_reference_clears_half(wave, inst) && i % 2 == 0)
+      if (wave->dispatch->sram_ecc && i % 2 == 0)
         old = 0;
       value = half ? (old & 0xffff) | value << 16 : (old & 0xffff0000) | value;
       isa_reference_set(wave, &inst->dst, row, lane, value);

@@ -65,19 +65,16 @@ bool isa_reference_moves(const isa_wave_t *wave, const isa_inst_t *inst, isa_ins
   return true;
 }
 
-/* What is beyond the registers reads as v0 and is not written. */
+/* Both are destinations: where one is beyond the registers, nothing happens. */
 static void swap(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const unsigned x = inst->dst.index, y = inst->src[0].index;
-  for (unsigned i = 0; i < ISA_LANES; ++i) {
-    const uint32_t first = wave->v[x == BEYOND ? 0 : x][i],
-                   second = wave->v[y == BEYOND ? 0 : y][i];
+  for (unsigned i = 0; x != BEYOND && y != BEYOND && i < ISA_LANES; ++i) {
+    const uint32_t first = wave->v[x][i];
     if (!(isa_exec(wave) >> i & 1))
       continue;
-    if (x != BEYOND)
-      wave->v[x][i] = second;
-    if (y != BEYOND)
-      wave->v[y][i] = first;
+    wave->v[x][i] = wave->v[y][i];
+    wave->v[y][i] = first;
   }
 }
 

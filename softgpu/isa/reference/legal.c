@@ -44,11 +44,9 @@ static bool is_unclear(const isa_operand_t *operand)
   return operand->kind == ISA_OPERAND_INLINE && operand->index >= ISA_CODE_FLOATS;
 }
 
-/* A loop over both halves of EXEC is one of waves of 64: in others its upper half is no mask. */
 bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return !(has(inst, "s_subvector_loop") && isa_lanes(wave) == 32) &&
-         may_have(wave, &inst->dst, inst->row->dst) &&
+  return may_have(wave, &inst->dst, inst->row->dst) &&
          may_have(wave, &inst->src[0], inst->row->src[0]) &&
          may_have(wave, &inst->src[1], inst->row->src[1]);
 }
@@ -135,7 +133,7 @@ static bool has_vgprs(const isa_wave_t *wave, const isa_operand_t *operand, unsi
 static bool has_sources(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   for (unsigned n = 0; n < 3; ++n)
-    if (inst->row->src[n] && !isa_reference_has(wave, &inst->src[n], inst->row->src[n]))
+    if (inst->row->src[n] && !isa_reference_has(wave, &inst->src[n], isa_source_dwords(inst, n)))
       return false;
   return true;
 }

@@ -149,11 +149,6 @@ static uint32_t widened(const transfer_t *t, uint64_t raw, uint32_t old)
   return t->is_high ? (old & 0xffff) | value << 16 : (old & 0xffff0000) | (value & 0xffff);
 }
 
-bool isa_reference_clears_half(const isa_wave_t *wave, const isa_inst_t *inst)
-{
-  return wave->dispatch->sram_ecc && !isa_chip(inst->chip)->keeps_halves;
-}
-
 bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         const place_t *place, unsigned lane)
 {
@@ -167,9 +162,8 @@ bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer
     for (unsigned i = 0; i < t->bytes; i += 4)
       isa_reference_put(place, i, 4, isa_reference_rows(wave, operand, i / 4, lane, 1));
   } else if (t->bytes < 4) {
-    uint32_t old = isa_reference_clears_half(wave, inst)
-                       ? 0
-                       : (uint32_t)isa_reference_rows(wave, operand, 0, lane, 1);
+    uint32_t old =
+        wave->dispatch->sram_ecc ? 0 : (uint32_t)isa_reference_rows(wave, operand, 0, lane, 1);
     uint32_t value = widened(t, isa_reference_get(place, 0, t->bytes), old);
     isa_reference_set(wave, operand, 0, lane, value);
   } else {

@@ -55,9 +55,6 @@ static inline bool isa_reference_is_whole(const place_t *place)
 bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                            unsigned lane, place_t *place);
 
-/* Whether a load of half a register clears the other half. */
-bool isa_reference_clears_half(const isa_wave_t *wave, const isa_inst_t *inst);
-
 /* Typed loads and stores. */
 bool isa_reference_format(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_format_passes(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane);

@@ -189,7 +189,7 @@ struct Bench {
     }
     if (family.uses_memory) {
       s.wave.lds_bytes -= random.one_in(2) ? 4 * random.below(LDS / 4) : 0;
-      dispatch.sram_ecc = random.one_in(2);
+      dispatch.sram_ecc = random.one_in(2) && chips.is_gfx9();
     }
     for (isa_gws_resource_t &r : s.gws) {
       r.barriers = random.below(3);
@@ -314,7 +314,12 @@ std::string text_of(const isa_inst_t &inst, const State &before)
   isa_text(&inst, text, sizeof text);
   snprintf(more, sizeof more, " [mode %x exec %llx%s]", before.wave.mode,
            (unsigned long long)isa_exec(&before.wave), inst.has_sdwa ? " sdwa" : "");
-  return std::string(text) + more;
+  std::string all = std::string(text) + more;
+  for (unsigned i = 0; inst.saddr.kind && inst.row->sdst == 4 && i < 4; ++i) { // a descriptor
+    snprintf(more, sizeof more, " %08x", before.wave.s[inst.saddr.index + i]);
+    all += more;
+  }
+  return all;
 }
 
 struct Trial {

@@ -120,7 +120,7 @@ void Writer::sdwa()
   set(F_SDWA_SEXT0, !is_float && random.one_in(2));
   set(F_SDWA_SEXT1, !is_float && has_two && random.one_in(2));
   if (row.encoding == ISA_VOPC) {
-    const bool has_mask = random.one_in(2);
+    const bool has_mask = !(row.flags & ISA_F_ONLY_EXEC) && random.one_in(2);
     set(F_SDWA_SD, has_mask);
     set(F_SDWA_SDST, has_mask ? sgpr() : 0);
     return;
