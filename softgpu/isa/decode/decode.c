@@ -13,7 +13,7 @@ static void (*const readers[ISA_READER_COUNT])(isa_decoder_t *d) = {
 };
 
 /* The row of the opcode; the encoding is the segment's where there are segments. */
-static const isa_opcode_t *find_row(isa_decoder_t *d, const isa_format_t *format)
+static const isa_opcode_t *find_row(isa_decoder_t *d, const isa_fields_t *format)
 {
   static const uint8_t segments[4] = {ISA_FLAT, ISA_SCRATCH, ISA_GLOBAL, ISA_ENCODING_COUNT};
   uint32_t number = bits_at(d, format->op_low, format->op_bits);
@@ -42,7 +42,7 @@ isa_decode_status_t isa_decode_of(unsigned chip, unsigned lanes, const uint32_t 
     return ISA_DECODE_TRUNCATED;
   memcpy(words, code, (available < ISA_MOST_DWORDS ? available : ISA_MOST_DWORDS) * sizeof *words);
   isa_decoder_t d = {.code = words, .inst = inst, .chip = chip, .family = isa_family(chip)};
-  const isa_format_t *format = isa_format_of(d.family, words[0]);
+  const isa_fields_t *format = isa_format_of(d.family, words[0]);
   if (!format)
     return ISA_DECODE_UNKNOWN;
   d.row = find_row(&d, format);

@@ -24,15 +24,15 @@ static const isa_place_t gfx11_fields[ISA_FIELD_COUNT] = {
   {ISA_##encoding, shift, prefix, op_low, op_bits, dwords, ISA_READ_##reader},
 
 /* First match wins: longer prefixes stand before the ones they refine. */
-static const isa_format_t gfx9_formats[] = {
+static const isa_fields_t gfx9_formats[] = {
 #include "softgpu/isa/describe/generated/formats.inc"
 };
 
-static const isa_format_t gfx10_formats[] = {
+static const isa_fields_t gfx10_formats[] = {
 #include "softgpu/isa/describe/generated/gfx10/formats.inc"
 };
 
-static const isa_format_t gfx11_formats[] = {
+static const isa_fields_t gfx11_formats[] = {
 #include "softgpu/isa/describe/generated/gfx11/formats.inc"
 };
 
@@ -66,7 +66,7 @@ const isa_family_t *isa_family(unsigned chip)
   return &families[isa_chip(chip)->family];
 }
 
-const isa_format_t *isa_format_of(const isa_family_t *family, uint32_t word)
+const isa_fields_t *isa_format_of(const isa_family_t *family, uint32_t word)
 {
   for (size_t i = 0; i < family->format_count; ++i)
     if (word >> family->formats[i].shift == family->formats[i].prefix)

@@ -37,16 +37,16 @@ typedef enum isa_reader {
   ISA_READER_COUNT
 } isa_reader_t;
 
-typedef struct isa_format {
+typedef struct isa_fields {
   uint8_t encoding, shift;
   uint32_t prefix; /* of the first dword, shifted right by `shift` */
   uint8_t op_low, op_bits, dwords;
   uint8_t reader; /* isa_reader_t */
-} isa_format_t;
+} isa_fields_t;
 
 typedef struct isa_family {
   const isa_place_t *fields; /* by isa_field_t */
-  const isa_format_t *formats;
+  const isa_fields_t *formats;
   size_t format_count;
   const isa_opcode_t *opcodes; /* in order */
   size_t opcode_count;
@@ -59,6 +59,6 @@ typedef struct isa_family {
 const isa_family_t *isa_family(unsigned chip);
 
 /* NULL: there is none. */
-const isa_format_t *isa_format_of(const isa_family_t *family, uint32_t word);
+const isa_fields_t *isa_format_of(const isa_family_t *family, uint32_t word);
 
 #endif

@@ -39,6 +39,7 @@ typedef struct isa_chip {
   bool architected_scratch;  /* flat_scratch is set up, and cannot be changed */
   bool separate_ids;         /* work-item ids are in v0, v1 and v2 */
   bool dpp_in_rows;          /* DPP moves nothing from one row of 16 lanes to another */
+  bool scales_by_exponents;  /* v_div_scale looks at exponents alone; v_div_fmas rounds once */
 } isa_chip_t;
 
 extern const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER];

@@ -41,7 +41,7 @@ typedef enum isa_atomic {
   ISA_ATOMIC_INC,
   ISA_ATOMIC_DEC,
   ISA_ATOMIC_MSKOR,
-  ISA_ATOMIC_CSUB, /* GFX10: decoded only */
+  ISA_ATOMIC_CSUB, /* not below 0 */
   ISA_ATOMIC_ADD_F,
   ISA_ATOMIC_MIN_F,
   ISA_ATOMIC_MAX_F,

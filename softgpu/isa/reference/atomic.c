@@ -60,7 +60,7 @@ static uint64_t updated_float(const char *name, unsigned bytes, unsigned keeps, 
     return packed_sum(old, data, has(name, "bf16") ? &real_bf16 : &real_f16);
   if (has(name, "add"))
     return sum_of(old, data, format, bytes == 4 ? keeps : KEEP, false);
-  if (has(name, "cmpst"))
+  if (has(name, "cmpst") || has(name, "cmpswap"))
     return real_compare(real_of(old, format), real_of(compare, format)) == 0 ? data : old;
   int order = real_compare(real_of(data, format), real_of(old, format));
   return order == (has(name, "min") ? -1 : 1) ? data : old;
@@ -70,8 +70,9 @@ static uint64_t updated(const isa_inst_t *inst, unsigned bytes, unsigned keeps, 
                         uint64_t data, uint64_t compare)
 {
   const char *name = isa_op_name(inst->op);
-  const bool is_float =
-      has(name, "_f16") || has(name, "_bf16") || has(name, "_f32") || has(name, "_f64");
+  const bool is_float = has(name, "_f16") || has(name, "_bf16") || has(name, "_f32") ||
+                        has(name, "_f64") || has(name, "_fmin") || has(name, "_fmax") ||
+                        has(name, "_fcmpswap");
   if (is_float)
     return updated_float(name, bytes, keeps, old, data, compare);
   if (has(name, "cmpswap") || has(name, "cmpst"))
@@ -82,6 +83,8 @@ static uint64_t updated(const isa_inst_t *inst, unsigned bytes, unsigned keeps, 
     return (old & ~compare) | data;
   if (has(name, "add"))
     return old + data;
+  if (has(name, "csub")) /* not below 0 */
+    return old < data ? 0 : old - data;
   if (has(name, "rsub"))
     return data - old;
   if (has(name, "sub"))
@@ -126,9 +129,9 @@ uint64_t isa_reference_exchange(const isa_inst_t *inst, uint8_t *at, unsigned by
 /* Lanes give dwords to each other; the lane that another reads from, or writes to. */
 static unsigned partner(const isa_inst_t *inst, unsigned lane, uint32_t address)
 {
-  const unsigned pattern = (unsigned)inst->offset;
+  const unsigned pattern = (unsigned)inst->offset, lanes = isa_chip(inst->chip)->exchanging;
   if (inst->op != ISA_ds_swizzle_b32)
-    return (address + pattern) / 4 % ISA_LANES;
+    return lane / lanes * lanes + (address + pattern) / 4 % lanes;
   const unsigned half = lane & 32, in_half = lane & 31;
   if (pattern >= 0xc000) { /* rotated by a count, within the bits outside of a mask */
     unsigned count = pattern >> 5 & 31, mask = pattern & 31;

@@ -1,5 +1,7 @@
 /* The reference engine's scalar instructions that steer the wave: where it goes on, when, and what
  * it is told of the hardware. */
+#include "softgpu/device/clock.h"
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/reference/reference.h"
@@ -17,9 +19,35 @@ static field_t field_of(const isa_inst_t *inst)
 }
 
 enum { MODE = 1, STATUS = 2, HW_ID = 4, SH_MEM_BASES = 15, XCC_ID = 20 };
+/* Of chips where flat_scratch is no pair of SGPRs. */
+enum { FLAT_SCR_LO = 20, FLAT_SCR_HI = 21, HW_ID1 = 23, SHADER_CYCLES = 29 };
 
-static uint32_t hardware_register(const isa_wave_t *w, unsigned id)
+/* What GFX10 numbers otherwise. Of registers and LDS it is allocated a wave is told nothing. */
+static uint32_t hardware_register10(const isa_wave_t *w, unsigned id)
 {
+  switch (id) {
+  case FLAT_SCR_LO:
+    return (uint32_t)w->flat_scratch;
+  case FLAT_SCR_HI:
+    return (uint32_t)(w->flat_scratch >> 32);
+  case HW_ID1:
+    return w->hw_id;
+  case SHADER_CYCLES:
+    return softgpu_wave_cycles() & 0xfffff;
+  default:
+    return 0;
+  }
+}
+
+static bool has_flat_scratch(const isa_inst_t *inst)
+{
+  return isa_chip(inst->chip)->has_flat_scratch;
+}
+
+static uint32_t hardware_register(const isa_wave_t *w, const isa_inst_t *inst, unsigned id)
+{
+  if (!has_flat_scratch(inst) && id != MODE && id != STATUS && id != SH_MEM_BASES)
+    return hardware_register10(w, id);
   switch (id) {
   case MODE: /* with what s_setvskip has set */
     return w->vskip ? w->mode | 1u << 28 : w->mode & ~(1u << 28);
@@ -36,13 +64,26 @@ static uint32_t hardware_register(const isa_wave_t *w, unsigned id)
   }
 }
 
-/* Only the mode is there to be written. */
+/* A register's value with some of its bits replaced. */
+static uint32_t with_field(uint32_t old, field_t field, uint32_t value)
+{
+  for (unsigned i = 0; i + field.first < 32; ++i)
+    if (field.mask >> i & 1)
+      old = (old & ~(1u << (i + field.first))) | (value >> i & 1) << (i + field.first);
+  return old;
+}
+
+/* Only the mode is there to be written, and flat_scratch. */
 static void set_hardware_register(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
 {
   const field_t field = field_of(inst);
-  for (unsigned i = 0; field.id == MODE && i + field.first < 32; ++i)
-    if (field.mask >> i & 1)
-      w->mode = (w->mode & ~(1u << (i + field.first))) | (value >> i & 1) << (i + field.first);
+  const unsigned shift = field.id == FLAT_SCR_HI ? 32 : 0;
+  if (field.id == MODE)
+    w->mode = with_field(w->mode, field, value);
+  if (has_flat_scratch(inst) || (field.id != FLAT_SCR_LO && field.id != FLAT_SCR_HI))
+    return;
+  const uint64_t part = with_field((uint32_t)(w->flat_scratch >> shift), field, value);
+  w->flat_scratch = (w->flat_scratch & ~((uint64_t)UINT32_MAX << shift)) | part << shift;
 }
 
 /* m0 is added to the number of the source, or of the destination, which must be one of the wave's
@@ -57,8 +98,44 @@ static bool move_relative(isa_wave_t *w, const isa_inst_t *inst, bool is_source)
   const isa_operand_t there = {.kind = ISA_OPERAND_SGPR, .index = (uint16_t)number};
   const uint64_t value =
       isa_reference_scalar(w, is_source ? &there : &inst->src[0], dwords, 32 * dwords);
-  for (unsigned i = 0; i < dwords; ++i)
-    w->s[(is_source ? inst->dst.index : number) + i] = (uint32_t)(value >> 32 * i);
+  isa_reference_write(w, is_source ? &inst->dst : &there, dwords, value);
+  return true;
+}
+
+/* s_movrelsd_2_b32: m0[9:0] is added to the source's number, m0[25:16] to the destination's. */
+static bool move_relative_both(isa_wave_t *w, const isa_inst_t *inst)
+{
+  const uint32_t m0 = w->s[ISA_M0];
+  const unsigned from = inst->src[0].index + (m0 & 0x3ff),
+                 to = inst->dst.index + (m0 >> 16 & 0x3ff);
+  if (inst->src[0].kind != ISA_OPERAND_SGPR || from >= w->sgprs || to >= w->sgprs)
+    return isa_wave_fault(w, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
+  w->s[to] = w->s[from];
+  return true;
+}
+
+/* The two halves of EXEC, one after the other: the register keeps the one that is not looked at.
+ * Returns whether it goes to the loop's other end. RDNA2 ISA document, S_SUBVECTOR_LOOP. */
+static bool loop_over_halves(isa_wave_t *w, const isa_inst_t *inst)
+{
+  const uint64_t exec = isa_exec(w);
+  const uint32_t low = (uint32_t)exec, high = (uint32_t)(exec >> 32);
+  const uint32_t kept = (uint32_t)isa_reference_scalar(w, &inst->dst, 1, 32);
+  if (inst->op == ISA_s_subvector_loop_begin) {
+    if (!exec)
+      return true;
+    isa_reference_write(w, &inst->dst, 1, low ? high : 0);
+    isa_set_exec(w, low ? low : exec);
+    return false;
+  }
+  if (high) {
+    isa_set_exec(w, (uint64_t)high << 32 | kept);
+    return false;
+  }
+  if (!kept)
+    return false;
+  isa_reference_write(w, &inst->dst, 1, low);
+  isa_set_exec(w, (uint64_t)kept << 32);
   return true;
 }
 
@@ -142,6 +219,16 @@ static bool means_nothing(unsigned op)
   case ISA_s_cbranch_cdbguser:
   case ISA_s_cbranch_cdbgsys_or_user:
   case ISA_s_cbranch_cdbgsys_and_user:
+  case ISA_s_version:
+  case ISA_s_waitcnt_vscnt:
+  case ISA_s_waitcnt_expcnt:
+  case ISA_s_waitcnt_lgkmcnt:
+  case ISA_s_waitcnt_depctr:
+  case ISA_s_wait_idle:
+  case ISA_s_clause:
+  case ISA_s_inst_prefetch:
+  case ISA_s_code_end:
+  case ISA_s_ttracedata_imm:
     return true;
   default:
     return false;
@@ -157,20 +244,20 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
   if (*found) {
     w->pc += taken ? (uint64_t)((int64_t)inst->simm * 4) : 0;
     if (inst->op == ISA_s_call_b64)
-      isa_write_s64(w, inst->dst.index, next);
+      isa_reference_write(w, &inst->dst, 2, next);
     return true;
   }
   *found = true;
   switch (inst->op) {
   case ISA_s_getpc_b64:
-    isa_write_s64(w, inst->dst.index, next);
+    isa_reference_write(w, &inst->dst, 2, next);
     return true;
   case ISA_s_setpc_b64:
     w->pc = isa_reference_scalar(w, &inst->src[0], 2, 64);
     return true;
   case ISA_s_swappc_b64:
     w->pc = isa_reference_scalar(w, &inst->src[0], 2, 64);
-    isa_write_s64(w, inst->dst.index, next);
+    isa_reference_write(w, &inst->dst, 2, next);
     return true;
   case ISA_s_setvskip:
     w->vskip = isa_reference_scalar(w, &inst->src[0], 1, 32) >>
@@ -179,13 +266,19 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
     return true;
     BOTH(s_movrels) : return move_relative(w, inst, true);
     BOTH(s_movreld) : return move_relative(w, inst, false);
+    ONE(s_movrelsd_2_b32) : return move_relative_both(w, inst);
+  case ISA_s_subvector_loop_begin:
+  case ISA_s_subvector_loop_end:
+    w->pc += loop_over_halves(w, inst) ? (uint64_t)((int64_t)inst->simm * 4) : 0;
+    return true;
   case ISA_s_getreg_b32: {
     const field_t field = field_of(inst);
-    w->s[inst->dst.index] = hardware_register(w, field.id) >> field.first & field.mask;
+    isa_reference_write(w, &inst->dst, 1,
+                        hardware_register(w, inst, field.id) >> field.first & field.mask);
     return true;
   }
   case ISA_s_setreg_b32:
-    set_hardware_register(w, inst, w->s[inst->dst.index]);
+    set_hardware_register(w, inst, (uint32_t)isa_reference_scalar(w, &inst->dst, 1, 32));
     return true;
   case ISA_s_setreg_imm32_b32:
     set_hardware_register(w, inst, inst->src[0].value);
@@ -206,6 +299,15 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
     return true;
   case ISA_s_waitcnt: /* vmcnt is simm[15:14], simm[3:0]; all else is complete already */
     isa_lds_loads_await(w, (simm >> 14 & 3) * 16 + (simm & 15));
+    return true;
+  case ISA_s_waitcnt_vmcnt:
+    isa_lds_loads_await(w, (isa_reference_scalar(w, &inst->dst, 1, 32) & 63) + (simm & 63));
+    return true;
+  case ISA_s_round_mode:
+    w->mode = (w->mode & ~15u) | (simm & 15);
+    return true;
+  case ISA_s_denorm_mode:
+    w->mode = (w->mode & ~0xf0u) | (simm & 15) << 4;
     return true;
   default:
     *found = sets_index(w, inst) || means_nothing(inst->op);

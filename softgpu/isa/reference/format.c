@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "softgpu/isa/base/real.h"
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/reference/memory.h"
 #include "softgpu/isa/reference/reference.h"
@@ -50,10 +51,26 @@ bool isa_reference_layout(unsigned data, unsigned number, layout_t *l)
   return number < RESERVED && (l->width[0] != 32 || number == UINT || number == SINT);
 }
 
+/* GFX10 has one number for all that there is, in this order; 0 is no format. */
+static bool unified_layout(unsigned unified, layout_t *l)
+{
+  enum { LAST = 14 };
+  unsigned count = 0;
+  if (!unified)
+    return isa_reference_layout(0, 0, l);
+  for (unsigned data = 1; data <= LAST; ++data)
+    for (unsigned number = UNORM; number <= FLOATING; ++number)
+      if (isa_reference_layout(data, number, l) && ++count == unified)
+        return true;
+  return false;
+}
+
 static bool layout_of(const isa_wave_t *wave, const isa_inst_t *inst, layout_t *l)
 {
   const uint32_t word = wave->s[inst->saddr.index + 3];
   const bool is_own = inst->encoding == ISA_MTBUF;
+  if (isa_chip(inst->chip)->unified_formats)
+    return unified_layout(is_own ? inst->offset1 : word >> 12 & 0x7f, l);
   return isa_reference_layout(is_own ? inst->offset1 % 16 : word / 32768 % 16,
                               is_own ? inst->offset1 / 16 : word / 4096 % 8, l);
 }
@@ -208,7 +225,7 @@ static void load(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, wh
     if (what.is_half) {
       const unsigned row = (i + what.first) / 2, half = (i + what.first) % 2;
       uint32_t old = (uint32_t)isa_reference_rows(wave, &inst->dst, row, lane, 1);
-      if (wave->dispatch->sram_ecc && i % 2 == 0)
+      if (isa_reference_clears_half(wave, inst) && i % 2 == 0)
         old = 0;
       value = half ? (old & 0xffff) | value << 16 : (old & 0xffff0000) | value;
       isa_reference_set(wave, &inst->dst, row, lane, value);

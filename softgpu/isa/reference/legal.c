@@ -21,8 +21,9 @@ bool isa_reference_has(const isa_wave_t *wave, const isa_operand_t *operand, uns
     return end <= wave->vgprs;
   case ISA_OPERAND_AGPR:
     return end <= wave->agprs;
-  case ISA_OPERAND_SGPR: /* those with names every wave has */
-    return end <= (operand->index < ISA_FLAT_SCRATCH ? wave->sgprs : ISA_SGPRS);
+  case ISA_OPERAND_SGPR: /* those with names every wave has; and none is as wide as you like */
+    return operand->index == ISA_NULL ||
+           end <= (operand->index < ISA_FLAT_SCRATCH ? wave->sgprs : ISA_SGPRS);
   case ISA_OPERAND_SPECIAL: /* graphics' own */
     return operand->index != ISA_CODE_LDS_DIRECT && operand->index != ISA_CODE_POPS_WAVE;
   default:
@@ -43,9 +44,11 @@ static bool is_unclear(const isa_operand_t *operand)
   return operand->kind == ISA_OPERAND_INLINE && operand->index >= ISA_CODE_FLOATS;
 }
 
+/* A loop over both halves of EXEC is one of waves of 64: in others its upper half is no mask. */
 bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return may_have(wave, &inst->dst, inst->row->dst) &&
+  return !(has(inst, "s_subvector_loop") && isa_lanes(wave) == 32) &&
+         may_have(wave, &inst->dst, inst->row->dst) &&
          may_have(wave, &inst->src[0], inst->row->src[0]) &&
          may_have(wave, &inst->src[1], inst->row->src[1]);
 }
@@ -67,12 +70,13 @@ bool isa_reference_allows_smem(const isa_wave_t *wave, const isa_inst_t *inst)
          may_have(wave, &inst->saddr, inst->row->sdst) && may_have(wave, &inst->soffset, 1);
 }
 
-/* Global memory of a GPU's own there is not; its bit belongs to global wave sync alone. Patterns of
+/* Global memory of a GPU's own there is not, and nothing in it that waves order by; its bit belongs
+ * to global wave sync alone. Patterns of
  * ds_swizzle from 0xe000 on are Fourier transforms', and not of this generation. */
 bool isa_reference_allows_ds(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool is_sync = has(inst, "gws");
-  return inst->gds == is_sync && has_data(wave, inst) &&
+  return inst->gds == is_sync && !has(inst, "ordered_count") && has_data(wave, inst) &&
          may_have(wave, &inst->vaddr, inst->row->src[2]) &&
          !(has(inst, "swizzle") && inst->offset >= 0xe000);
 }
@@ -99,7 +103,7 @@ static bool allows_lds(const isa_inst_t *inst)
 bool isa_reference_allows_buffer(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const unsigned address = (inst->offen ? 1u : 0) + (inst->idxen ? 1u : 0);
-  return (!inst->lds || allows_lds(inst)) &&
+  return (!inst->lds || allows_lds(inst)) && !(inst->tfe && inst->row->sdst) &&
          may_have(wave, &inst->dst, inst->lds ? 0 : inst->row->dst) &&
          may_have(wave, &inst->data[0], inst->row->src[0]) &&
          may_have(wave, &inst->vaddr, address) && may_have(wave, &inst->saddr, 4) &&
@@ -192,6 +196,7 @@ static bool allows_lanes(const isa_wave_t *wave, const isa_inst_t *inst)
     return false;
   switch (inst->op) {
   case ISA_v_nop:
+  case ISA_v_pipeflush:
   case ISA_v_clrexcp:
     return true;
   case ISA_v_readfirstlane_b32:
@@ -201,7 +206,16 @@ static bool allows_lanes(const isa_wave_t *wave, const isa_inst_t *inst)
     return has_result && is_scalar(&inst->src[1]);
   case ISA_v_writelane_b32:
     return has_result && is_scalar(&inst->src[0]) && is_scalar(&inst->src[1]);
+  case ISA_v_permlane16_b32:
+  case ISA_v_permlanex16_b32:
+    return has_result && has_vgprs(wave, &inst->src[0], 1) && is_scalar(&inst->src[1]) &&
+           is_scalar(&inst->src[2]);
+  case ISA_v_movrels_b32:
+  case ISA_v_movrelsd_b32:
+  case ISA_v_movrelsd_2_b32:
+    return has_vgprs(wave, &inst->src[0], 1) && isa_reference_allows_valu(wave, inst);
   case ISA_v_swap_b32:
+  case ISA_v_swaprel_b32:
   case ISA_v_permlane16_swap_b32:
   case ISA_v_permlane32_swap_b32:
     return has_result && has_vgprs(wave, &inst->src[0], 1);

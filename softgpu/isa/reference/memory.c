@@ -69,8 +69,8 @@ bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigne
   return true;
 }
 
-static bool find_memory(isa_wave_t *wave, unsigned lane, uint64_t address, const transfer_t *t,
-                        place_t *place)
+bool isa_reference_find_memory(isa_wave_t *wave, unsigned lane, uint64_t address,
+                               const transfer_t *t, place_t *place)
 {
   uint8_t *at = isa_reference_reach(wave, lane, address, t->bytes, t->kind);
   if (!at)
@@ -81,9 +81,8 @@ static bool find_memory(isa_wave_t *wave, unsigned lane, uint64_t address, const
   return true;
 }
 
-/* Each byte of a lane's private memory has an address of its own: dwords are interleaved. */
-static bool find_scratch(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
-                         unsigned bytes, place_t *place)
+bool isa_reference_find_scratch(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
+                                unsigned bytes, place_t *place)
 {
   if (!isa_scratch_at(wave, lane, base, offset, bytes))
     return false;
@@ -150,6 +149,11 @@ static uint32_t widened(const transfer_t *t, uint64_t raw, uint32_t old)
   return t->is_high ? (old & 0xffff) | value << 16 : (old & 0xffff0000) | (value & 0xffff);
 }
 
+bool isa_reference_clears_half(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  return wave->dispatch->sram_ecc && !isa_chip(inst->chip)->keeps_halves;
+}
+
 bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         const place_t *place, unsigned lane)
 {
@@ -163,8 +167,9 @@ bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer
     for (unsigned i = 0; i < t->bytes; i += 4)
       isa_reference_put(place, i, 4, isa_reference_rows(wave, operand, i / 4, lane, 1));
   } else if (t->bytes < 4) {
-    uint32_t old =
-        wave->dispatch->sram_ecc ? 0 : (uint32_t)isa_reference_rows(wave, operand, 0, lane, 1);
+    uint32_t old = isa_reference_clears_half(wave, inst)
+                       ? 0
+                       : (uint32_t)isa_reference_rows(wave, operand, 0, lane, 1);
     uint32_t value = widened(t, isa_reference_get(place, 0, t->bytes), old);
     isa_reference_set(wave, operand, 0, lane, value);
   } else {
@@ -256,124 +261,43 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
 
 /* --- addresses --- */
 
+/* Where the wave's private memory begins for FLAT and SCRATCH. */
+static uint64_t scratch_base(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_operand_t pair = {.kind = ISA_OPERAND_SGPR, .index = ISA_FLAT_SCRATCH};
+  return isa_chip(inst->chip)->has_flat_scratch ? isa_reference_scalar(wave, &pair, 2, 64)
+                                                : wave->flat_scratch;
+}
+
+/* What an instruction's VGPRs say of an address; of those that have none, the lane's dword. */
+static uint64_t lane_address(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
+{
+  if (!inst->vaddr.kind)
+    return 4 * lane;
+  return isa_reference_rows(wave, &inst->vaddr, 0, lane, inst->saddr.kind ? 1 : 2);
+}
+
 static bool find_flat(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane,
                       place_t *place)
 {
   const bool has_base = inst->saddr.kind != ISA_OPERAND_NONE;
   const uint64_t offset = (uint64_t)(int64_t)inst->offset;
-  const uint64_t scratch = isa_reference_scalar(
-      wave, &(isa_operand_t){.kind = ISA_OPERAND_SGPR, .index = ISA_FLAT_SCRATCH}, 2, 64);
+  const uint64_t scratch = scratch_base(wave, inst);
   if (inst->encoding == ISA_SCRATCH) {
     uint32_t private_offset = (uint32_t)offset;
     private_offset += has_base ? wave->s[inst->saddr.index] : 0;
     private_offset +=
         inst->vaddr.kind ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1) : 0;
-    return find_scratch(wave, lane, scratch, private_offset, t->bytes, place);
+    return isa_reference_find_scratch(wave, lane, scratch, private_offset, t->bytes, place);
   }
-  uint64_t address = isa_reference_rows(wave, &inst->vaddr, 0, lane, has_base ? 1 : 2) + offset;
+  uint64_t address = lane_address(wave, inst, lane) + offset;
   if (has_base)
     address += isa_reference_scalar(wave, &inst->saddr, 2, 64);
   if (inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->shared_aperture_hi)
     return isa_reference_lds(wave, lane, address & UINT32_MAX, t->bytes, t->kind, place);
   if (inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->private_aperture_hi)
-    return find_scratch(wave, lane, scratch, address & UINT32_MAX, t->bytes, place);
-  return find_memory(wave, lane, address, t, place);
-}
-
-/* Whether a buffer is the wave's scratch memory: swizzled by lane, a dword at a time. */
-static bool is_private(const isa_wave_t *wave, const isa_inst_t *inst)
-{
-  const uint32_t *s = &wave->s[inst->saddr.index];
-  const uint64_t start =
-      (s[0] | (uint64_t)(s[1] & 0xffff) << 32) + isa_reference_scalar(wave, &inst->soffset, 1, 32);
-  return s[1] >> 31 && (s[3] >> 19 & 0x1f) == 0x1d && wave->private_bytes &&
-         start - wave->dispatch->scratch_base < wave->dispatch->scratch_bytes;
-}
-
-/* Buffers: MI200 ISA document, "Memory Buffer Load and Store", address calculation. `first` is the
- * byte of a larger transfer that `t` begins at. What instruction and register say is added in 32
- * bits, see buffer.c; nothing else wraps. */
-static bool find_component(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
-                           unsigned lane, unsigned first, place_t *place)
-{
-  const uint32_t *s = &wave->s[inst->saddr.index];
-  const uint64_t base = s[0] | (uint64_t)(s[1] & 0xffff) << 32, records = s[2];
-  const bool is_swizzled = s[1] >> 31, adds_lane = s[3] >> 23 & 1;
-  const uint64_t element = 2u << (s[3] >> 19 & 3), group = 8u << (s[3] >> 21 & 3);
-  const uint64_t stride = (s[1] >> 16 & 0x3fff) | (adds_lane ? (s[3] >> 15 & 15) << 14 : 0);
-  const uint64_t soffset = isa_reference_scalar(wave, &inst->soffset, 1, 32);
-  uint32_t index = 0, low = (uint32_t)inst->offset;
-  unsigned row = 0;
-  if (inst->idxen)
-    index = (uint32_t)isa_reference_rows(wave, &inst->vaddr, row++, lane, 1);
-  if (inst->offen)
-    low += (uint32_t)isa_reference_rows(wave, &inst->vaddr, row, lane, 1);
-  if (adds_lane)
-    index += lane;
-  const uint64_t start = base + soffset, offset = (uint64_t)low + first;
-  if (is_private(wave, inst))
-    return find_scratch(wave, lane, start, offset, t->bytes, place);
-  uint64_t linear = index * stride + offset;
-  if (is_swizzled)
-    linear = (index / group * stride + offset / element * element) * group +
-             index % group * element + offset % element;
-  *place = (place_t){.bytes = t->bytes};
-  if (inst->idxen && stride) {
-    if (index >= records || (is_swizzled && offset >= stride))
-      return true; /* out of range: no place */
-  } else if (linear + soffset + t->bytes > records) {
-    return true;
-  }
-  return find_memory(wave, lane, start + linear, t, place);
-}
-
-/* Elements of typed buffers are one as well, wherever their dwords are. */
-bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
-                           unsigned lane, place_t *place)
-{
-  const bool is_swizzled = wave->s[inst->saddr.index + 1] >> 31;
-  if (t->bytes <= 4 || !is_swizzled || is_private(wave, inst))
-    return find_component(wave, inst, t, lane, 0, place);
-  transfer_t part = *t;
-  bool is_absent = false;
-  part.bytes = 4;
-  *place = (place_t){.bytes = t->bytes};
-  for (unsigned i = 0; i < t->bytes; i += 4) {
-    place_t found;
-    if (!find_component(wave, inst, &part, lane, i, &found))
-      return false;
-    memcpy(&place->at[i], found.at, 4 * sizeof *found.at);
-    place->is_shared |= found.is_shared;
-    is_absent |= !found.at[0];
-  }
-  if (is_absent)
-    *place = (place_t){.bytes = t->bytes};
-  return true;
-}
-
-/* Dwords are found, and out of range, each on its own; of an atomic operation both are one. Those
- * of a lane that are all in range and follow each other are one access, as a fault describes it. */
-static bool find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
-                        unsigned lane, place_t *place)
-{
-  if (t->kind == 'A' || t->bytes < 4 || is_private(wave, inst))
-    return find_component(wave, inst, t, lane, 0, place);
-  const bool is_swizzled = wave->s[inst->saddr.index + 1] >> 31;
-  if (!is_swizzled && !find_component(wave, inst, t, lane, 0, place))
-    return false;
-  if (!is_swizzled && place->at[0])
-    return true;
-  transfer_t part = *t;
-  place_t found;
-  part.bytes = 4;
-  *place = (place_t){.bytes = t->bytes};
-  for (unsigned i = 0; i < t->bytes; i += 4) {
-    if (!find_component(wave, inst, &part, lane, i, &found))
-      return false;
-    memcpy(&place->at[i], found.at, 4 * sizeof *found.at);
-    place->is_shared |= found.is_shared;
-  }
-  return true;
+    return isa_reference_find_scratch(wave, lane, scratch, address & UINT32_MAX, t->bytes, place);
+  return isa_reference_find_memory(wave, lane, address, t, place);
 }
 
 static bool is_buffer(const isa_inst_t *inst)
@@ -384,7 +308,7 @@ static bool is_buffer(const isa_inst_t *inst)
 static bool find(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane,
                  place_t *place)
 {
-  return (is_buffer(inst) ? find_buffer : find_flat)(wave, inst, t, lane, place);
+  return (is_buffer(inst) ? isa_reference_find_buffer : find_flat)(wave, inst, t, lane, place);
 }
 
 static bool is_typed(const isa_inst_t *inst)
@@ -435,7 +359,8 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
   if (is_typed(inst))
     return isa_reference_format(wave, inst);
   /* buffer.c refuses to split a load into LDS, too. */
-  if (inst->lds && t.bytes > 4 && wave->s[inst->saddr.index + 1] >> 31 && !is_private(wave, inst))
+  if (inst->lds && t.bytes > 4 && isa_reference_is_swizzled(wave, inst) &&
+      !isa_reference_is_private(wave, inst))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) /* nothing is done when one faults */
     if (isa_exec(wave) >> lane & 1 && !find(wave, inst, &t, lane, &places[lane]))
@@ -499,8 +424,8 @@ static bool load_scalars(isa_wave_t *wave, const isa_inst_t *inst, transfer_t *t
       return false;
     values[i] = (uint32_t)isa_reference_get(&place, is_whole ? 4 * i : 0, 4);
   }
-  for (unsigned i = 0; i < dwords; ++i) /* which may be the descriptor's registers */
-    wave->s[inst->dst.index + i] = values[i];
+  for (unsigned i = 0; inst->dst.index != ISA_NULL && i < dwords; ++i)
+    wave->s[inst->dst.index + i] = values[i]; /* which may be the descriptor's registers */
   return true;
 }
 
@@ -542,11 +467,11 @@ bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst)
   transfer_t t = isa_reference_transfer(inst->op);
   place_t place;
   if (inst->op == ISA_s_memtime || inst->op == ISA_s_memrealtime) {
-    isa_write_s64(wave, inst->dst.index,
-                  inst->op == ISA_s_memtime ? softgpu_wave_cycles() : softgpu_wave_ticks());
+    isa_reference_write(wave, &inst->dst, 2,
+                        inst->op == ISA_s_memtime ? softgpu_wave_cycles() : softgpu_wave_ticks());
     return true;
   }
-  if (has(name, "dcache") || has(name, "atc_probe"))
+  if (has(name, "dcache") || has(name, "gl1_inv") || has(name, "atc_probe"))
     return true;
   if (t.kind == 'L')
     return load_scalars(wave, inst, &t);

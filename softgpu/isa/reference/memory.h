@@ -30,6 +30,20 @@ bool isa_reference_place(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane
 bool isa_reference_lds(isa_wave_t *wave, unsigned lane, uint64_t offset, unsigned bytes, char kind,
                        place_t *place);
 
+/* Device memory, and a lane's private memory: each byte has an address of its own there, as dwords
+ * are interleaved. */
+bool isa_reference_find_memory(isa_wave_t *wave, unsigned lane, uint64_t address,
+                               const transfer_t *t, place_t *place);
+bool isa_reference_find_scratch(isa_wave_t *wave, unsigned lane, uint64_t base, uint64_t offset,
+                                unsigned bytes, place_t *place);
+
+/* What a buffer instruction accesses. */
+bool isa_reference_find_buffer(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
+                               unsigned lane, place_t *place);
+/* Whether a buffer's elements do not follow each other, and whether it is scratch memory. */
+bool isa_reference_is_swizzled(const isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_is_private(const isa_wave_t *wave, const isa_inst_t *inst);
+
 /* Whether all of it is there: an atomic operation happens wholly or not at all. */
 static inline bool isa_reference_is_whole(const place_t *place)
 {
@@ -40,6 +54,9 @@ static inline bool isa_reference_is_whole(const place_t *place)
  * a fault. */
 bool isa_reference_element(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                            unsigned lane, place_t *place);
+
+/* Whether a load of half a register clears the other half. */
+bool isa_reference_clears_half(const isa_wave_t *wave, const isa_inst_t *inst);
 
 /* Typed loads and stores. */
 bool isa_reference_format(isa_wave_t *wave, const isa_inst_t *inst);

@@ -50,7 +50,7 @@ uint64_t isa_reference_scalar(const isa_wave_t *wave, const isa_operand_t *opera
   uint64_t value = 0;
   switch (operand->kind) {
   case ISA_OPERAND_SGPR:
-    for (unsigned i = 0; i < dwords; ++i)
+    for (unsigned i = 0; operand->index != ISA_NULL && i < dwords; ++i)
       value |= (uint64_t)wave->s[operand->index + i] << 32 * i;
     return value;
   case ISA_OPERAND_INLINE:

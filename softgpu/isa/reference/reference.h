@@ -53,6 +53,9 @@ bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst);
 /* Instructions that exchange lanes, and matrices. False when `inst` is neither. */
 bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst);
+/* v_movrel*: the same with the registers that M0 says; a destination beyond the wave's stays there,
+ * and of a source it becomes v0. False when `inst` is none of these. */
+bool isa_reference_moves(const isa_wave_t *wave, const isa_inst_t *inst, isa_inst_t *moved);
 /* v_cvt_scalef32, v_bitop3 and swaps of rows: reference/gfx950.c. False when `inst` is none of
  * these. */
 bool isa_reference_gfx950(isa_wave_t *wave, const isa_inst_t *inst);
@@ -83,6 +86,12 @@ bool isa_reference_allows_vector(const isa_wave_t *wave, const isa_inst_t *inst)
 /* Of vectors, those with a row in reference/valu_table.inc; false for all others. */
 bool isa_reference_allows_valu(const isa_wave_t *wave, const isa_inst_t *inst);
 
+/* True when the lane takes part; `from` is the lane that source 0 comes from, -1 for none. DPP8 has
+ * no masks, and reads 0 where there is none. */
+bool isa_reference_takes_part(const isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
+                              int *from);
+bool isa_reference_allows_dpp(const isa_inst_t *inst);
+
 /* --- operands --- */
 
 /* Whether the wave has so many registers there, or the instruction a constant. */
@@ -92,6 +101,14 @@ bool isa_reference_has(const isa_wave_t *wave, const isa_operand_t *operand, uns
  * 16, 32 or 64 `float_bits` say; 0 for none. */
 uint64_t isa_reference_scalar(const isa_wave_t *wave, const isa_operand_t *operand, unsigned dwords,
                               unsigned float_bits);
+
+/* A scalar result of some dwords, which goes nowhere where ISA_NULL is to have it. */
+static inline void isa_reference_write(isa_wave_t *wave, const isa_operand_t *dst, unsigned dwords,
+                                       uint64_t value)
+{
+  for (unsigned i = 0; dst->index != ISA_NULL && i < dwords; ++i)
+    wave->s[dst->index + i] = (uint32_t)(value >> 32 * i);
+}
 
 /* A register of a lane, `first` rows beyond the operand's. `n` is the source's number for
  * s_set_gpr_idx, or -1. */

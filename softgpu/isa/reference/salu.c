@@ -193,32 +193,38 @@ static bool run_sop1(scalar_t *s)
   }
 }
 
-/* New exec from the source and exec; the destination receives the old one, or the new one too.
- * False when it is none of these. */
+/* EXEC as the registers that it is: of a _b64 both, whatever waves are. */
+static const isa_operand_t exec_registers = {.kind = ISA_OPERAND_SGPR, .index = ISA_EXEC};
+
+/* New exec from the source and exec; the destination receives the old one, or the new one too. */
 static bool put_exec(scalar_t *s, uint64_t exec, bool keeps_old)
 {
-  const uint64_t old = isa_exec(s->wave);
-  isa_set_exec(s->wave, exec);
+  const unsigned dwords = s->inst->row->dst;
+  const uint64_t old = isa_reference_scalar(s->wave, &exec_registers, dwords, 64);
+  exec &= mask_of(32 * dwords);
+  isa_reference_write(s->wave, &exec_registers, dwords, exec);
   result_scc(s, keeps_old ? old : exec, exec != 0);
   return true;
 }
 
+/* False when it is none of these. */
 static bool run_exec(scalar_t *s)
 {
-  const uint64_t a = s->a, e = isa_exec(s->wave);
+  const uint64_t a = s->a;
+  const uint64_t e = isa_reference_scalar(s->wave, &exec_registers, s->inst->row->dst, 64);
   switch (s->inst->op) {
-    ONE(s_and_saveexec_b64) : return put_exec(s, a & e, true);
-    ONE(s_or_saveexec_b64) : return put_exec(s, a | e, true);
-    ONE(s_xor_saveexec_b64) : return put_exec(s, a ^ e, true);
-    ONE(s_nand_saveexec_b64) : return put_exec(s, ~(a & e), true);
-    ONE(s_nor_saveexec_b64) : return put_exec(s, ~(a | e), true);
-    ONE(s_xnor_saveexec_b64) : return put_exec(s, ~(a ^ e), true);
-    ONE(s_andn1_saveexec_b64) : return put_exec(s, ~a & e, true);
-    ONE(s_andn2_saveexec_b64) : return put_exec(s, a & ~e, true);
-    ONE(s_orn1_saveexec_b64) : return put_exec(s, ~a | e, true);
-    ONE(s_orn2_saveexec_b64) : return put_exec(s, a | ~e, true);
-    ONE(s_andn1_wrexec_b64) : return put_exec(s, ~a & e, false);
-    ONE(s_andn2_wrexec_b64) : return put_exec(s, a & ~e, false);
+    BOTH(s_and_saveexec) : return put_exec(s, a & e, true);
+    BOTH(s_or_saveexec) : return put_exec(s, a | e, true);
+    BOTH(s_xor_saveexec) : return put_exec(s, a ^ e, true);
+    BOTH(s_nand_saveexec) : return put_exec(s, ~(a & e), true);
+    BOTH(s_nor_saveexec) : return put_exec(s, ~(a | e), true);
+    BOTH(s_xnor_saveexec) : return put_exec(s, ~(a ^ e), true);
+    BOTH(s_andn1_saveexec) : return put_exec(s, ~a & e, true);
+    BOTH(s_andn2_saveexec) : return put_exec(s, a & ~e, true);
+    BOTH(s_orn1_saveexec) : return put_exec(s, ~a | e, true);
+    BOTH(s_orn2_saveexec) : return put_exec(s, a | ~e, true);
+    BOTH(s_andn1_wrexec) : return put_exec(s, ~a & e, false);
+    BOTH(s_andn2_wrexec) : return put_exec(s, a & ~e, false);
   default:
     return false;
   }
@@ -263,7 +269,7 @@ static bool run_compare(scalar_t *s)
   for (unsigned i = 0; i < sizeof compares / sizeof *compares; ++i) {
     if (compares[i].op != s->inst->op)
       continue;
-    const uint32_t d = s->wave->s[s->inst->dst.index];
+    const uint32_t d = (uint32_t)s->d;
     switch (compares[i].type) {
     case 'I':
       return *scc = holds(compares[i].relation, (int32_t)d, s->inst->simm), true;
@@ -316,8 +322,7 @@ bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst)
     return true;
   if (row->dst == 1)
     s.d &= UINT32_MAX;
-  for (unsigned i = 0; i < row->dst; ++i)
-    wave->s[inst->dst.index + i] = (uint32_t)(s.d >> 32 * i);
+  isa_reference_write(wave, &inst->dst, row->dst, s.d);
   if (s.by_result)
     wave->scc = s.d != 0;
   return true;

@@ -36,7 +36,7 @@ typedef struct lane {
   char type[3], result_type;
   unsigned index, rounding;
   uint32_t mode;
-  bool vcc, clamp, flushes_out, flushes_products, has_nan;
+  bool vcc, clamp, flushes_out, flushes_products, scales_by_exponents, has_nan;
 } lane_t;
 
 typedef struct result {
@@ -136,6 +136,8 @@ static const row_t rows[ISA_OP_COUNT] = {
 
 /* --- operands --- */
 
+enum { MASK_DWORDS = ISA_LANES / 32 };
+
 /* The state of one instruction. */
 typedef struct machine {
   const isa_wave_t *wave;
@@ -143,44 +145,6 @@ typedef struct machine {
   const row_t *row;
   unsigned half; /* of HALVES and REGISTERS */
 } machine_t;
-
-/* The lane that DPP reads for `lane`; -1 for none. */
-static int dpp_source(unsigned ctrl, int lane)
-{
-  const int column = lane % 16, row = lane - column, n = (int)(ctrl & 15);
-  if (ctrl <= 0xff)
-    return lane / 4 * 4 + (int)(ctrl >> lane % 4 * 2 & 3);
-  switch (ctrl & 0x1f0) {
-  case 0x100:
-    return column + n <= 15 ? lane + n : -1;
-  case 0x110:
-    return column - n >= 0 ? lane - n : -1;
-  case 0x120:
-    return row + (column + 16 - n) % 16;
-  case 0x150:
-    return row + n;
-  default:
-    break;
-  }
-  switch (ctrl) {
-  case 0x130:
-    return lane == 63 ? -1 : lane + 1;
-  case 0x134:
-    return lane == 63 ? 0 : lane + 1;
-  case 0x138:
-    return lane - 1;
-  case 0x13c:
-    return lane == 0 ? 63 : lane - 1;
-  case 0x140:
-    return row + 15 - column;
-  case 0x141:
-    return lane / 8 * 8 + 7 - lane % 8;
-  case 0x142:
-    return row - 1; /* -1 in the first row */
-  default:
-    return lane >= 32 ? 31 : -1;
-  }
-}
 
 static uint64_t selected(uint64_t value, unsigned select, bool is_signed)
 {
@@ -200,7 +164,7 @@ static uint64_t raw_source(const machine_t *m, unsigned n, char type, unsigned l
   unsigned pair = m->row->flags & REGISTERS ? (m->half ? m->inst->op_sel_hi : m->inst->op_sel) : 0;
   unsigned second = pair >> n & 1;
   if (type == 'm')
-    return isa_reference_scalar(m->wave, operand, 2, 0) >> lane & 1;
+    return isa_reference_scalar(m->wave, operand, MASK_DWORDS, 0) >> lane & 1;
   if (isa_reference_is_vector(operand)) {
     unsigned rows = is_wide || m->row->flags & REGISTERS ? 2 : 1;
     uint64_t low = isa_reference_register(m->wave, operand, (int)n, rows, second, lane);
@@ -386,6 +350,7 @@ static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mas
   unsigned field = result_type == 'f' || result_type == 's' ? 0 : 2;
   l.rounding = m->wave->mode >> field & 3;
   l.flushes_products = isa_chip(m->inst->chip)->flushes_products;
+  l.scales_by_exponents = isa_chip(m->inst->chip)->scales_by_exponents;
   l.clamp = m->inst->clamp;
   l.vcc = isa_vcc(m->wave) >> index & 1;
   l.flushes_out = is_float(result_type) && !keeps_denormals(m, result_type, true);
@@ -427,26 +392,11 @@ static uint32_t placed(const machine_t *m, uint32_t old, uint32_t value)
   }
   if (is_half && (flags & HIGH || (inst->encoding == ISA_VOP3 && inst->op_sel & 8)))
     return (old & 0xffff) | value << 16;
-  if (is_half && flags & KEEPS)
+  /* SDWA says itself what it writes: here the whole dword. */
+  const bool keeps = isa_chip(inst->chip)->keeps_halves && !inst->has_sdwa;
+  if (is_half && (flags & KEEPS || keeps))
     return (old & 0xffff0000) | value;
   return value;
-}
-
-/* True when the lane takes part; `from` is the lane that source 0 comes from, -1 for none. */
-static bool takes_part(const machine_t *m, unsigned lane, int *from)
-{
-  const isa_dpp_t *dpp = &m->inst->dpp;
-  const uint64_t exec = isa_exec(m->wave);
-  *from = (int)lane;
-  if (m->inst->has_dpp) {
-    *from = dpp_source(dpp->ctrl, (int)lane);
-    if (*from >= 0 && !(exec >> *from & 1))
-      *from = -1;
-    if (!(dpp->row_mask >> lane / 16 & 1) || !(dpp->bank_mask >> lane % 16 / 4 & 1) ||
-        (*from < 0 && !dpp->bound_ctrl))
-      return false;
-  }
-  return exec >> lane & 1;
 }
 
 /* The first row of the destination, NULL when s_set_gpr_idx moves it beyond the registers. */
@@ -477,23 +427,12 @@ static bool allows_source(const machine_t *m, unsigned n, char type)
 {
   const isa_inst_t *inst = m->inst;
   const isa_operand_t *operand = &inst->src[n];
-  const bool is_pair = type == 'm' || width_of(type) == 64 || m->row->flags & REGISTERS;
+  const bool is_pair = width_of(type) == 64 || m->row->flags & REGISTERS;
+  const unsigned dwords = type == 'm' ? MASK_DWORDS : is_pair ? 2 : 1;
   const bool has_sign = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
-  return isa_reference_has(m->wave, operand, is_pair ? 2 : 1) &&
+  return isa_reference_has(m->wave, operand, dwords) &&
          !(type == 'm' && isa_reference_is_vector(operand)) &&
          (!has_sign || strchr("bxwefg", type));
-}
-
-/* MI200 ISA document, "DPP": quads' permutations, shifts and rotations of rows, of the wave by one
- * lane, mirrors, broadcasts; and one lane for its row. */
-static bool allows_dpp(const isa_inst_t *inst)
-{
-  const unsigned ctrl = inst->dpp.ctrl, row = ctrl & 0x1f0, count = ctrl & 15;
-  if (row >= 0x100 && row <= 0x120)
-    return count > 0;
-  if (row == 0x130)
-    return count % 4 == 0;
-  return ctrl < 0x100 || row == 0x150 || (row == 0x140 && count < 4);
 }
 
 /* No document says what a bf16 is by the codes of f32 constants, or what an output modifier makes
@@ -523,7 +462,7 @@ bool isa_reference_allows_valu(const isa_wave_t *wave, const isa_inst_t *inst)
       return false;
   const bool is_mask = type == 'm', has_mask = strchr("mcCsS", type);
   const isa_operand_t *mask = is_mask && !inst->sdst.kind ? &inst->dst : &inst->sdst;
-  if (has_mask ? mask->kind != ISA_OPERAND_SGPR || !isa_reference_has(wave, mask, 2)
+  if (has_mask ? mask->kind != ISA_OPERAND_SGPR || !isa_reference_has(wave, mask, MASK_DWORDS)
                : inst->sdst.kind != ISA_OPERAND_NONE)
     return false;
   const bool is_pair = width_of(type) == 64 || m.row->flags & REGISTERS;
@@ -532,13 +471,23 @@ bool isa_reference_allows_valu(const isa_wave_t *wave, const isa_inst_t *inst)
     return false;
   if (inst->clamp && !(is_float(type) || m.row->flags & CLAMPS || is_mask || type == 'c'))
     return false;
-  return (!inst->has_dpp || allows_dpp(inst)) && is_clear(inst);
+  return (!inst->has_dpp || isa_reference_allows_dpp(inst)) && is_clear(inst);
+}
+
+/* Bits of lanes that there are not are 0. */
+static void put_mask(isa_wave_t *wave, const isa_inst_t *inst, uint64_t mask)
+{
+  if (!(inst->row->flags & ISA_F_ONLY_EXEC))
+    isa_reference_write(wave, inst->sdst.kind ? &inst->sdst : &inst->dst, MASK_DWORDS, mask);
 }
 
 bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
 {
+  isa_inst_t moved;
   if (isa_reference_lanes(wave, inst))
     return true;
+  if (isa_reference_moves(wave, inst, &moved))
+    inst = &moved;
 #if ISA_LANES == 64
   if (isa_reference_matrix(wave, inst) || isa_reference_gfx950(wave, inst))
     return true;
@@ -550,7 +499,7 @@ bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) { /* all are read before any is written */
     int from;
     bool set = false;
-    if (!takes_part(&m, lane, &from))
+    if (!isa_reference_takes_part(wave, inst, lane, &from))
       continue;
     values[lane] = run_whole_lane(&m, lane, from, &set);
     writes |= 1ull << lane;
@@ -568,7 +517,7 @@ bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
       d[1][lane] = (uint32_t)(values[lane] >> 32);
   }
   if (strchr("mcCsS", type))
-    isa_write_mask(wave, inst->sdst.kind ? inst->sdst.index : inst->dst.index, mask);
+    put_mask(wave, inst, mask);
   if (m.row->flags & TO_EXEC)
     isa_set_exec(wave, mask);
   return true;

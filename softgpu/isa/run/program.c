@@ -281,6 +281,29 @@ static void link_stretch(isa_inst_t *inst, uint32_t count)
   }
 }
 
+/* --- VOPD: what it consists of is behind the stretch's instructions --- */
+
+static size_t count_duals(const isa_stretch_t *stretch, uint32_t count)
+{
+  size_t duals = 0;
+  for (uint32_t i = 0; stretch && i < count; ++i)
+    duals += stretch->inst[i].encoding == ISA_VOPD;
+  return duals;
+}
+
+static void place_halves(isa_stretch_t *stretch, uint32_t count, const isa_limits_t *limits)
+{
+  isa_inst_t *halves = &stretch->inst[count];
+  if (limits->reference)
+    return;
+  for (uint32_t i = 0; i < count; ++i)
+    if (stretch->inst[i].encoding == ISA_VOPD) {
+      stretch->inst[i].plan =
+          isa_width(limits->lanes)->halves(&stretch->inst[i], limits, halves) ? halves : NULL;
+      halves += 2;
+    }
+}
+
 /* To what aligned_alloc() takes. */
 static size_t rounded(size_t size)
 {
@@ -320,15 +343,17 @@ const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk,
               inst->op != ISA_s_setpc_b64;
   }
   const size_t probed = program->probe ? sizeof(isa_probed_t) : 0;
-  const size_t bytes = sizeof *stretch + count * sizeof *stretch->inst;
+  const size_t halves = 2 * count_duals(wide, count);
+  const size_t bytes = sizeof *stretch + (count + halves) * sizeof *stretch->inst;
   const size_t size = rounded(bytes + count * probed);
   if (count > 0 && (stretch = aligned_alloc(_Alignof(isa_stretch_t), size))) {
     link_stretch(wide->inst, count);
     wide->next = chunk->stretches;
-    chunk->stretches = memcpy(stretch, wide, bytes);
+    chunk->stretches = memcpy(stretch, wide, bytes - halves * sizeof *stretch->inst);
+    place_halves(stretch, count, limits);
     if (probed)
       isa_probe_attach(program->probe, chunk->base, stretch->inst, count,
-                       (isa_probed_t *)(void *)&stretch->inst[count]);
+                       (isa_probed_t *)(void *)&stretch->inst[count + halves]);
     for (uint32_t i = 0; i < count; ++i)
       __atomic_store_n(&chunk->at[stretch->inst[i].slot], &stretch->inst[i], __ATOMIC_RELEASE);
   }

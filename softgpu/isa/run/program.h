@@ -14,7 +14,8 @@ typedef struct isa_probe isa_probe_t;
 /* Instructions that follow each other, decoded together. */
 typedef struct isa_stretch {
   struct isa_stretch *next;
-  isa_inst_t inst[]; /* behind them, in a probed program, an isa_probed_t for each */
+  /* Behind them two for each VOPD, and, in a probed program, an isa_probed_t for each. */
+  isa_inst_t inst[];
 } isa_stretch_t;
 
 typedef struct isa_chunk {

@@ -19,15 +19,24 @@ typedef bool executor_t(isa_inst_t *inst, const isa_limits_t *limits);
 
 /* By encoding: who is asked, and who is asked then. */
 static executor_t *const executors[ISA_ENCODING_COUNT][2] = {
-    [ISA_SOP1... ISA_SOPP] = {isa_salu_prepare},
+    [ISA_SOP1... ISA_SOPP] = {isa_salu_prepare, isa_scalar_float_prepare},
     [ISA_SMEM] = {isa_smem_prepare},
     [ISA_VOP1... ISA_VOPC] = {isa_valu_prepare},
     [ISA_VOP3... ISA_VOP3P] = {isa_valu_prepare, IF_64(isa_matrix_prepare)},
+    [ISA_VOPD] = {isa_dual_prepare},
     [ISA_DS] = {isa_ds_prepare},
     [ISA_FLAT... ISA_SCRATCH] = {isa_flat_prepare},
     [ISA_MUBUF... ISA_MTBUF] = {isa_buffer_prepare},
     [ISA_MIMG] = {IF_64(isa_image_prepare)},
 };
+
+/* Whether what has the place of a result is read. */
+static bool reads_result(const isa_inst_t *inst)
+{
+  return inst->encoding == ISA_SOPK &&
+         ((inst->op >= ISA_s_cmpk_eq_i32 && inst->op <= ISA_s_cmpk_lt_u32) ||
+          inst->op == ISA_s_setreg_b32);
+}
 
 /* ISA_NULL reads as 0, and what is written to it goes nowhere. */
 static void replace_null(isa_inst_t *inst)
@@ -40,7 +49,8 @@ static void replace_null(isa_inst_t *inst)
     if (sources[i]->kind == ISA_OPERAND_SGPR && sources[i]->index == ISA_NULL)
       *sources[i] = zero;
   for (size_t i = 0; i < sizeof results / sizeof *results; ++i)
-    if (results[i]->kind == ISA_OPERAND_SGPR && results[i]->index == ISA_NULL)
+    if (results[i]->kind == ISA_OPERAND_SGPR && results[i]->index == ISA_NULL &&
+        !reads_result(inst))
       results[i]->index = ISA_NOWHERE;
 }
 
@@ -59,6 +69,7 @@ bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 
 const isa_width_t isa_width_table = {
     .prepare = isa_prepare,
+    .halves = isa_dual_halves,
     .checks_failing = isa_checks_failing,
     .reference = {.run = isa_reference_run,
                   .takes = isa_reference_takes,

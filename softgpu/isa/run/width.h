@@ -10,6 +10,8 @@ typedef struct isa_width {
   /* Asks the executors of its encoding; see base/wave.h. False when none runs it on this chip with
    * these registers. */
   bool (*prepare)(isa_inst_t *inst, const isa_limits_t *limits);
+  /* isa_dual_halves() */
+  bool (*halves)(const isa_inst_t *inst, const isa_limits_t *limits, isa_inst_t halves[2]);
   /* isa_checks_failing() */
   uint64_t (*checks_failing)(isa_wave_t *wave, const isa_inst_t *inst, unsigned from);
   /* isa_reference_run() and so on: reference/reference.h, reference/memory.h. */

@@ -11,12 +11,14 @@ enum { NUM = 0, DEN = 2, SCALED_DEN = 4, SCALED_NUM = 6, X = 8, Y = 10, Z = 12, 
 struct Sequence {
   Machine machine;
   bool wide;
-  explicit Sequence(bool is_f64) : wide(is_f64) {}
+  unsigned chip;
+  Sequence(bool is_f64, unsigned of_chip) : wide(is_f64), chip(of_chip) {}
 
   void run(unsigned op, unsigned d, std::initializer_list<unsigned> sources, unsigned neg = 0)
   {
     isa_inst_t inst = {};
     inst.op = (uint16_t)op;
+    inst.chip = (uint8_t)chip;
     inst.encoding = ISA_VOP3;
     inst.dst = vgpr(d);
     inst.neg = (uint8_t)neg;
@@ -60,15 +62,15 @@ struct Sequence {
     run(ISA_v_div_fixup_f64, OUT, {OUT, DEN, NUM});
   }
 
-  // Divides 64 pairs and compares.
-  void check(const uint64_t (&numerators)[64], const uint64_t (&denominators)[64])
+  // Divides a pair in each lane and compares.
+  void check(const uint64_t (&numerators)[ISA_LANES], const uint64_t (&denominators)[ISA_LANES])
   {
-    for (unsigned i = 0; i < 64; ++i) {
+    for (unsigned i = 0; i < ISA_LANES; ++i) {
       machine.set(NUM, i, numerators[i], wide);
       machine.set(DEN, i, denominators[i], wide);
     }
     wide ? divide64() : divide32();
-    for (unsigned i = 0; i < 64; ++i) {
+    for (unsigned i = 0; i < ISA_LANES; ++i) {
       uint64_t n = numerators[i], d = denominators[i], got = machine.get(OUT, i, wide);
       uint64_t expected = wide ? bits(f64(n) / f64(d)) : bits(f32(n) / f32(d));
       bool is_nan = wide ? std::isnan(f64(expected)) : std::isnan(f32(expected));
@@ -80,15 +82,15 @@ struct Sequence {
   }
 };
 
-void check_special_and_random(bool wide, unsigned batches)
+void check_special_and_random(bool wide, unsigned chip, unsigned batches)
 {
-  Sequence sequence(wide);
+  Sequence sequence(wide, chip);
   Random random = {7};
   unsigned width = wide ? 52 : 23;
   uint64_t top = wide ? 2047 : 255, fraction = (1ull << width) - 1;
   for (unsigned batch = 0; batch < batches; ++batch) {
-    uint64_t n[64], d[64];
-    for (unsigned i = 0; i < 64; ++i) {
+    uint64_t n[ISA_LANES], d[ISA_LANES];
+    for (unsigned i = 0; i < ISA_LANES; ++i) {
       char letter = wide ? 'g' : 'f';
       n[i] = sample(letter, random, i % 24);
       d[i] = sample(letter, random, i / 3 % 24);
@@ -118,21 +120,63 @@ void check_special_and_random(bool wide, unsigned batches)
 
 TEST(ValuDivision, SinglePrecisionSequenceRoundsCorrectly)
 {
-  check_special_and_random(false, 6000);
+  check_special_and_random(false, SOFTGPU_GFX90A, 6000);
 }
 TEST(ValuDivision, DoublePrecisionSequenceRoundsCorrectly)
 {
-  check_special_and_random(true, 6000);
+  check_special_and_random(true, SOFTGPU_GFX90A, 6000);
+}
+
+// Another rule, and as good.
+TEST(ValuDivision, SequencesScaledByExponentsRoundCorrectly)
+{
+  check_special_and_random(false, SOFTGPU_GFX1030, 3000);
+  check_special_and_random(true, SOFTGPU_GFX1030, 3000);
+}
+
+// AMD's measurements of RDNA: exponents alone decide.
+TEST(ValuDivision, ExponentsSayWhatIsScaled)
+{
+  const struct {
+    float denominator, numerator;
+    int scale[2]; // of the two, as powers of two
+    bool vcc;
+  } cases[] = {
+      {1.0f, 1.0f, {0, 0}, false},
+      {1.0f, 0x1p95f, {0, 0}, false},
+      {1.0f, 0x1p96f, {64, 0}, true},
+      {0x1.fffffep0f, 0x1p96f, {64, 0}, true},
+      {0x1p-130f, 0x1p-40f, {64, 64}, false}, // a denormal's exponent is 0, as if it were 2^-127
+      {0x1p-130f, 0x1p-31f, {64, 0}, true},
+      {0x1p125f, 1.0f, {0, 64}, true},
+      {0x1p126f, 1.0f, {-64, 0}, true},
+      {0x1p126f, 0x1p31f, {-64, -64}, false},
+      {0x1p126f, 0x1p30f, {-64, 0}, true},
+      {0x1p-7f, 0x1p-103f, {0, 64}, true},
+      {0x1p-8f, 0x1p-103f, {64, 64}, false},
+      {0x1p-8f, 0x1p-102f, {0, 0}, false},
+  };
+  for (const auto &c : cases)
+    for (unsigned which = 0; which < 2; ++which) {
+      Sequence sequence(false, SOFTGPU_GFX1030);
+      sequence.machine.set(DEN, 3, bits(c.denominator), false);
+      sequence.machine.set(NUM, 3, bits(c.numerator), false);
+      sequence.run(ISA_v_div_scale_f32, SCALED_NUM, {which ? NUM : DEN, DEN, NUM});
+      EXPECT_EQ(f32(sequence.machine.get(SCALED_NUM, 3, false)),
+                std::ldexp(which ? c.numerator : c.denominator, c.scale[which]))
+          << c.denominator << " " << c.numerator << " " << which;
+      EXPECT_EQ(isa_vcc(&sequence.machine.wave) >> 3 & 1, c.vcc);
+    }
 }
 
 // The scaled result of v_div_fmas is rounded once, also where it becomes denormal.
 TEST(ValuDivision, ScaledMultiplyAddRoundsOnce)
 {
-  Sequence sequence(false);
+  Sequence sequence(false, SOFTGPU_GFX90A);
   Machine &machine = sequence.machine;
   isa_write_s64(&machine.wave, ISA_VCC, UINT64_MAX);
   // 2^-64 * (2^-70 (1 + 2^-23) + 2^-120): denormal, just above a tie that the addend alone is on.
-  for (unsigned i = 0; i < 64; ++i) {
+  for (unsigned i = 0; i < ISA_LANES; ++i) {
     machine.set(X, i, bits(i & 1 ? 0x1p-60f : -0x1p-60f), false);
     machine.set(Y, i, bits(0x1p-60f), false);
     machine.set(Z, i, bits(0x1.000006p-63f), false);

@@ -2,6 +2,7 @@
 #include "valu_harness.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace valu;
 
@@ -78,6 +79,15 @@ uint64_t mad16(const Lane &l)
 float legacy(float a, float b)
 {
   return a == 0 || b == 0 ? 0 : a * b;
+}
+float legacy_fma(float a, float b, float c)
+{
+  return a == 0 || b == 0 ? c + 0.0f : std::fma(a, b, c);
+}
+float lit(float a, float b, float c)
+{
+  const float least = -std::numeric_limits<float>::max();
+  return std::isnan(b) || b <= least || std::isnan(c) || c <= 0 ? least : legacy(a, b);
 }
 
 template <typename T> T fraction(T x, T below_one)
@@ -196,6 +206,12 @@ const bool arithmetic = add({
     {ISA_v_med3_f16, "e:eee", HALF(middle(HA, HB, HC))},
     {ISA_v_fma_f16, "e:eee", MODEL(fma16(l.a, l.b, l.c))},
     {ISA_v_fma_legacy_f16, "e:eee", MODEL(fma16(l.a, l.b, l.c))},
+    {ISA_v_fmac_f16, "e:eee", MODEL(fma16(l.a, l.b, l.c)), TIED},
+    {ISA_v_fmamk_f16, "e:eee", MODEL(fma16(l.a, l.b, l.c))},
+    {ISA_v_fmaak_f16, "e:eee", MODEL(fma16(l.a, l.b, l.c))},
+    {ISA_v_fma_legacy_f32, "f:fff", MODEL(legacy_fma(A, B, C))},
+    {ISA_v_fmac_legacy_f32, "f:fff", MODEL(legacy_fma(A, B, C)), TIED},
+    {ISA_v_mullit_f32, "f:fff", MODEL(lit(A, B, C))},
     {ISA_v_mad_f16, "e:eee", MODEL(mad16(l))},
     {ISA_v_mad_legacy_f16, "e:eee", MODEL(mad16(l))},
     {ISA_v_mac_f16, "e:eee", MODEL(mad16(l)), TIED},
@@ -310,7 +326,7 @@ TEST(ValuFloat, TrigPreopGivesSegmentsOfTwoOverPi)
   for (unsigned segment = 0; segment < 3; ++segment) {
     isa_inst_t inst = instruction(ISA_v_trig_preop_f64, "g:gu");
     inst.src[1] = constant(128 + segment);
-    for (unsigned i = 0; i < 64; ++i)
+    for (unsigned i = 0; i < ISA_LANES; ++i)
       machine.set(SRC, i, bits(1.0), true);
     ASSERT_TRUE(machine.run(inst));
     double part = f64(machine.get(DST, 5, true));
@@ -392,12 +408,12 @@ TEST(ValuFloat, TrigPreopTakesItsBitsFromTwoOverPi)
   Random random = {11};
   for (unsigned batch = 0; batch < 160; ++batch) {
     Machine machine;
-    for (unsigned i = 0; i < 64; ++i) {
+    for (unsigned i = 0; i < ISA_LANES; ++i) {
       machine.set(SRC, i, sample('g', random, i % 24), true);
       machine.v[SRC + SRC_STEP][i] = (uint32_t)random();
     }
     ASSERT_TRUE(machine.run(instruction(ISA_v_trig_preop_f64, "g:gu")));
-    for (unsigned i = 0; i < 64; ++i) {
+    for (unsigned i = 0; i < ISA_LANES; ++i) {
       const uint64_t x = machine.get(SRC, i, true), exponent = x >> 52 & 2047;
       const uint64_t shift =
           machine.v[SRC + SRC_STEP][i] % 32 * 53 + (exponent > 1077 ? exponent - 1077 : 0);

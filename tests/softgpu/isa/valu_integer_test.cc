@@ -110,6 +110,7 @@ const bool registered = add({
     {ISA_v_xnor_b32, "u:uu", MODEL((u32)((l.a & l.b) | ~(l.a | l.b)))},
     {ISA_v_and_or_b32, "u:uuu", MODEL((l.a & l.b) | l.c)},
     {ISA_v_or3_b32, "u:uuu", MODEL(l.a | l.b | l.c)},
+    {ISA_v_xor3_b32, "u:uuu", MODEL(l.a ^ l.b ^ l.c)},
     {ISA_v_xad_u32, "u:uuu", MODEL((u32)((l.a ^ l.b) + l.c))},
     {ISA_v_lshlrev_b32, "u:uu", MODEL((u32)(l.b << l.a % 32))},
     {ISA_v_lshrrev_b32, "u:uu", MODEL(l.b >> l.a % 32)},

@@ -48,7 +48,8 @@ TEST_F(ValuModifier, InlineConstantsFollowTheOperandsType)
     if (row.op == ISA_v_max_f64)
       inst.src[1] = constant(row.code);
     ASSERT_TRUE(machine.run(inst)) << isa_op_name(row.op);
-    EXPECT_EQ(machine.get(DST, 63, is_wide(row.types[0])), row.expected) << isa_op_name(row.op);
+    EXPECT_EQ(machine.get(DST, ISA_LANES - 1, is_wide(row.types[0])), row.expected)
+        << isa_op_name(row.op);
   }
 }
 
@@ -160,12 +161,12 @@ TEST_F(ValuModifier, SdwaOnFloatsAndComparisons)
   inst.encoding = ISA_VOPC;
   inst.has_sdwa = true;
   inst.sdwa = {{ISA_SEL_BYTE_1, ISA_SEL_BYTE_0}, {}, ISA_SEL_DWORD, 0};
-  for (unsigned i = 0; i < 64; ++i) {
+  for (unsigned i = 0; i < ISA_LANES; ++i) {
     a()[i] = i << 8 | 0xff0000ff;
     b()[i] = i % 3 ? i : i + 1;
   }
   ASSERT_TRUE(machine.run(inst));
-  for (unsigned i = 0; i < 64; ++i)
+  for (unsigned i = 0; i < ISA_LANES; ++i)
     EXPECT_EQ(isa_read_s64(&machine.wave, MASK_OUT) >> i & 1, i % 3 ? 1u : 0u);
 }
 
@@ -185,13 +186,13 @@ int source_lane(unsigned ctrl, int i)
     return row + n;
   switch (ctrl) {
   case 0x130:
-    return i + 1 > 63 ? -1 : i + 1;
+    return i + 1 > ISA_LANES - 1 ? -1 : i + 1;
   case 0x134:
-    return (i + 1) % 64;
+    return (i + 1) % ISA_LANES;
   case 0x138:
     return i - 1;
   case 0x13c:
-    return (i + 63) % 64;
+    return (i + ISA_LANES - 1) % ISA_LANES;
   case 0x140:
     return row + 15 - column;
   case 0x141:
@@ -224,7 +225,7 @@ TEST_F(ValuModifier, DppReadsOtherLanes)
       isa_row_t old;
       std::memcpy(old, d(), sizeof old);
       ASSERT_TRUE(machine.run(inst)) << ctrl;
-      for (int i = 0; i < 64; ++i) {
+      for (int i = 0; i < ISA_LANES; ++i) {
         int lane = source_lane(ctrl, i);
         bool valid = lane >= 0 && (exec >> lane & 1);
         bool chosen = (exec >> i & 1) && (inst.dpp.row_mask >> i / 16 & 1) &&
@@ -242,7 +243,7 @@ TEST_F(ValuModifier, DppMovesPairsAndWorksInPlace)
   inst.has_dpp = true;
   inst.dpp = {0x153, 15, 15, false, false};
   ASSERT_TRUE(machine.run(inst));
-  for (unsigned i = 0; i < 64; ++i)
+  for (unsigned i = 0; i < ISA_LANES; ++i)
     EXPECT_EQ(machine.get(DST, i, true), machine.get(SRC, i / 16 * 16 + 3, true));
   isa_row_t old;
   std::memcpy(old, a(), sizeof old);
@@ -252,7 +253,7 @@ TEST_F(ValuModifier, DppMovesPairsAndWorksInPlace)
   inst.has_dpp = true;
   inst.dpp = {0x140, 15, 15, false, false};
   ASSERT_TRUE(machine.run(inst));
-  for (unsigned i = 0; i < 64; ++i)
+  for (unsigned i = 0; i < ISA_LANES; ++i)
     EXPECT_EQ(a()[i], old[i] + old[i / 16 * 16 + 15 - i % 16]);
   inst.dpp.ctrl = 0x100;
   EXPECT_FALSE(machine.run(inst)) << "row_shl by 0 does not exist";
@@ -488,9 +489,9 @@ TEST_F(ValuModifier, ExecLimitsWritesAndCmpxReplacesIt)
   isa_row_t old;
   std::memcpy(old, d(), sizeof old);
   ASSERT_TRUE(machine.run(instruction(ISA_v_not_b32, "u:u")));
-  for (unsigned i = 0; i < 64; ++i)
+  for (unsigned i = 0; i < ISA_LANES; ++i)
     EXPECT_EQ(d()[i], i % 2 ? old[i] : ~a()[i]);
-  for (unsigned i = 0; i < 64; ++i)
+  for (unsigned i = 0; i < ISA_LANES; ++i)
     a()[i] = i, b()[i] = 20;
   ASSERT_TRUE(machine.run(instruction(ISA_v_cmpx_lt_u32, "m:uu")));
   EXPECT_EQ(isa_exec(&machine.wave), 0x55555u);
@@ -500,15 +501,15 @@ TEST_F(ValuModifier, ExecLimitsWritesAndCmpxReplacesIt)
 TEST_F(ValuModifier, OverlappingPairsGiveWhatSeparateOnesDo)
 {
   for (int shift = -1; shift <= 1; ++shift) {
-    uint64_t expected[64];
-    for (unsigned i = 0; i < 64; ++i)
+    uint64_t expected[ISA_LANES];
+    for (unsigned i = 0; i < ISA_LANES; ++i)
       expected[i] = machine.get(SRC, i, true) << 3;
     isa_inst_t inst = instruction(ISA_v_lshlrev_b64, "q:uq");
     inst.src[0] = constant(131);
     inst.src[1] = vgpr(SRC);
     inst.dst = vgpr((unsigned)(SRC + shift));
     ASSERT_TRUE(machine.run(inst));
-    for (unsigned i = 0; i < 64; ++i)
+    for (unsigned i = 0; i < ISA_LANES; ++i)
       EXPECT_EQ(machine.get((unsigned)(SRC + shift), i, true), expected[i]);
   }
 }

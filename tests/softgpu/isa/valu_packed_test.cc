@@ -128,8 +128,8 @@ TEST(ValuPacked, FloatsOnBothHalves)
         inst.src[2] = {};
       if (row.tied)
         inst.dst = inst.src[2];
-      Lane lanes[64];
-      for (unsigned i = 0; i < 64; ++i) {
+      Lane lanes[ISA_LANES];
+      for (unsigned i = 0; i < ISA_LANES; ++i) {
         uint64_t values[3];
         for (unsigned n = 0; n < 3; ++n) {
           uint64_t r = random();
@@ -142,7 +142,7 @@ TEST(ValuPacked, FloatsOnBothHalves)
         lanes[i] = {values[0], values[1], values[2], false, i};
       }
       ASSERT_TRUE(machine.run(inst)) << isa_op_name(row.op);
-      for (unsigned i = 0; i < 64; ++i)
+      for (unsigned i = 0; i < ISA_LANES; ++i)
         ASSERT_EQ(machine.get(inst.dst.index, i, row.wide), row.model(lanes[i]).d)
             << isa_op_name(row.op) << std::hex << " " << lanes[i].a << " " << lanes[i].b;
     }
@@ -203,9 +203,9 @@ TEST(ValuPacked, NansOfEitherHalfOfASumInPlace)
             inst.op_sel_hi = select ? 3 : 7;
             if (scalar < 3)
               inst.src[scalar] = sgpr(30);
-            float of[3][2][64];
-            uint32_t before[2][64];
-            for (unsigned i = 0; i < 64; ++i) {
+            float of[3][2][ISA_LANES];
+            uint32_t before[2][ISA_LANES];
+            for (unsigned i = 0; i < ISA_LANES; ++i) {
               for (unsigned n = 0; n < 3; ++n)
                 for (unsigned half = 0; half < 2; ++half) {
                   of[n][half][i] =
@@ -219,7 +219,7 @@ TEST(ValuPacked, NansOfEitherHalfOfASumInPlace)
               before[1][i] = machine.v[sum + 1][i];
             }
             ASSERT_TRUE(machine.run(inst));
-            for (unsigned i = 0; i < 64; ++i)
+            for (unsigned i = 0; i < ISA_LANES; ++i)
               for (unsigned half = 0; half < 2; ++half) {
                 const unsigned summand = select ? 0 : half;
                 uint32_t expected =
@@ -240,7 +240,7 @@ TEST(ValuPacked, NansOfEitherHalfOfASumInPlace)
 TEST(ValuPacked, PairMoveTakesEachHalfFromItsSource)
 {
   Machine machine;
-  for (unsigned i = 0; i < 64; ++i) {
+  for (unsigned i = 0; i < ISA_LANES; ++i) {
     machine.set(SRC, i, 0x2222222211111111, true);
     machine.set(SRC + SRC_STEP, i, 0x4444444433333333, true);
     machine.set(DST, i, 7, true);

@@ -29,6 +29,11 @@ std::vector<const isa_opcode *> rows_of(unsigned op);
 // Registers are below `vgprs` (of both kinds); SGPRs below 100 or one of those that every wave has.
 std::vector<uint32_t> instruction(const isa_opcode &row, Random &random, uint32_t vgprs);
 
+// The same of any chip, by the tables of its family.
+std::vector<isa_opcode> opcodes_of(unsigned chip);
+std::vector<uint32_t> instruction_of(unsigned chip, const isa_opcode &row, Random &random,
+                                     uint32_t vgprs);
+
 } // namespace words
 
 #endif

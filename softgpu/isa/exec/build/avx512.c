@@ -49,17 +49,17 @@ __attribute__((always_inline)) static inline bool has_nan_avx512(const isa_wave_
   const __m512 c = _mm512_loadu_ps(&lanes[2]), d = _mm512_loadu_ps(&lanes[3]);
   const __mmask16 high = _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q);
 #else
-  const __mmask16 high = 0;
+  const __mmask16 high = low;
 #endif
   if (__builtin_expect(_kortestz_mask16_u8(low, high), 1))
     return false;
-  bool is_any = false;
-#pragma GCC unroll 4
-  for (unsigned n = 0; n < ISA_LANES / 16 && !is_any; ++n) {
-    const __m512 vector = _mm512_loadu_ps(&lanes[n]);
-    is_any = _mm512_mask_cmp_ps_mask(active_avx512(wave, n), vector, vector, _CMP_UNORD_Q);
-  }
-  return is_any;
+#if ISA_LANES == 64
+  if (_mm512_mask_cmp_ps_mask(active_avx512(wave, 2), c, c, _CMP_UNORD_Q) ||
+      _mm512_mask_cmp_ps_mask(active_avx512(wave, 3), d, d, _CMP_UNORD_Q))
+    return true;
+#endif
+  return _mm512_mask_cmp_ps_mask(active_avx512(wave, 0), a, a, _CMP_UNORD_Q) ||
+         _mm512_mask_cmp_ps_mask(active_avx512(wave, 1), b, b, _CMP_UNORD_Q);
 }
 
 /* A store with a mask would do, but what loads the row next would have to wait until it is in the

@@ -120,7 +120,7 @@ static void load_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acces
 {
   isa_row_t *dst = isa_rows(wave, &inst->dst);
   const unsigned bytes = plan->bytes;
-  const uint32_t kept = isa_half_kept(wave);
+  const uint32_t kept = isa_half_kept(wave, inst);
   if (are_plain_dwords(plan, lanes)) {
     load_dwords(dst[0], lanes);
     return;
@@ -160,7 +160,9 @@ static bool atomic_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acc
 {
   isa_row_t *data = isa_rows(wave, &inst->data[0]);
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
-  bool is_compare = plan->atomic == ISA_ATOMIC_CMPSWAP, is_wide = plan->bytes == 8;
+  const bool is_compare =
+      plan->atomic == ISA_ATOMIC_CMPSWAP || plan->atomic == ISA_ATOMIC_CMPSWAP_F;
+  const bool is_wide = plan->bytes == 8;
   ISA_EACH_LANE(lane, lanes->active) {
     uint8_t *at = lanes->at[lane];
     uint64_t old = 0;

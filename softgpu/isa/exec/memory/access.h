@@ -18,9 +18,9 @@ typedef struct isa_lanes {
 
 /* What a D16 load keeps of the register it loads a half of. LLVM's d16PreservesUnusedBits(), and
  * the CDNA ISA documents: memory with error correction writes whole registers, the rest zero. */
-static inline uint32_t isa_half_kept(const isa_wave_t *wave)
+static inline uint32_t isa_half_kept(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return wave->dispatch->sram_ecc ? 0 : UINT32_MAX;
+  return wave->dispatch->sram_ecc && !isa_chip(inst->chip)->keeps_halves ? 0 : UINT32_MAX;
 }
 
 /* A dword that begins at the end of LDS, where that is no multiple of 4, as it may be where it ends

@@ -88,6 +88,8 @@ static uint64_t float_atomic64(unsigned atomic, uint64_t old, uint64_t data, uin
     return old + data;                                                                             \
   case ISA_ATOMIC_SUB:                                                                             \
     return old - data;                                                                             \
+  case ISA_ATOMIC_CSUB:                                                                            \
+    return old < data ? 0 : old - data;                                                            \
   case ISA_ATOMIC_RSUB:                                                                            \
     return data - old;                                                                             \
   case ISA_ATOMIC_SMIN:                                                                            \

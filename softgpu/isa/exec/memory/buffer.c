@@ -40,7 +40,7 @@ static descriptor_t read_descriptor(const isa_wave_t *wave, const isa_inst_t *in
   };
   if (isa_chip(inst->chip)->unified_formats) {
     const unsigned swizzle = isa_chip(inst->chip)->fewer_formats ? s[1] >> 30 : s[1] >> 31;
-    d.swizzled = swizzle;
+    d.swizzled = swizzle && (inst->idxen || d.adds_lane); /* what has an index */
     d.element_bytes = 2u << swizzle;
     d.bounds = s[3] >> 28 & 3;
   } else if (d.adds_lane) /* the data format field extends the stride */
@@ -73,31 +73,40 @@ typedef struct buffer_access {
   const isa_row_t *vaddr;
   isa_range_t *range;
   bool is_whole; /* in range wholly or not at all, as elements of typed buffers are */
+  bool is_indexed;
 } buffer_access_t;
 
-/* How many of `bytes` from `start` on are in range. Without a choice, num_records counts records when
- * a buffer with a stride is indexed, else bytes. */
-static uint32_t bytes_in_range(const descriptor_t *d, bool is_indexed, uint32_t index,
-                               uint64_t offset, uint64_t start, uint32_t bytes)
+/* How many of `bytes` from `start` on are below `end`. */
+static uint32_t bytes_below(uint64_t end, uint64_t start, uint32_t bytes)
 {
+  if (start >= end)
+    return 0;
+  return end - start < bytes ? (uint32_t)(end - start) : bytes;
+}
+
+/* How many of the bytes at `offset` of a record are in range, of what that comes to with the scalar
+ * offset from `start` on. Without a choice, num_records counts records when a buffer with a stride is
+ * indexed, else bytes. */
+static uint32_t bytes_in_range(const buffer_access_t *access, uint32_t index, uint64_t offset,
+                               uint64_t start, uint32_t bytes)
+{
+  const descriptor_t *d = &access->d;
+  const bool is_structured =
+      d->bounds == BOUNDS_STRUCTURED || (d->bounds == BOUNDS_RAW && d->swizzled && d->stride);
+  if (is_structured)
+    return index >= d->records ? 0 : bytes_below(d->stride, offset, bytes);
   switch (d->bounds) {
-  case BOUNDS_STRUCTURED:
-    return index >= d->records || offset >= d->stride ? 0 : bytes;
   case BOUNDS_INDEX:
     return index >= d->records ? 0 : bytes;
   case BOUNDS_NONE:
     return d->records ? bytes : 0;
   case BOUNDS_RAW:
-    if (d->swizzled && d->stride)
-      return index >= d->records || offset + bytes > d->stride ? 0 : bytes;
-    break;
+    return bytes_below(d->records, offset + access->soffset, bytes);
   default:
-    if (d->stride && is_indexed)
+    if (d->stride && access->is_indexed)
       return index >= d->records || (d->swizzled && offset >= d->stride) ? 0 : bytes;
+    return bytes_below(d->records, start, bytes);
   }
-  if (start >= d->records)
-    return 0;
-  return d->records - start < bytes ? d->records - (uint32_t)start : bytes;
 }
 
 /* Where `plan` accesses a lane's bytes from `first` on. False for a fault.
@@ -115,8 +124,8 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t
   uint32_t index = inst->idxen ? access->vaddr[0][lane] : 0, low = (uint32_t)inst->offset;
   if (inst->offen)
     low += access->vaddr[inst->idxen][lane];
-  if (d->adds_lane)
-    index += lane;
+  if (d->adds_lane && (!inst->idxen || d->bounds == BOUNDS_BY_INDEXING))
+    index += lane; /* from GFX10 on one or the other */
   if (is_scratch(wave, d, d->base + access->soffset)) {
     lanes->swizzled |= 1ull << lane;
     lanes->at[lane] = isa_scratch_at(wave, lane, d->base + access->soffset, low, plan->bytes);
@@ -124,7 +133,7 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t
   }
   const uint64_t offset = (uint64_t)low + first;
   const uint64_t start = buffer_offset(d, index, offset) + access->soffset;
-  uint32_t bytes = bytes_in_range(d, inst->idxen, index, offset, start, plan->bytes);
+  uint32_t bytes = bytes_in_range(access, index, offset, start, plan->bytes);
   if (bytes < plan->bytes) {
     bytes = plan->kind == ISA_ATOMIC || access->is_whole ? 0 : bytes / 4 * 4;
     lanes->absent |= 1ull << lane;
@@ -146,6 +155,7 @@ static buffer_access_t access_of(isa_wave_t *wave, const isa_inst_t *inst, bool 
       .vaddr = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL,
       .range = isa_range_of(wave, inst),
       .is_whole = is_whole,
+      .is_indexed = inst->idxen,
   };
 }
 
@@ -283,7 +293,7 @@ static void put_components(isa_wave_t *wave, const isa_inst_t *inst, const isa_a
                            unsigned lane, const uint32_t values[4])
 {
   isa_row_t *dst = isa_rows(wave, &inst->dst);
-  const uint32_t kept = isa_half_kept(wave);
+  const uint32_t kept = isa_half_kept(wave, inst);
   if (!typed->is_half) {
     for (unsigned i = 0; i < typed->components; ++i)
       dst[i][lane] = values[i];
@@ -385,7 +395,7 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
   const bool typed = plan && plan->components;
-  if (!plan || (inst->lds && (typed || !can_use_lds(plan, inst->chip))) ||
+  if (!plan || (inst->tfe && row->sdst) || (inst->lds && (typed || !can_use_lds(plan, inst->chip))) ||
       !isa_operand_prepare(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
       !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
       !isa_operand_prepare(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||

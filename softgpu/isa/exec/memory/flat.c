@@ -15,6 +15,8 @@ static uint64_t scalar_base(const isa_wave_t *wave, const isa_inst_t *inst)
 static uint64_t lane_address(const isa_wave_t *wave, const isa_inst_t *inst, uint64_t base,
                              unsigned lane)
 {
+  if (!inst->vaddr.kind) /* of global_load_dword_addtid, the lane's dword */
+    return base + 4 * lane;
   const isa_row_t *row = isa_rows(wave, &inst->vaddr);
   if (inst->saddr.kind != ISA_OPERAND_NONE)
     return base + row[0][lane];
@@ -29,7 +31,7 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const isa_range_
 {
   const isa_access_t *plan = inst->plan;
   const bool is_store = plan->kind == ISA_STORE;
-  if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 ||
+  if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 || !inst->vaddr.kind ||
       (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
     return false;
   const isa_mover_t *mover = isa_mover();
@@ -67,9 +69,9 @@ static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
 }
 
 /* Where a work-item's private segment begins, of lane 0. */
-static uint64_t flat_scratch(const isa_wave_t *wave)
+static uint64_t flat_scratch(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return isa_chip(wave->dispatch->chip)->has_flat_scratch ? isa_read_s64(wave, ISA_FLAT_SCRATCH)
+  return isa_chip(inst->chip)->has_flat_scratch ? isa_read_s64(wave, ISA_FLAT_SCRATCH)
                                                           : wave->flat_scratch;
 }
 
@@ -83,7 +85,7 @@ static bool flat_put(isa_wave_t *wave, const isa_inst_t *inst, isa_lanes_t *lane
   if (high == wave->dispatch->shared_aperture_hi)
     return isa_lanes_put_lds(wave, plan, lanes, lane, low);
   if (high == wave->dispatch->private_aperture_hi) {
-    const uint64_t base = flat_scratch(wave);
+    const uint64_t base = flat_scratch(wave, inst);
     lanes->swizzled |= 1ull << lane;
     lanes->at[lane] = isa_scratch_at(wave, lane, base, low, plan->bytes);
     return lanes->at[lane] != NULL;
@@ -123,7 +125,7 @@ static bool run_flat(isa_wave_t *wave, const isa_inst_t *inst)
 static bool run_scratch(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
-  uint64_t base = flat_scratch(wave);
+  uint64_t base = flat_scratch(wave, inst);
   uint32_t scalar = inst->saddr.kind ? wave->s[inst->saddr.index] : 0;
   const isa_row_t *row = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL;
   isa_lanes_t lanes = {.active = isa_exec(wave), .swizzled = ISA_ALL_LANES};

@@ -56,7 +56,7 @@ void isa_image_put(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
                    const uint32_t values[4])
 {
   isa_row_t *dst = isa_rows(wave, &inst->dst);
-  const uint32_t kept = isa_half_kept(wave);
+  const uint32_t kept = isa_half_kept(wave, inst);
   unsigned next = 0;
   for (unsigned i = 0; i < 4; ++i) {
     if (!(inst->offset >> i & 1))

@@ -297,8 +297,16 @@ static const struct {
 };
 /* clang-format on */
 
+/* The upper half of EXEC, through which they loop, waves of 32 have not. */
+static bool is_loop_of_halves(const isa_inst_t *inst)
+{
+  return inst->op == ISA_s_subvector_loop_begin || inst->op == ISA_s_subvector_loop_end;
+}
+
 bool isa_salu_control_prepare(isa_inst_t *inst)
 {
+  if (ISA_LANES == 32 && is_loop_of_halves(inst))
+    return false;
   for (size_t i = 0; i < sizeof controls / sizeof *controls; ++i)
     if (controls[i].op == inst->op) {
       inst->run = controls[i].run;

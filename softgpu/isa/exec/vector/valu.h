@@ -1,4 +1,4 @@
-/* The vector ALU: one table row and one tiny loop over 64 lanes per instruction. Internal to
+/* The vector ALU: one table row and one tiny loop over the lanes per instruction. Internal to
  * softgpu/isa/exec.
  *
  * Everything instructions share is written once, around the loops: operand fetch and conversion
@@ -31,11 +31,12 @@ typedef struct valu_io {
   const uint32_t *s[3];
   const uint32_t *k; /* vcc as 0 or 1 per lane, for v_div_fmas */
   uint8_t *m;        /* mask result: 0 or 1 per lane */
-  uint32_t mode;     /* the MODE register and VALU_FLUSH_DOT, for what little depends on them */
+  uint32_t mode;     /* the MODE register, and of the chip what it has no bits for */
 } valu_io_t;
 
-/* In valu_io_t.mode, where MODE has no bit. */
-#define VALU_FLUSH_DOT (1u << 31)
+/* In valu_io_t.mode, where MODE has no bit: isa_chip_t.flushes_products and scales_by_exponents. */
+#define VALU_FLUSH_DOT    (1u << 31)
+#define VALU_BY_EXPONENTS (1u << 30)
 
 typedef void valu_lanes_t(const valu_io_t *io);
 
@@ -112,6 +113,7 @@ typedef struct valu_build {
   isa_run_t plain; /* no modifiers, full registers */
   isa_run_t general;
   isa_run_t pair_move; /* v_pk_mov_b32 */
+  isa_run_t scalar;    /* exec/vector/scalar.inc */
   isa_run_t mfma;
   isa_run_t smfmac;
   isa_mover_t move;
@@ -148,5 +150,11 @@ uint64_t isa_valu_constant(const isa_inst_t *inst, const isa_operand_t *operand,
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 /* Of those, the instructions without a row, which name single lanes: lane.c. */
 bool isa_valu_lane_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+/* VOPD: dual.c. */
+bool isa_dual_prepare(isa_inst_t *inst, const isa_limits_t *limits);
+/* Both of its instructions, as ones alone. False where it is not prepared either. */
+bool isa_dual_halves(const isa_inst_t *inst, const isa_limits_t *limits, isa_inst_t halves[2]);
+/* Scalar instructions with floating-point numbers: scalar.c. */
+bool isa_scalar_float_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 
 #endif
