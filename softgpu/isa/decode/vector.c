@@ -49,7 +49,7 @@ static void decode_sdwa(isa_decoder_t *d)
   inst->abs = (uint8_t)(field(d, F_SDWA_ABS0) | field(d, F_SDWA_ABS1) << 1);
   if (inst->encoding == ISA_VOPC) {
     inst->sdwa.dst_sel = ISA_SEL_DWORD;
-    if (field(d, F_SDWA_SD))
+    if (field(d, F_SDWA_SD) && !(row->flags & ISA_F_ONLY_EXEC))
       isa_decode_mask(d, &inst->sdst, field(d, F_SDWA_SDST));
     return;
   }
