@@ -5,7 +5,9 @@ far off a result may be: 0 where everything is representable and the order of ad
 import numpy
 
 CASES = []
-CHIPS = ("gfx90a", "gfx942", "gfx950")
+CHIPS = ("gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1151")
+LANES = {"gfx1100": 32, "gfx1151": 32}  # of a wave; of others 64
+LISTED = {"gfx1100": "gfx1030", "gfx1151": "gfx1030", "gfx942": "gfx90a", "gfx950": "gfx90a"}
 
 # Largest relative error of one rounding to nearest.
 UNIT = {"fp64": 2.0**-53, "fp32": 2.0**-24, "fp16": 2.0**-11, "bf16": 2.0**-8, "fp8e4nv": 2.0**-4, "fp8e4b8": 2.0**-4,

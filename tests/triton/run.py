@@ -3,7 +3,7 @@
 
 usage: run.py RAWHAL CHIP FOLDER [NAME...]
     RAWHAL  the command
-    CHIP    gfx90a, gfx942 or gfx950; where the runtime does not know it, it is listed as gfx90a
+    CHIP    of case.py; where the runtime does not know it, it is listed as another
     FOLDER  gets Triton's cache, from which they are run, NAME.s and the buffers
     NAME    of cases: all, unless some are named
 
@@ -40,6 +40,7 @@ def attributes_of(value):
 def compile_case(case, chip, stem):
     """Returns the JSON of Triton's own cache, beside which the code object is."""
     import triton
+    from case import LANES
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
     signature, constants, attributes = {}, {}, {}
@@ -52,7 +53,7 @@ def compile_case(case, chip, stem):
         if case.aligned:
             attributes[(index,)] = attributes_of(value)
     source = ASTSource(case.kernel, signature=signature, constexprs=constants, attrs=attributes)
-    compiled = triton.compile(source, target=GPUTarget("hip", chip, 64), options=case.options)
+    compiled = triton.compile(source, target=GPUTarget("hip", chip, LANES.get(chip, 64)), options=case.options)
     with open(stem + ".s", "w", encoding="utf-8") as file:
         file.write(compiled.asm["amdgcn"])
     return next(path for name, path in compiled.metadata_group.items() if name.endswith(".json"))
@@ -111,11 +112,11 @@ def main():
         print(f"skipped: {reason}; RAWHAL_TRITON_PYTHON names an interpreter that can")
         return SKIPPED
     import kernels  # noqa: F401, which registers them
-    from case import CASES
+    from case import CASES, LISTED
     os.makedirs(folder, exist_ok=True)
     os.environ["SOFTGPU_CHIP"] = chip
-    if chip != "gfx90a":
-        os.environ.setdefault("SOFTGPU_LISTED", "gfx90a")
+    if chip in LISTED:
+        os.environ.setdefault("SOFTGPU_LISTED", LISTED[chip])
     chosen = [each for each in CASES if chip in each[2] and (not names or each[0] in names)]
     right = 0
     for name, make, _ in chosen:

@@ -41,6 +41,7 @@ enum { ISA_LANES_MOST = 64 };
 #define isa_lds_last_dword          ISA_BY_WIDTH(isa_lds_last_dword)
 #define isa_mover                   ISA_BY_WIDTH(isa_mover)
 #define isa_operand_prepare         ISA_BY_WIDTH(isa_operand_prepare)
+#define isa_wmma_prepare            ISA_BY_WIDTH(isa_wmma_prepare)
 #define isa_prepare                 ISA_BY_WIDTH(isa_prepare)
 #define isa_reference_allows        ISA_BY_WIDTH(isa_reference_allows)
 #define isa_reference_allows_buffer ISA_BY_WIDTH(isa_reference_allows_buffer)

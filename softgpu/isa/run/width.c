@@ -17,12 +17,14 @@
 
 typedef bool executor_t(isa_inst_t *inst, const isa_limits_t *limits);
 
+enum { WAYS = 3 };
+
 /* By encoding: who is asked, and who is asked then. */
-static executor_t *const executors[ISA_ENCODING_COUNT][2] = {
+static executor_t *const executors[ISA_ENCODING_COUNT][WAYS] = {
     [ISA_SOP1... ISA_SOPP] = {isa_salu_prepare, isa_scalar_float_prepare},
     [ISA_SMEM] = {isa_smem_prepare},
     [ISA_VOP1... ISA_VOPC] = {isa_valu_prepare},
-    [ISA_VOP3... ISA_VOP3P] = {isa_valu_prepare, IF_64(isa_matrix_prepare)},
+    [ISA_VOP3... ISA_VOP3P] = {isa_valu_prepare, isa_wmma_prepare, IF_64(isa_matrix_prepare)},
     [ISA_VOPD] = {isa_dual_prepare},
     [ISA_DS] = {isa_ds_prepare},
     [ISA_FLAT... ISA_SCRATCH] = {isa_flat_prepare},
@@ -60,7 +62,10 @@ bool isa_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return false;
   replace_null(inst);
   executor_t *const *asked = executors[inst->encoding];
-  if (!(asked[0] && asked[0](inst, limits)) && !(asked[1] && asked[1](inst, limits)))
+  unsigned at = 0;
+  while (at < WAYS && asked[at] && !asked[at](inst, limits))
+    ++at;
+  if (at == WAYS || !asked[at])
     return false;
   if (limits->checks)
     isa_checks_prepare(inst, limits->checks);

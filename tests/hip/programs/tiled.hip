@@ -98,10 +98,12 @@ int main()
   for (unsigned i = 0; i < 64; i++)
     CHECK(counted[i] == bins[i]);
 
-  unsigned long long *votes = to_device(std::vector<unsigned long long>(4));
+  int lanes = 0;
+  HIP(hipDeviceGetAttribute(&lanes, hipDeviceAttributeWarpSize, 0));
+  unsigned long long *votes = to_device(std::vector<unsigned long long>(256 / lanes));
   ballots<<<1, 256>>>(votes, device);
-  std::vector<unsigned long long> voted = to_host(votes, 4);
+  std::vector<unsigned long long> voted = to_host(votes, 256 / lanes);
   for (unsigned i = 0; i < 256; i++)
-    CHECK((voted[i / 64] >> (i % 64) & 1) == (values[i] & 1));
+    CHECK((voted[i / lanes] >> (i % lanes) & 1) == (values[i] & 1));
   std::puts("ok");
 }

@@ -4,6 +4,8 @@
 
 #include "softgpu/isa/base/wave.h"
 
+/* WMMA: wmma.c, of waves of both widths. */
+bool isa_wmma_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 bool isa_matrix_prepare(isa_inst_t *inst, const isa_limits_t *limits); /* see wave.h */
 bool isa_scale_prepare(isa_inst_t *inst, const isa_limits_t *limits);
 

@@ -136,6 +136,29 @@ static bool run_permlane_swap(isa_wave_t *wave, const isa_inst_t *inst)
   return true;
 }
 
+/* Lanes of one half of a wave of 64 get what those of the other one have. */
+static bool run_permlane64(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  isa_row_t had;
+  memcpy(had, wave->v[inst->src[0].index], sizeof had);
+  ISA_EACH_LANE(lane, ISA_LANES == 64 ? isa_exec(wave) : 0)
+    wave->v[inst->dst.index][lane] = had[lane ^ 32];
+  return true;
+}
+
+static bool run_swap_halves(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const unsigned at[2] = {inst->dst.half == ISA_HIGH_HALF ? 16 : 0,
+                          inst->src[0].half == ISA_HIGH_HALF ? 16 : 0};
+  uint32_t *const rows[2] = {wave->v[inst->dst.index], wave->v[inst->src[0].index]};
+  ISA_EACH_LANE(lane, isa_exec(wave)) {
+    const uint32_t values[2] = {rows[0][lane] >> at[0] & 0xffff, rows[1][lane] >> at[1] & 0xffff};
+    for (unsigned n = 0; n < 2; ++n)
+      rows[n][lane] = (rows[n][lane] & ~(0xffffu << at[n])) | values[1 - n] << at[n];
+  }
+  return true;
+}
+
 /* Every lane of a row of 16 takes from one of that row, or of the row beside it; from which, four
  * bits of sources 1 and 2 say, of all rows the same. */
 static bool run_permlane(isa_wave_t *wave, const isa_inst_t *inst)
@@ -220,6 +243,8 @@ bool isa_valu_lane_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       {ISA_v_readlane_b32, SGPR, {ANY, SCALAR}, run_readlane},
       {ISA_v_writelane_b32, VECTOR, {SCALAR, SCALAR}, run_writelane},
       {ISA_v_swap_b32, VECTOR, {VECTOR}, run_swap},
+      {ISA_v_swap_b16, VECTOR, {VECTOR}, run_swap_halves},
+      {ISA_v_permlane64_b32, VECTOR, {VECTOR}, run_permlane64},
       {ISA_v_swaprel_b32, VECTOR, {VECTOR}, run_swaprel},
       {ISA_v_movreld_b32, VECTOR, {ANY}, run_movrel},
       {ISA_v_movrels_b32, VECTOR, {VECTOR}, run_movrel},

@@ -260,6 +260,12 @@ static isa_run_t find_halves(isa_inst_t *inst, const valu_op_t *op)
   return !scalars ? op->fast : scalars == 1 ? op->scalar : op->third;
 }
 
+/* Whether the result, or source n - 1, is the high half of a register. */
+static bool is_high(const isa_inst_t *inst, unsigned n)
+{
+  return (n ? &inst->src[n - 1] : &inst->dst)->half == ISA_HIGH_HALF;
+}
+
 /* `are_rows`: what find_rows() said. */
 static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build, bool are_rows)
 {
@@ -272,7 +278,7 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build, bool ar
                         inst->clamp || op->attributes & SPECIAL);
   for (unsigned n = 0; n < 4; ++n)
     can_be_plain &= types[n] != T_f16 && types[n] != T_v2f16 && types[n] != T_v2i16 &&
-                    !(types[n] & VALU_HALF && inst->op_sel);
+                    !(types[n] & VALU_HALF && (inst->op_sel || is_high(inst, n)));
   const bool has_mask = op->s[2] != T_mask || inst->is_scalar & 4; /* nearly always in registers */
   const bool is_own = op->fast && has_mask && can_be_plain;
   /* LLVM moves accumulators that stay where they are, in loops a third of all its moves. */
@@ -302,6 +308,10 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return isa_valu_lane_prepare(inst, limits);
   if (op->attributes & VALU_TIED)
     inst->src[2] = inst->dst;
+  if (inst->op == ISA_v_dot4_i32_iu8 || inst->op == ISA_v_dot8_i32_iu4) {
+    inst->cbsz = inst->neg & 3; /* there it says which source has a sign */
+    inst->neg = inst->neg_hi = 0;
+  }
   /* Integer results saturate where the instruction can; elsewhere clamp would be ignored in
    * silence. */
   const bool can_clamp = op->saturating || op->d & VALU_FLOAT || op->d == T_carry ||
