@@ -6,7 +6,7 @@
 namespace {
 
 // What is decoded but not executed yet.
-constexpr bool executes_gfx11 = false, reference_executes_rdna = false;
+constexpr bool executes_gfx11 = true, reference_executes_rdna = false;
 
 enum class Input { WORDS, FLOATS, DOUBLES, HALVES, MODERATE, PLACES };
 
