@@ -161,11 +161,12 @@ static rawhal_status_t check_chips(const softgpu_thunk_t *thunk, rawhal_error_t 
   uint32_t chip, listed;
   for (uint32_t node = 1; thunk->device_chip(node, &chip, &listed); ++node)
     if (thunk->coverage(chip, &s_nop, sizeof(s_nop), NULL, NULL) != 1)
-      return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                         "softgpu only lists the chip gfx%" PRIx32
-                         " (SOFTGPU_CHIP); it executes gfx90a, gfx942, gfx950, gfx1030, gfx1100 and "
-                         "gfx1151",
-                         chip);
+      return rawhal_fail(
+          error, RAWHAL_UNSUPPORTED,
+          "softgpu only lists the chip gfx%" PRIx32
+          " (SOFTGPU_CHIP); it executes gfx90a, gfx942, gfx950, gfx1030, gfx1100 and "
+          "gfx1151",
+          chip);
   return RAWHAL_OK;
 }
 

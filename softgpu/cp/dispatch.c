@@ -135,7 +135,7 @@ static softgpu_chip_t chip_of(const softgpu_queue_t *queue, uint64_t kernel_obje
 {
   const softgpu_queue_setup_t *setup = &queue->setup;
   return setup->listed != setup->chip && is_of_the_runtime(kernel_object) ? setup->listed
-                                                                           : setup->chip;
+                                                                          : setup->chip;
 }
 
 /* Kernels that copy what is there, whether anything has written it or not: the runtime's, and those

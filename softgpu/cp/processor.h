@@ -26,7 +26,7 @@ typedef struct softgpu_queue_setup {
   softgpu_step_t (*step)(softgpu_queue_t *queue);
   const char *thread_name;
   softgpu_chip_t chip, listed; /* whose code it executes; as what the runtime knows it */
-  bool sram_ecc; /* as in softgpu_dispatch_t */
+  bool sram_ecc;               /* as in softgpu_dispatch_t */
   uint32_t node;
   uint32_t compute_units; /* of the device */
   /* Upper halves of its LDS and scratch apertures. What the runtime writes of them into its queue

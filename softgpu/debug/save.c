@@ -42,7 +42,8 @@ static uint32_t lds_bytes(const isa_launch_t *launch)
 
 static size_t record_bytes(const isa_launch_t *launch, bool first)
 {
-  return isa_launch_row(launch) * launch->limits.rows + SPECIAL + (first ? lds_bytes(launch) : 0) + GAP;
+  return isa_launch_row(launch) * launch->limits.rows + SPECIAL + (first ? lds_bytes(launch) : 0) +
+         GAP;
 }
 
 /* The control stack's word for waves of the launch: registers and LDS in blocks. */

@@ -79,7 +79,8 @@ static void find_places(writers_t *writers, isa_wave_t *wave, const isa_inst_t *
     return;
   wave->fault = &other;
   ISA_EACH_LANE(lane, is_scalar ? 1 : isa_exec(wave))
-    for (unsigned part = 0; isa_width_of(wave)->reference.writes(wave, inst, lane, part, &place); ++part)
+    for (unsigned part = 0; isa_width_of(wave)->reference.writes(wave, inst, lane, part, &place);
+         ++part)
       note_place(writers, is_scalar ? (unsigned)SOFTGPU_BACK_NO_LANE : lane, &place);
   wave->fault = described;
 }

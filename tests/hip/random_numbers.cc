@@ -9,7 +9,8 @@
 
 namespace {
 
-constexpr size_t N = 20011; // rounded up where a function wants an even number, or a multiple of dimensions
+constexpr size_t N =
+    20011; // rounded up where a function wants an even number, or a multiple of dimensions
 constexpr size_t BYTES = (N + 1) * 8;
 
 void check(int status, const std::string &what)

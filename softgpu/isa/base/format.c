@@ -50,24 +50,24 @@ bool isa_format_find(unsigned data, unsigned number, isa_format_t *format)
   return layouts[data].numbers >> number & 1;
 }
 
-/* Which numbers each data format has, in the order in which the unified formats are counted: of GFX10
- * and from GFX11 on. RDNA 2 and RDNA 3 ISA documents, "Buffer Image format Table". */
+/* Which numbers each data format has, in the order in which the unified formats are counted: of
+ * GFX10 and from GFX11 on. RDNA 2 and RDNA 3 ISA documents, "Buffer Image format Table". */
 typedef struct unified {
   uint8_t data, numbers[2]; /* bit = place in `numbers_in_order` */
 } unified_t;
 
-static const uint8_t numbers_in_order[] = {
-    ISA_NUMBER_UNORM, ISA_NUMBER_SNORM, ISA_NUMBER_USCALED, ISA_NUMBER_SSCALED,
-    ISA_NUMBER_UINT,  ISA_NUMBER_SINT,  ISA_NUMBER_FLOAT};
+static const uint8_t numbers_in_order[] = {ISA_NUMBER_UNORM,   ISA_NUMBER_SNORM, ISA_NUMBER_USCALED,
+                                           ISA_NUMBER_SSCALED, ISA_NUMBER_UINT,  ISA_NUMBER_SINT,
+                                           ISA_NUMBER_FLOAT};
 
 enum { ALL = 0x7f, NO_FLOAT = 0x3f, WIDE = 0x70, ONLY_FLOAT = 0x40, UNSCALED = 0x33 };
 
 static const unified_t unified[] = {
-    {1, {NO_FLOAT, NO_FLOAT}}, {2, {ALL, ALL}},           {3, {NO_FLOAT, NO_FLOAT}},
-    {4, {WIDE, WIDE}},         {5, {ALL, ALL}},           {6, {ALL, ONLY_FLOAT}},
-    {7, {ALL, ONLY_FLOAT}},    {8, {NO_FLOAT, UNSCALED}}, {9, {NO_FLOAT, NO_FLOAT}},
-    {10, {NO_FLOAT, NO_FLOAT}}, {11, {WIDE, WIDE}},       {12, {ALL, ALL}},
-    {13, {WIDE, WIDE}},        {14, {WIDE, WIDE}},
+    {1, {NO_FLOAT, NO_FLOAT}},  {2, {ALL, ALL}},           {3, {NO_FLOAT, NO_FLOAT}},
+    {4, {WIDE, WIDE}},          {5, {ALL, ALL}},           {6, {ALL, ONLY_FLOAT}},
+    {7, {ALL, ONLY_FLOAT}},     {8, {NO_FLOAT, UNSCALED}}, {9, {NO_FLOAT, NO_FLOAT}},
+    {10, {NO_FLOAT, NO_FLOAT}}, {11, {WIDE, WIDE}},        {12, {ALL, ALL}},
+    {13, {WIDE, WIDE}},         {14, {WIDE, WIDE}},
 };
 
 bool isa_format_find_unified(unsigned number, bool has_fewer, isa_format_t *format)

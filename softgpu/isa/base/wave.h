@@ -52,7 +52,7 @@ typedef struct isa_thread {
   /* Sources of an instruction, as rows: of one or two registers. */
   uint32_t scalar_rows[3][2 * ISA_LANES_MOST] __attribute__((aligned(64)));
   isa_range_t ranges[ISA_RANGES]; /* isa_inst_t.range */
-  uint64_t tried_again; /* instructions run that did not get on and come once more */
+  uint64_t tried_again;           /* instructions run that did not get on and come once more */
 } isa_thread_t;
 
 /* Where results go whose destination is ISA_NULL: behind the registers that have codes. */
@@ -180,6 +180,12 @@ static inline uint64_t isa_exec(const isa_wave_t *wave)
 static inline void isa_set_exec(isa_wave_t *wave, uint64_t mask)
 {
   isa_write_mask(wave, ISA_EXEC, mask);
+}
+
+/* EXEC_LO and EXEC_HI, for instructions that take them for registers in waves of either width. */
+static inline uint32_t *isa_exec_halves(isa_wave_t *wave)
+{
+  return &wave->s[ISA_EXEC];
 }
 
 static inline uint64_t isa_vcc(const isa_wave_t *wave)

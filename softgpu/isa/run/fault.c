@@ -215,9 +215,8 @@ static bool append_instruction(softgpu_fault_t *fault, const isa_group_t *group,
   uint32_t slot = (uint32_t)((pc - chunk->base) / 4), left = chunk->available - slot;
   memcpy(fault->instruction, &chunk->code[slot], (left < 2 ? left : 2) * sizeof(uint32_t));
   append(fault, ": ");
-  const bool is_known =
-      isa_decode_of(group->launch->limits.chip, group->launch->limits.lanes, &chunk->code[slot], left,
-                    inst) == ISA_DECODED;
+  const bool is_known = isa_decode_of(group->launch->limits.chip, group->launch->limits.lanes,
+                                      &chunk->code[slot], left, inst) == ISA_DECODED;
   if (is_known) {
     isa_text(inst, fault->instruction_text, sizeof fault->instruction_text);
     append(fault, "%s ", fault->instruction_text);

@@ -233,7 +233,8 @@ static bool check_memory(const descriptor_t *d, isa_launch_t *launch, softgpu_fa
                   "kernarg: the kernel's %u bytes at 0x%llx are not in live memory that the "
                   "device may use",
                   d->kernarg_size, (unsigned long long)dispatch->kernarg);
-  launch->slice_bytes = ((uint64_t)dispatch->private_bytes * launch->limits.lanes + 1023) & ~1023ull;
+  launch->slice_bytes =
+      ((uint64_t)dispatch->private_bytes * launch->limits.lanes + 1023) & ~1023ull;
   if (launch->slice_bytes * launch->group_waves > dispatch->scratch_bytes)
     return refuse(fault, SOFTGPU_FAULT_DISPATCH, dispatch->scratch_base,
                   "dispatch: a work-group needs %llu bytes of scratch memory; the queue has %llu",
@@ -314,8 +315,9 @@ void isa_launch_ids(const isa_launch_t *launch, const uint32_t size[3], uint32_t
 {
   uint32_t flat = wave * launch->limits.lanes;
   uint32_t x = flat % size[0], y = flat / size[0] % size[1], z = flat / size[0] / size[1];
-  const uint32_t keep =
-      launch->id_dimensions >= 2 ? UINT32_MAX : launch->id_dimensions ? 0xfffff : 0x3ff;
+  const uint32_t keep = launch->id_dimensions >= 2 ? UINT32_MAX
+                        : launch->id_dimensions    ? 0xfffff
+                                                   : 0x3ff;
   const uint32_t lanes = launch->limits.lanes;
   const bool are_separate = isa_chip(launch->limits.chip)->separate_ids;
   for (unsigned lane = 0; lane < lanes; ++lane) {
@@ -352,7 +354,7 @@ void isa_launch_wave(const isa_launch_t *launch, const uint32_t id[3], const uin
     wave->flat_scratch = wave->scratch;
   else if (!isa_chip(launch->limits.chip)->scratch_sgpr)
     isa_write_s64(wave, ISA_FLAT_SCRATCH, wave->scratch);
-  wave->s[ISA_EXEC + 1] = 0;
+  isa_exec_halves(wave)[1] = 0;
   isa_set_exec(wave, left >= lanes ? isa_all_lanes(lanes) : (1ull << left) - 1);
   isa_write_mask(wave, ISA_VCC, 0);
   wave->s[ISA_NULL] = 0;

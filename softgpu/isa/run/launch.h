@@ -8,17 +8,17 @@ typedef struct isa_launch {
   softgpu_dispatch_t dispatch;
   isa_limits_t limits;
   uint64_t entry;
-  uint32_t groups[3];    /* work-groups per dimension */
-  uint64_t group_count;  /* their product */
-  uint32_t group_waves;  /* of a full work-group */
-  uint32_t mode;         /* initial MODE register */
+  uint32_t groups[3];        /* work-groups per dimension */
+  uint64_t group_count;      /* their product */
+  uint32_t group_waves;      /* of a full work-group */
+  uint32_t mode;             /* initial MODE register */
   uint32_t sgprs[ISA_SGPRS]; /* the SGPRs that are the same in all waves, the others are poison */
-  int8_t group_sgpr[3];  /* SGPRs of the work-group ids, -1 when not enabled */
-  int8_t info_sgpr;      /* work-group info */
-  int8_t scratch_sgpr;   /* the wave's offset into the scratch memory */
-  uint8_t id_dimensions; /* work-item ids: 0 x, 1 x and y, 2 all */
-  uint8_t id_rows;       /* registers that they are in: v0 packed, or one each */
-  uint64_t slice_bytes;  /* scratch of one wave */
+  int8_t group_sgpr[3];      /* SGPRs of the work-group ids, -1 when not enabled */
+  int8_t info_sgpr;          /* work-group info */
+  int8_t scratch_sgpr;       /* the wave's offset into the scratch memory */
+  uint8_t id_dimensions;     /* work-item ids: 0 x, 1 x and y, 2 all */
+  uint8_t id_rows;           /* registers that they are in: v0 packed, or one each */
+  uint64_t slice_bytes;      /* scratch of one wave */
 } isa_launch_t;
 
 /* Bytes of a vector register of a wave. */

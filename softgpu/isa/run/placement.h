@@ -11,8 +11,8 @@
 #include "softgpu/isa/run/launch.h"
 
 enum {
-  ISA_SIMDS = 4,        /* of a compute unit */
-  ISA_SIMD_SLOTS = 8,   /* waves */
+  ISA_SIMDS = 4,           /* of a compute unit */
+  ISA_SIMD_SLOTS = 8,      /* waves */
   ISA_GROUP_WAVES = 32,    /* of a work-group, at most: of 32 lanes */
   ISA_SIMD_BYTES = 1 << 17 /* of vector registers */
 };

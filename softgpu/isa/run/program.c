@@ -49,9 +49,8 @@ static uint64_t epoch;          /* how often code was dropped */
 static bool same_limits(const isa_limits_t *a, const isa_limits_t *b)
 {
   return a->checks == b->checks && a->chip == b->chip && a->lanes == b->lanes &&
-         a->node == b->node &&
-         a->sgprs == b->sgprs && a->vgprs == b->vgprs && a->agprs == b->agprs &&
-         a->reference == b->reference;
+         a->node == b->node && a->sgprs == b->sgprs && a->vgprs == b->vgprs &&
+         a->agprs == b->agprs && a->reference == b->reference;
 }
 
 static void chunk_free(isa_chunk_t *chunk)
@@ -322,9 +321,8 @@ const isa_inst_t *isa_program_decode(isa_program_t *program, isa_chunk_t *chunk,
   isa_stretch_t *stretch = NULL, *wide = aligned_alloc(_Alignof(isa_stretch_t), most);
   while (wide && goes_on && 4 * slot < chunk->bytes && !chunk->at[slot]) {
     isa_inst_t *inst = &wide->inst[count++];
-    const isa_decode_status_t status =
-        isa_decode_of(limits->chip, limits->lanes, &chunk->code[slot], chunk->available - slot,
-                      inst);
+    const isa_decode_status_t status = isa_decode_of(
+        limits->chip, limits->lanes, &chunk->code[slot], chunk->available - slot, inst);
     if (status != ISA_DECODED)
       isa_runs_alone(inst, status == ISA_DECODE_TRUNCATED ? run_truncated : run_illegal);
     else if (limits->reference)

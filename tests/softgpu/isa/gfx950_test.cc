@@ -106,8 +106,7 @@ TEST(Gfx950, TransposingReadsGiveColumns)
                               0x04000001u}; // v[4..], v1 offset:64
     isa_inst_t inst;
     isa_limits_t limits = {};
-    limits.chip = SOFTGPU_GFX950, limits.lanes = ISA_LANES, limits.vgprs = 16,
-    limits.sgprs = 102;
+    limits.chip = SOFTGPU_GFX950, limits.lanes = ISA_LANES, limits.vgprs = 16, limits.sgprs = 102;
     ASSERT_EQ(isa_decode(SOFTGPU_GFX950, words, 2, &inst), ISA_DECODED);
     ASSERT_TRUE(isa_prepare(&inst, &limits));
     for (unsigned lane = 0; lane < 64; ++lane)

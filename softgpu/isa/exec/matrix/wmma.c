@@ -1,10 +1,10 @@
 /* WMMA: products of matrices of GFX11, 16 x 16 x 16, of waves of both widths.
  *
  * Layouts (RDNA 3 ISA document; LLVM's tests; measured, see dot2.h): row i of A is in lane i, and
- * again in each further 16 lanes, k from the lowest bits of the first register on; so is column j of
- * B. Of C and D lane n has column n % 16, of rows n / 16, n / 16 + lanes / 16 and so on, a register
- * each. 16-bit results are in one half of each, which op_sel says; the other one stays. EXEC does not
- * count. */
+ * again in each further 16 lanes, k from the lowest bits of the first register on; so is column j
+ * of B. Of C and D lane n has column n % 16, of rows n / 16, n / 16 + lanes / 16 and so on, a
+ * register each. 16-bit results are in one half of each, which op_sel says; the other one stays.
+ * EXEC does not count. */
 #include "softgpu/isa/exec/matrix/matrix.h"
 
 #include "softgpu/isa/describe/opcodes.h"
@@ -49,8 +49,8 @@ static void read_integers(const isa_wave_t *wave, const isa_inst_t *inst, unsign
   for (unsigned i = 0; i < SIZE; ++i)
     for (unsigned k = 0; k < SIZE; ++k) {
       const uint32_t top = rows[k / each][i] >> k % each * bits << (32 - bits);
-      integers[i][k] = inst->neg >> n & 1 ? (int32_t)top >> (32 - bits)
-                                          : (int32_t)(top >> (32 - bits));
+      integers[i][k] =
+          inst->neg >> n & 1 ? (int32_t)top >> (32 - bits) : (int32_t)(top >> (32 - bits));
     }
 }
 
@@ -60,9 +60,12 @@ static uint32_t read_third(const isa_wave_t *wave, const isa_inst_t *inst, const
 {
   const isa_operand_t *c = &inst->src[2];
   const bool is_number = m->element <= BF16;
-  const unsigned type = !is_number ? T_i32 : !m->is_half ? T_f32 : m->element == F16 ? T_f16 : T_h16;
-  uint32_t bits = isa_is_vector(c) ? isa_rows(wave, c)[row][lane]
-                                   : (uint32_t)isa_valu_constant(inst, c, type);
+  const unsigned type = !is_number          ? T_i32
+                        : !m->is_half       ? T_f32
+                        : m->element == F16 ? T_f16
+                                            : T_h16;
+  uint32_t bits =
+      isa_is_vector(c) ? isa_rows(wave, c)[row][lane] : (uint32_t)isa_valu_constant(inst, c, type);
   if (!is_number)
     return bits;
   if (m->is_half) {

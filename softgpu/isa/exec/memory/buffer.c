@@ -84,9 +84,9 @@ static uint32_t bytes_below(uint64_t end, uint64_t start, uint32_t bytes)
   return end - start < bytes ? (uint32_t)(end - start) : bytes;
 }
 
-/* How many of the bytes at `offset` of a record are in range, of what that comes to with the scalar
- * offset from `start` on. Without a choice, num_records counts records when a buffer with a stride is
- * indexed, else bytes. */
+/* How many of the bytes at `offset` of a record are in range, of what that comes to with the
+ * scalar offset from `start` on. Without a choice, num_records counts records when a buffer with a
+ * stride is indexed, else bytes. */
 static uint32_t bytes_in_range(const buffer_access_t *access, uint32_t index, uint64_t offset,
                                uint64_t start, uint32_t bytes)
 {
@@ -208,8 +208,7 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const buffer_acc
   const uint64_t start = d->base + access->soffset - range->base;
   if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 || inst->lds || inst->idxen ||
       d->swizzled || d->adds_lane || d->bounds < BOUNDS_RAW || access->soffset >= d->records ||
-      start >= range->size ||
-      (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
+      start >= range->size || (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
     return false;
   const isa_mover_t *mover = isa_mover();
   const uint64_t in_buffer = d->records - access->soffset, in_range = range->size - start;
@@ -395,7 +394,8 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
   const bool typed = plan && plan->components;
-  if (!plan || (inst->tfe && row->sdst) || (inst->lds && (typed || !can_use_lds(plan, inst->chip))) ||
+  if (!plan || (inst->tfe && row->sdst) ||
+      (inst->lds && (typed || !can_use_lds(plan, inst->chip))) ||
       !isa_operand_prepare(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
       !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
       !isa_operand_prepare(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||

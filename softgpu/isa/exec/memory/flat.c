@@ -72,7 +72,7 @@ static bool run_global(isa_wave_t *wave, const isa_inst_t *inst)
 static uint64_t flat_scratch(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   return isa_chip(inst->chip)->has_flat_scratch ? isa_read_s64(wave, ISA_FLAT_SCRATCH)
-                                                          : wave->flat_scratch;
+                                                : wave->flat_scratch;
 }
 
 /* --- FLAT: the upper half of an address may select LDS or scratch --- */

@@ -51,7 +51,7 @@ CONTROL(s_waitcnt_vmcnt, isa_lds_loads_await(w, (unsigned)inst->simm & 63))
  * keeps is the half that is not being run. */
 static bool run_s_subvector_loop_begin(isa_wave_t *w, const isa_inst_t *inst)
 {
-  uint32_t *const low = &w->s[ISA_EXEC], *const high = low + 1, *kept = &w->s[inst->dst.index];
+  uint32_t *const low = isa_exec_halves(w), *const high = low + 1, *kept = &w->s[inst->dst.index];
   if (!*low && !*high) {
     w->pc += (uint64_t)(int64_t)inst->simm * 4;
   } else if (!*low) {
@@ -65,7 +65,7 @@ static bool run_s_subvector_loop_begin(isa_wave_t *w, const isa_inst_t *inst)
 
 static bool run_s_subvector_loop_end(isa_wave_t *w, const isa_inst_t *inst)
 {
-  uint32_t *const low = &w->s[ISA_EXEC], *const high = low + 1, *kept = &w->s[inst->dst.index];
+  uint32_t *const low = isa_exec_halves(w), *const high = low + 1, *kept = &w->s[inst->dst.index];
   if (*high) {
     *low = *kept;
   } else if (*kept) {
@@ -118,7 +118,7 @@ enum {
   HWREG_TRAPSTS,
   HWREG_HW_ID, /* GFX9 */
   HWREG_SH_MEM_BASES = 15,
-  HWREG_XCC_ID = 20,     /* gfx942; 0 before */
+  HWREG_XCC_ID = 20,      /* gfx942; 0 before */
   HWREG_FLAT_SCR_LO = 20, /* from GFX10 on, as those that follow */
   HWREG_FLAT_SCR_HI,
   HWREG_HW_ID1 = 23,

@@ -155,17 +155,15 @@ static inline uint32_t quick32(const isa_wave_t *w, const isa_inst_t *inst, unsi
     return true;                                                                                   \
   }                                                                                                \
   RUN_ALL(name)
-/* EXEC as a pair of registers, or the low one, in waves of either width. */
-#define EXEC_AS(type)                                                                              \
-  ((type)(sizeof(type) == 8 ? isa_read_s64(w, ISA_EXEC) : w->s[ISA_EXEC]))
+/* EXEC is a pair of registers there, or the low one, in waves of either width. */
 #define SALU_EXEC_OF(name, type, new_exec, result)                                                 \
   INLINED bool run_##name(isa_wave_t *w, const isa_inst_t *inst, const unsigned registers)         \
   {                                                                                                \
-    const type a = READ(type, 0, true), e = EXEC_AS(type), exec = (new_exec), d = (result);        \
-    if (sizeof(type) == 8)                                                                         \
-      isa_write_s64(w, ISA_EXEC, exec);                                                            \
-    else                                                                                           \
-      w->s[ISA_EXEC] = (uint32_t)exec;                                                             \
+    const type a = READ(type, 0, true);                                                            \
+    type e;                                                                                        \
+    memcpy(&e, isa_exec_halves(w), sizeof e);                                                      \
+    const type exec = (new_exec), d = (result);                                                    \
+    memcpy(isa_exec_halves(w), &exec, sizeof exec);                                                \
     w->scc = exec != 0;                                                                            \
     WRITE(type, d);                                                                                \
     return true;                                                                                   \
@@ -214,8 +212,8 @@ static const struct isa_salu_op {
   uint16_t op;
   isa_run_t run_on[SOURCE_KINDS];
 } ops[] = {
-#define SALU_2(name, ...)    {ISA_##name, ALL_RUNS(name)},
-#define SALU_1(name, ...)    {ISA_##name, ALL_RUNS(name)},
+#define SALU_2(name, ...) {ISA_##name, ALL_RUNS(name)},
+#define SALU_1(name, ...) {ISA_##name, ALL_RUNS(name)},
 #define SALU_EXEC(name, ...)                                                                       \
   {ISA_##name##_b64, ALL_RUNS(name##_b64)}, {ISA_##name##_b32, ALL_RUNS(name##_b32)},
 #define SALU_CMP(name, ...)  {ISA_##name, ALL_RUNS(name)},

@@ -42,13 +42,13 @@ static inline dot2_number_t dot2_factor_of(uint32_t bits, bool is_bfloat)
 
 static inline dot2_number_t dot2_product(const dot2_number_t *a, const dot2_number_t *b)
 {
-  return (dot2_number_t){
-      .digits = a->digits * b->digits,
-      .exponent = a->exponent + b->exponent,
-      .scale = a->scale + b->scale,
-      .is_negative = a->is_negative != b->is_negative,
-      .is_infinite = a->is_infinite || b->is_infinite,
-      .is_nan = (a->is_infinite && !b->digits) || (b->is_infinite && !a->digits)};
+  return (dot2_number_t){.digits = a->digits * b->digits,
+                         .exponent = a->exponent + b->exponent,
+                         .scale = a->scale + b->scale,
+                         .is_negative = a->is_negative != b->is_negative,
+                         .is_infinite = a->is_infinite || b->is_infinite,
+                         .is_nan =
+                             (a->is_infinite && !b->digits) || (b->is_infinite && !a->digits)};
 }
 
 static inline dot2_number_t dot2_third(uint32_t bits)
@@ -88,10 +88,10 @@ typedef struct dot2_sum {
 static inline bool dot2_special(const dot2_number_t p[2], const dot2_number_t *c, uint32_t c_bits,
                                 dot2_sum_t *sum)
 {
-  const bool has_positive = (p[0].is_infinite && !p[0].is_negative) ||
-                            (p[1].is_infinite && !p[1].is_negative);
-  const bool has_negative = (p[0].is_infinite && p[0].is_negative) ||
-                            (p[1].is_infinite && p[1].is_negative);
+  const bool has_positive =
+      (p[0].is_infinite && !p[0].is_negative) || (p[1].is_infinite && !p[1].is_negative);
+  const bool has_negative =
+      (p[0].is_infinite && p[0].is_negative) || (p[1].is_infinite && p[1].is_negative);
   sum->is_special = true;
   if (p[0].is_nan || p[1].is_nan || (has_positive && has_negative))
     sum->bits = (uint32_t)DOT2_INVALID;

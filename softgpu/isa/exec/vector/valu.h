@@ -38,8 +38,8 @@ typedef struct valu_io {
 #define VALU_FLUSH_DOT    (1u << 31)
 #define VALU_BY_EXPONENTS (1u << 30)
 /* And of the instruction, whose neg says it: v_dot4_i32_iu8 and v_dot8_i32_iu4. */
-#define VALU_SIGNED_A     (1u << 28)
-#define VALU_SIGNED_B     (1u << 29)
+#define VALU_SIGNED_A (1u << 28)
+#define VALU_SIGNED_B (1u << 29)
 
 typedef void valu_lanes_t(const valu_io_t *io);
 
