@@ -58,6 +58,13 @@ struct Program {
   P(atomics, 3, 256, 4, 4)                                                                         \
   P(tickets, 2, 200, 4, 4)                                                                         \
   P(chain, 2, 96, 4, 4, Input::PLACES)                                                             \
+  P(function_pointers, 3, 64, 4, 4)                                                                \
+  P(descriptors, 1, 256, 4, 4)                                                                     \
+  P(matrix_of_bytes, 3, 64, 4, 32)                                                                 \
+  P(matrix_of_nibbles, 3, 64, 4, 32)                                                               \
+  P(matrix_of_halves, 3, 64, 4, 32)                                                                \
+  P(matrix_of_bf16, 3, 64, 4, 32)                                                                  \
+  P(dot_of_halves, 3, 64, 4, 4)                                                                    \
   P(transpose, 16, 256, 4, 4)                                                                      \
   P(compaction, 4, 128, 4, 8)                                                                      \
   P(permutations, 3, 128, 4, 28)                                                                   \
