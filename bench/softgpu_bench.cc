@@ -315,6 +315,33 @@ BENCHMARK(PublishedGemmTiled)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(PublishedAttention)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(PublishedSoftmax)->Unit(benchmark::kMillisecond)->UseRealTime();
 
+// --- widths ---
+
+// The same loop of eight instructions of the vector ALU, 1,000 times, of a wave of either width.
+void WaveOf(benchmark::State &state)
+{
+  const bool is_narrow = state.range(0) == 32;
+  // v_mov_b32 v1, 1.0 and so on; s_movk_i32 s0, 1000; v_fma_f32, v_add_f32, v_mul_f32, v_xor_b32, v_lshlrev_b32, v_and_b32,
+  // v_max_f32, v_or_b32; s_sub_u32 s0, s0, 1; s_cmp_lg_u32 s0, 0; s_cbranch_scc1; s_endpgm
+  static const std::vector<uint32_t> gfx90a = {
+      0x7e0202f2, 0x7e0402f0, 0x7e0602f4, 0xb00003e8, 0xd1cb0001, 0x040e0501, 0x02080701,
+      0x0a0a0501, 0x2a0c0501, 0x240e0c83, 0x26100d07, 0x16120b04, 0x28140f08, 0x80808100,
+      0xbf078000, 0xbf85fff4, 0xbf810000};
+  static const std::vector<uint32_t> gfx1100 = {
+      0x7e0202f2, 0x7e0402f0, 0x7e0602f4, 0xb00003e8, 0xd6130001, 0x040e0501, 0x06080701,
+      0x100a0501, 0x3a0c0501, 0x300e0c83, 0x36100d07, 0x20120b04, 0x38140f08, 0x80808100,
+      0xbf078000, 0xbfa2fff4, 0xbfb00000};
+  device::Descriptor descriptor;
+  if (is_narrow)
+    descriptor.properties |= 1 << 10;
+  device::Kernel kernel(is_narrow ? gfx1100 : gfx90a, descriptor);
+  device::Memory kernarg(64);
+  run(state, device::dispatch(kernel.object(), kernarg.as<void>(), 64,
+                              static_cast<uint16_t>(state.range(0)),
+                              is_narrow ? SOFTGPU_GFX1100 : SOFTGPU_GFX90A));
+}
+BENCHMARK(WaveOf)->Arg(64)->Arg(32)->ArgName("lanes")->Unit(benchmark::kMillisecond)->UseRealTime();
+
 // --- preparing ---
 
 // Code that was never seen: what each instruction takes of time and memory until it can run.

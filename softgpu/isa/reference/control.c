@@ -115,29 +115,27 @@ static bool move_relative_both(isa_wave_t *w, const isa_inst_t *inst)
 }
 
 /* The two halves of EXEC, one after the other: the register keeps the one that is not looked at.
- * Returns whether it goes to the loop's other end. RDNA2 ISA document, S_SUBVECTOR_LOOP; in waves
- * of 32 lanes, too, it is about the registers. */
+ * Returns whether it goes to the loop's other end. RDNA2 ISA document, S_SUBVECTOR_LOOP. */
 static bool loop_over_halves(isa_wave_t *w, const isa_inst_t *inst)
 {
-  const isa_operand_t exec = {.kind = ISA_OPERAND_SGPR, .index = ISA_EXEC};
-  const uint64_t both = isa_reference_scalar(w, &exec, 2, 64);
-  const uint32_t low = (uint32_t)both, high = (uint32_t)(both >> 32);
+  const uint64_t exec = isa_exec(w);
+  const uint32_t low = (uint32_t)exec, high = (uint32_t)(exec >> 32);
   const uint32_t kept = (uint32_t)isa_reference_scalar(w, &inst->dst, 1, 32);
   if (inst->op == ISA_s_subvector_loop_begin) {
-    if (!both)
+    if (!exec)
       return true;
     isa_reference_write(w, &inst->dst, 1, low ? high : 0);
-    isa_reference_write(w, &exec, 2, low ? low : both);
+    isa_set_exec(w, low ? low : exec);
     return false;
   }
   if (high) {
-    isa_reference_write(w, &exec, 1, kept);
+    isa_set_exec(w, (uint64_t)high << 32 | kept);
     return false;
   }
   if (!kept)
     return false;
   isa_reference_write(w, &inst->dst, 1, low);
-  isa_reference_write(w, &exec, 2, (uint64_t)kept << 32);
+  isa_set_exec(w, (uint64_t)kept << 32);
   return true;
 }
 

@@ -44,9 +44,11 @@ static bool is_unclear(const isa_operand_t *operand)
   return operand->kind == ISA_OPERAND_INLINE && operand->index >= ISA_CODE_FLOATS;
 }
 
+/* A loop over both halves of EXEC is one of waves of 64: in others its upper half is no mask. */
 bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return may_have(wave, &inst->dst, inst->row->dst) &&
+  return !(has(inst, "s_subvector_loop") && isa_lanes(wave) == 32) &&
+         may_have(wave, &inst->dst, inst->row->dst) &&
          may_have(wave, &inst->src[0], inst->row->src[0]) &&
          may_have(wave, &inst->src[1], inst->row->src[1]);
 }

@@ -73,7 +73,8 @@ PROBES = {
 
 def spelled(folder):
     """The rows by the names that the family has for them."""
-    names = dict(re.findall(r'\[ISA_(\w+)\] = "(\w+)"', open(os.path.join(folder, "spellings.inc")).read()))
+    names = dict(re.findall(r"ISA_MNEMONIC\((\w+), (\w+)\)", open(os.path.join(folder, "..", "mnemonics.inc")).read()))
+    names.update(re.findall(r'\[ISA_(\w+)\] = "(\w+)"', open(os.path.join(folder, "spellings.inc")).read()))
     rows = described(os.path.join(folder, "opcodes.inc"))
     return {(*key[:2], names.get(key[2], key[2]), *key[3:]): chips for key, chips in rows.items()}
 

@@ -183,6 +183,62 @@ TEST(ValuDivision, ExponentsSayWhatIsScaled)
     }
 }
 
+// They decide of zeros, too, with which the operand is a NaN.
+TEST(ValuDivision, ExponentsOfZerosSayWhatVccIs)
+{
+  const struct {
+    float denominator, numerator;
+    bool vcc;
+  } cases[] = {
+      {0, 1, true}, {1, 0, true}, {0, 0x1p-40f, false}, {0, 0, false}, {0x1p-60f, 0, false}};
+  for (const auto &c : cases) {
+    Sequence sequence(false, SOFTGPU_GFX1030);
+    sequence.machine.set(DEN, 3, bits(c.denominator), false);
+    sequence.machine.set(NUM, 3, bits(c.numerator), false);
+    sequence.run(ISA_v_div_scale_f32, SCALED_NUM, {DEN, DEN, NUM});
+    EXPECT_EQ(sequence.machine.get(SCALED_NUM, 3, false), 0x7fc00000u);
+    EXPECT_EQ(isa_vcc(&sequence.machine.wave) >> 3 & 1, c.vcc)
+        << c.denominator << " " << c.numerator;
+  }
+}
+
+// Whatever is infinite stays so.
+TEST(ValuDivision, ScaledMultiplyAddOfInfinities)
+{
+  for (unsigned chip : {SOFTGPU_GFX90A, SOFTGPU_GFX1030})
+    for (bool wide : {false, true}) {
+      Sequence sequence(wide, chip);
+      Machine &machine = sequence.machine;
+      isa_write_s64(&machine.wave, ISA_VCC, UINT64_MAX);
+      for (unsigned i = 0; i < ISA_LANES; ++i) {
+        const double infinity = i & 1 ? INFINITY : -INFINITY;
+        machine.set(X, i, wide ? bits(3.0) : bits(3.0f), wide);
+        machine.set(Y, i, wide ? bits(0.5) : bits(0.5f), wide);
+        machine.set(Z, i, wide ? bits(infinity) : bits((float)infinity), wide);
+      }
+      sequence.run(wide ? ISA_v_div_fmas_f64 : ISA_v_div_fmas_f32, OUT, {X, Y, Z});
+      for (unsigned i = 0; i < 2; ++i)
+        EXPECT_EQ(machine.get(OUT, i, wide), machine.get(Z, i, wide)) << i;
+    }
+}
+
+// Of RDNA, scaled down, a product may be larger than any number.
+TEST(ValuDivision, ScaledProductsComeBack)
+{
+  for (uint32_t mode : {0xf0, 0xfc}) {
+    Sequence sequence(true, SOFTGPU_GFX1030);
+    Machine &machine = sequence.machine;
+    machine.wave.mode = mode;
+    isa_write_s64(&machine.wave, ISA_VCC, UINT64_MAX);
+    machine.set(X, 1, bits(-0x1.8p1020), true);
+    machine.set(Y, 1, bits(0x1p100), true);
+    machine.set(Z, 1, bits(1.0), true);
+    sequence.run(ISA_v_div_fmas_f64, OUT, {X, Y, Z});
+    EXPECT_EQ(f64(machine.get(OUT, 1, true)),
+              mode == 0xfc ? std::nextafter(-0x1.8p992, 0) : -0x1.8p992);
+  }
+}
+
 // The scaled result of v_div_fmas is rounded once, also where it becomes denormal.
 TEST(ValuDivision, ScaledMultiplyAddRoundsOnce)
 {

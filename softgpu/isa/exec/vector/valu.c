@@ -189,10 +189,11 @@ static const uint32_t *constant_rows(uint64_t value)
   return found ? found->row[0] : NULL;
 }
 
+/* (What SDWA has of a register's bits to itself, its dst_sel says.) */
 static bool keeps_half(const isa_inst_t *inst, const valu_op_t *op)
 {
   return op->d & VALU_HALF && !(op->attributes & VALU_PK16) &&
-         (op->attributes & VALU_KEEP || isa_chip(inst->chip)->keeps_halves);
+         (op->attributes & VALU_KEEP || (isa_chip(inst->chip)->keeps_halves && !inst->has_sdwa));
 }
 
 /* Which operands are read, and written, where they are, without a call. Both kinds of registers are
