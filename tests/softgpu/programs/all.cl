@@ -7,4 +7,5 @@
 #include "halves.cl"
 #include "integers.cl"
 #include "lanes.cl"
+#include "matrices.cl"
 #include "memory.cl"

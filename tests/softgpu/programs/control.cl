@@ -193,3 +193,31 @@ PROGRAM(coordinates, uint, uint)
       (z * 3 * GROUP_SIZE(y) + y) * 2 * GROUP_SIZE(x) + x; /* of two groups, and of three */
   out[at] = x | y << 8 | z << 16 | (GROUP_ID(x) + GROUP_ID(y) * 4 + GROUP_ID(z) * 16) << 24;
 }
+
+/* Functions that are called by their address, several in one wave. */
+#pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
+typedef uint function_t(uint a, uint b);
+static NOINLINE uint product_of(uint a, uint b)
+{
+  return a * b + 1;
+}
+static NOINLINE uint turned_by(uint a, uint b)
+{
+  return __builtin_rotateleft32(a, b & 31) ^ b;
+}
+static NOINLINE uint rest_of(uint a, uint b)
+{
+  return a % (b | 1);
+}
+
+PROGRAM(function_pointers, uint, uint)
+{
+  function_t *const functions[] = {product_of, turned_by, rest_of, third};
+  const uint i = GLOBAL_ID();
+  uint value = i;
+  for (uint k = 0; k < 9; ++k) {
+    const uint word = in[(i + k) % n];
+    value = functions[word >> 6 & 3](value, word);
+  }
+  out[i] = value;
+}

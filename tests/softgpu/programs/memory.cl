@@ -179,3 +179,38 @@ PROGRAM(chain, uint, uint)
   }
   out[i] = sum;
 }
+
+/* Through descriptors of buffers, of which what lies beyond reads as 0 and is not written. */
+#if __GFX11__
+#define FORMAT 0x31004000
+#elif __GFX10__
+#define FORMAT 0x31014000
+#else
+#define FORMAT 0x00027000
+#endif
+
+PROGRAM(descriptors, uint, uint)
+{
+  const uint i = GLOBAL_ID(), size = 700 * 4, at = (i * 37 % 1024) * 4;
+#ifdef __AMDGCN__
+  __amdgpu_buffer_rsrc_t from =
+      __builtin_amdgcn_make_buffer_rsrc((__global void *)in, 0, size, FORMAT);
+  __amdgpu_buffer_rsrc_t to =
+      __builtin_amdgcn_make_buffer_rsrc(out, 0, 4 * (GROUP_SIZE(x) - 9), FORMAT);
+  const uint word = __builtin_amdgcn_raw_buffer_load_b32(from, (int)at, 0, 0);
+  const uint2 pair = __builtin_amdgcn_raw_buffer_load_b64(from, (int)at, 8, 0);
+  const uchar byte = __builtin_amdgcn_raw_buffer_load_b8(from, (int)(at + 5), 0, 0);
+  const ushort two = __builtin_amdgcn_raw_buffer_load_b16(from, (int)(at + 10), 0, 0);
+  __builtin_amdgcn_raw_buffer_store_b32(word ^ pair.x ^ pair.y * 3 ^ byte ^ (uint)two << 8, to,
+                                        (int)(4 * i), 0, 0);
+#else
+  __global const uchar *const bytes = (__global const uchar *)in;
+#define BOUNDED(type, offset)                                                                      \
+  ((offset) + sizeof(type) <= size ? *(__global const type *)(bytes + (offset)) : 0)
+  const uint word = BOUNDED(uint, at), x = BOUNDED(uint, at + 8), y = BOUNDED(uint, at + 12);
+  const uchar byte = BOUNDED(uchar, at + 5);
+  const ushort two = BOUNDED(ushort, at + 10);
+  if (i < GROUP_SIZE(x) - 9)
+    out[i] = word ^ x ^ y * 3 ^ byte ^ (uint)two << 8;
+#endif
+}

@@ -1,5 +1,5 @@
 // Programs in OpenCL C, compiled by clang for each chip and width and for the host, which must give the same bytes.
-
+#include "tests/extended.h"
 #include "tests/hal/device_test.h"
 #include "tests/softgpu/isa/split_mix.h"
 #include "tests/softgpu/programs/host.h"
@@ -55,6 +55,13 @@ struct Program {
   P(atomics, 3, 256, 4, 4)                                                                         \
   P(tickets, 2, 200, 4, 4)                                                                         \
   P(chain, 2, 96, 4, 4, Input::PLACES)                                                             \
+  P(function_pointers, 3, 64, 4, 4)                                                                \
+  P(descriptors, 1, 256, 4, 4)                                                                     \
+  P(matrix_of_bytes, 3, 64, 4, 32)                                                                 \
+  P(matrix_of_nibbles, 3, 64, 4, 32)                                                               \
+  P(matrix_of_halves, 3, 64, 4, 32)                                                                \
+  P(matrix_of_bf16, 3, 64, 4, 32)                                                                  \
+  P(dot_of_halves, 3, 64, 4, 4)                                                                    \
   P(transpose, 16, 256, 4, 4)                                                                      \
   P(compaction, 4, 128, 4, 8)                                                                      \
   P(permutations, 3, 128, 4, 28)                                                                   \
@@ -120,10 +127,10 @@ template <typename T> void put(std::vector<char> &to, size_t index, T value)
   memcpy(&to[index * sizeof value], &value, sizeof value);
 }
 
-std::vector<char> input_of(const Program &program)
+std::vector<char> input_of(const Program &program, uint64_t seed)
 {
   std::vector<char> bytes(program.n * program.element);
-  SplitMix random{program.n * 31 + program.output};
+  SplitMix random{program.n * 31 + program.output + (seed << 32)};
   for (size_t i = 0; i < bytes.size() / 8; ++i) {
     const uint64_t word = random(), more = random();
     switch (program.input) {
@@ -196,16 +203,20 @@ protected:
     dispatch.blob = blob.bytes.data();
     dispatch.blob_size = blob.bytes.size();
     EXPECT_OK(run_to_the_end(dispatch));
-    return download<char>(to, before.size());
+    std::vector<char> after = download<char>(to, before.size());
+    for (rawhal_buffer_t *each : {from, to})
+      rawhal_buffer_free(each);
+    buffers.resize(buffers.size() - 2);
+    return after;
   }
 
-  void compare(const Program &program, rawhal_executable_t *executable)
+  void compare(const Program &program, rawhal_executable_t *executable, uint64_t seed)
   {
     SCOPED_TRACE(program.name);
     const rawhal_device_kernel_t *kernel = nullptr;
     ASSERT_OK(rawhal_executable_kernel(executable, {program.name, strlen(program.name)}, 0, &kernel,
                                        &error));
-    const std::vector<char> in = input_of(program), before(program.output + 64, 0x4a);
+    const std::vector<char> in = input_of(program, seed), before(program.output + 64, 0x4a);
     std::vector<char> expected = before;
     ASSERT_TRUE(run_on_host(program.on_host, program.extents, GetParam().wave, is_rdna(), in.data(),
                             expected.data(), program.n));
@@ -235,8 +246,10 @@ TEST_P(Programs, AreAsOnTheHost)
   rawhal_executable_t *const executable =
       load(std::vector<char>(std::istreambuf_iterator<char>(file), {}));
   ASSERT_NE(executable, nullptr);
-  for (const Program &program : programs)
-    compare(program, executable);
+  for (uint64_t seed = 0; seed < by_length(1u, 1u, 40u); ++seed) {
+    for (const Program &program : programs)
+      compare(program, executable, seed);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, Programs,
