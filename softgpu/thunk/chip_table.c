@@ -17,6 +17,14 @@ static const softgpu_chip_facts_t chips[] = {
      SOFTGPU_GFX1030},
     {0x1100, "AMD Radeon RX 7900 XTX", 11, 0, 0, 0x744c, 96, 2, 32, 16, false, false,
      SOFTGPU_GFX1100},
+    {0x1101, "AMD Radeon RX 7800 XT", 11, 0, 1, 0x747e, 60, 2, 32, 16, false, false,
+     SOFTGPU_GFX1100},
+    {0x1102, "AMD Radeon RX 7600", 11, 0, 2, 0x7480, 32, 2, 32, 16, false, false, SOFTGPU_GFX1100},
+    {0x1103, "AMD Radeon 780M", 11, 0, 3, 0x15bf, 12, 2, 32, 16, false, false, SOFTGPU_GFX1100},
+    {0x1150, "AMD Radeon 890M", 11, 5, 0, 0x150e, 16, 2, 32, 16, false, false, SOFTGPU_GFX1151},
+    {0x1152, "AMD Radeon 860M", 11, 5, 2, 0x1114, 8, 2, 32, 16, false, false, SOFTGPU_GFX1151},
+    /* (No public list has the number of a card with it.) */
+    {0x1153, "AMD Radeon 840M", 11, 5, 3, 0, 4, 2, 32, 16, false, false, SOFTGPU_GFX1151},
     {0x1151, "AMD Radeon 8060S", 11, 5, 1, 0x1586, 40, 2, 32, 16, false, false, SOFTGPU_GFX1151},
 };
 

@@ -17,6 +17,7 @@ typedef enum isa_family_number {
 
 typedef struct isa_chip {
   uint32_t number;           /* 0x90a: gfx90a */
+  uint32_t alike[3];         /* chips that execute the same in the same way; 0: no more */
   uint8_t family, member;    /* isa_family_number_t; the bit of isa_opcode_t.chips */
   uint8_t lanes;             /* of a wave, where the kernel does not say */
   uint8_t exchanging;        /* lanes among which ds_permute_b32 and its kind exchange */

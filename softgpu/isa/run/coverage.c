@@ -13,10 +13,18 @@ static bool runs(isa_inst_t *inst, unsigned chip)
   return isa_width(limits.lanes)->prepare(inst, &limits);
 }
 
+static bool is_named(const isa_chip_t *chip, uint32_t number)
+{
+  bool is_alike = false;
+  for (size_t i = 0; i < sizeof chip->alike / sizeof *chip->alike; ++i)
+    is_alike |= number && chip->alike[i] == number;
+  return is_alike || chip->number == number;
+}
+
 static bool chip_of(uint32_t number, unsigned *chip)
 {
   for (*chip = 0; *chip < SOFTGPU_CHIP_OTHER; ++*chip)
-    if (isa_chip(*chip)->number == number)
+    if (is_named(isa_chip(*chip), number))
       return true;
   return false;
 }
