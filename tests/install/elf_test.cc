@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include <dlfcn.h>
 #include <gelf.h>
@@ -51,7 +52,25 @@ std::string flaw(const std::string &path, bool installed)
 struct Dynamic {
   bool elf = false;
   std::vector<std::string> paths, needed; // RPATH and RUNPATH; NEEDED
+  std::vector<std::string> versions;      // of others' symbols: GLIBC_2.28
 };
+
+void read_versions(Elf *elf, Elf_Scn *section, const GElf_Shdr &header, Dynamic *dynamic)
+{
+  Elf_Data *data = elf_getdata(section, nullptr);
+  GElf_Verneed file;
+  for (int at = 0; data && gelf_getverneed(data, at, &file); at += static_cast<int>(file.vn_next)) {
+    GElf_Vernaux version;
+    for (int of = at + static_cast<int>(file.vn_aux); gelf_getvernaux(data, of, &version);
+         of += static_cast<int>(version.vna_next)) {
+      dynamic->versions.push_back(elf_strptr(elf, header.sh_link, version.vna_name));
+      if (!version.vna_next)
+        break;
+    }
+    if (!file.vn_next)
+      break;
+  }
+}
 
 void read_section(Elf *elf, Elf_Scn *section, const GElf_Shdr &header, Dynamic *dynamic)
 {
@@ -81,6 +100,8 @@ Dynamic read_dynamic(const fs::path &file)
   for (Elf_Scn *section = nullptr; elf && (section = elf_nextscn(elf, section));)
     if (gelf_getshdr(section, &header) && header.sh_type == SHT_DYNAMIC)
       read_section(elf, section, header, &dynamic);
+    else if (section && header.sh_type == SHT_GNU_verneed)
+      read_versions(elf, section, header, &dynamic);
   elf_end(elf);
   close(descriptor);
   return dynamic;
@@ -193,6 +214,35 @@ TEST(Built, TheToolLoadsNothingFromTheCurrentDirectory)
 TEST_F(Installed, EveryLibraryPathIsTheFilesOwn)
 {
   EXPECT_GE(expect_sound(prefix, true), 3u);
+}
+
+// The front goes into containers' images, of which many are years older than what it was built on. libelf the runtime has,
+// too, and one file in a process is both's.
+TEST_F(Installed, TheFrontNeedsAGlibcOf2018)
+{
+  if (*RAWHAL_SANITIZER)
+    GTEST_SKIP() << "sanitizers need this machine's C library";
+  const std::set<std::string> known = {"libc.so.6",          "libpthread.so.0",
+                                       "libdl.so.2",         "libelf.so.1",
+                                       "librawhal-front.so", "ld-linux-aarch64.so.1"};
+  int fronts = 0;
+  for (const auto &entry : fs::recursive_directory_iterator(prefix)) {
+    if (entry.path().filename().string().rfind("librawhal-front", 0) != 0)
+      continue;
+    const Dynamic dynamic = read_dynamic(entry.path());
+    for (const std::string &name : dynamic.needed)
+      EXPECT_EQ(1u, known.count(name)) << entry.path() << " needs " << name;
+    int counted = 0, minor = 0;
+    for (const std::string &version : dynamic.versions) {
+      counted += version.rfind("GLIBC_", 0) == 0;
+      minor = 0;
+      sscanf(version.c_str(), "GLIBC_2.%d", &minor);
+      EXPECT_LE(minor, 28) << entry.path() << " needs " << version;
+    }
+    EXPECT_GT(counted, 0) << entry.path();
+    ++fronts;
+  }
+  EXPECT_EQ(2, fronts);
 }
 
 TEST_F(Installed, NothingKnowsWhereItWasBuilt)

@@ -1,6 +1,7 @@
 // Kernels of a length that the device's own clock measures, as fast as they go, for a while. Prints
 // which part of the time they had, in percent: of the host's clock, by the device's.
-// usage: share MILLISECONDS MICROSECONDS_EACH [AHEAD [blocked]]: `blocked` waits without a processor
+// usage: share MILLISECONDS MICROSECONDS_EACH [AHEAD [steady]]: `steady` waits without a processor, and has AHEAD more to
+// run while it waits for as many, so that the device can always have some
 #include <time.h>
 
 #include "../../hip/programs/check.h"
@@ -28,8 +29,12 @@ int main(int argc, char **argv)
   auto ticks = (unsigned long long)((argc > 2 ? atof(argv[2]) : 1300) * 1e-6 * ticks_per_second);
   int ahead = argc > 3 ? atoi(argv[3]) : 4;
   unsigned long long *sum = nullptr, total = 0;
-  if (argc > 4)
+  bool steady = argc > 4;
+  if (steady)
     HIP(hipSetDeviceFlags(hipDeviceScheduleBlockingSync));
+  hipEvent_t before, now;
+  HIP(hipEventCreateWithFlags(&before, hipEventBlockingSync | hipEventDisableTiming));
+  HIP(hipEventCreateWithFlags(&now, hipEventBlockingSync | hipEventDisableTiming));
   HIP(hipMalloc((void **)&sum, sizeof(*sum)));
   HIP(hipMemset(sum, 0, sizeof(*sum)));
   turn<<<1, 1>>>(sum, ticks);
@@ -41,8 +46,12 @@ int main(int argc, char **argv)
     for (int i = 0; i < ahead; i++)
       turn<<<1, 1>>>(sum, ticks);
     launched += ahead;
-    HIP(hipDeviceSynchronize());
+    HIP(steady ? hipEventRecord(now, nullptr) : hipDeviceSynchronize());
+    if (steady)
+      HIP(hipEventSynchronize(before)); // one that was not recorded is over
+    std::swap(before, now);
   }
+  HIP(hipDeviceSynchronize());
   double took = seconds() - began;
   HIP(hipMemcpy(&total, sum, sizeof(total), hipMemcpyDeviceToHost));
   std::printf("%.2f percent of %.2f s, %.0f launches\n",
