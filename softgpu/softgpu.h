@@ -153,11 +153,10 @@ extern "C" {
  * timeout_ms does not limit the runtime's own kernels, which copy memory and load code: they always
  * end, and the runtime ends the process when one fails.
  *
- * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x950, 0x1030, 0x1100 to 0x1103 and 0x1150
- * to 0x1153 can be listed; the
- * first three execute no kernels. Debian's runtime 5.2.3 knows none of gfx942, gfx950, gfx1100 and
- * gfx1151: it gets them listed as gfx90a or gfx1030, whose code its own kernels are. A gfx950 has
- * 160 KiB of LDS under whatever name it is listed.
+ * Chips: 0x900, 0x906, 0x908, 0x90a, 0x942, 0x950, 0x1030, 0x1100 to 0x1103 and 0x1150 to 0x1153
+ * can be listed; the first three execute no kernels. Debian's runtime 5.2.3 knows none of gfx942,
+ * gfx950 and gfx11: it gets them listed as gfx90a or gfx1030, whose code its own kernels are. A
+ * gfx950 has 160 KiB of LDS under whatever name it is listed.
  * chip, chips, listed, sramecc, gpus, vram_mib and order are fixed while a runtime holds the device
  * open, userfaultfd from the first queue on. */
 

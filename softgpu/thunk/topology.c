@@ -210,7 +210,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->WaveFrontSize = chip->wave_size;
   node->NumShaderBanks = SHADER_BANKS;
   node->NumArrays = 1;
-  node->NumCUPerArray = chip->compute_units / SHADER_BANKS;
+  node->NumCUPerArray = (chip->compute_units + SHADER_BANKS - 1u) / SHADER_BANKS;
   node->NumSIMDPerCU = chip->simds_per_unit;
   node->MaxSlotsScratchCU = 32;
   node->EngineId.ui32.uCode = 0x40;
