@@ -22,6 +22,8 @@ bool isa_reference_has(const isa_wave_t *wave, const isa_operand_t *operand, uns
   case ISA_OPERAND_AGPR:
     return end <= wave->agprs;
   case ISA_OPERAND_SGPR: /* those with names every wave has; and none is as wide as you like */
+    if (operand->index < ISA_NULL && end > ISA_NULL)
+      return false; /* it is no half of another one */
     return operand->index == ISA_NULL ||
            end <= (operand->index < ISA_FLAT_SCRATCH ? wave->sgprs : ISA_SGPRS);
   case ISA_OPERAND_SPECIAL: /* graphics' own */

@@ -22,6 +22,8 @@ uint64_t isa_scalar_inline64(unsigned code)
 bool isa_operand_prepare(isa_operand_t *operand, unsigned dwords, const isa_limits_t *limits)
 {
   const unsigned end = operand->index + dwords;
+  if (operand->kind == ISA_OPERAND_SGPR && operand->index < ISA_NULL && end > ISA_NULL)
+    return false; /* there is no such register; it reads as 0 because nothing is written to it */
   switch (operand->kind) {
   case ISA_OPERAND_VGPR:
     return end <= limits->vgprs;

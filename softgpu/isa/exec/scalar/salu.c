@@ -238,6 +238,14 @@ static unsigned find_registers(isa_inst_t *inst)
   return registers;
 }
 
+/* To a sum with nothing, which goes nowhere. */
+static bool run_addk_of_null(isa_wave_t *w, const isa_inst_t *inst)
+{
+  (void)inst;
+  w->scc = 0;
+  return true;
+}
+
 bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   if (!isa_operand_prepare(&inst->dst, inst->row->dst, limits) ||
@@ -248,6 +256,10 @@ bool isa_salu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   if (inst->op == ISA_s_ashr_i64 || inst->op == ISA_s_bfe_i64 || inst->op == ISA_s_flbit_i32_i64)
     inst->src[0].index |= inst->src[0].kind == ISA_OPERAND_LITERAL ? ISA_LITERAL_SIGNED : 0;
   inst->dst_at = inst->dst.index;
+  if (inst->op == ISA_s_addk_i32 && inst->dst.index == ISA_NOWHERE) {
+    isa_runs_alone(inst, run_addk_of_null);
+    return true;
+  }
   for (size_t i = 0; i < sizeof ops / sizeof *ops; ++i)
     if (ops[i].op == inst->op)
       return isa_runs_on(inst, ops[i].run_on[find_registers(inst)]);
