@@ -54,8 +54,7 @@ def test_differences_and_coverage_are_the_commands():
     assert v5.coverage("gfx90a") and v5.coverage().instructions > 20
     illegal = rawhal.inspect(fixture("illegal-gfx90a-v5.co")).coverage()
     assert not illegal and illegal.missing[0].mnemonic is None and illegal.missing[0].count >= 1
-    with pytest.raises(rawhal.NotFound):
-        rawhal.inspect(fixture("vector_add-gfx1030-v5.co")).coverage()
+    assert rawhal.inspect(fixture("vector_add-gfx1030-v5.co")).coverage().instructions > 20
     with pytest.raises(rawhal.NotFound):
         v5.coverage("gfx942")
 
