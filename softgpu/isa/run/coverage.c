@@ -38,13 +38,18 @@ SOFTGPU_EXPORT uint64_t softgpu_coverage(uint32_t chip_number, const void *code,
   uint64_t count = 0;
   if (!chip_of(chip_number, &chip))
     return 0;
-  for (uint64_t i = 0; i < dwords; ++count) {
+  for (uint64_t i = 0; i < dwords;) {
     uint32_t words[ISA_MOST_DWORDS] = {0};
     uint64_t left = dwords - i;
     uint32_t available = left < ISA_MOST_DWORDS ? (uint32_t)left : ISA_MOST_DWORDS;
     memcpy(words, at + i * 4, available * sizeof *words);
     isa_inst_t inst;
     isa_decode_status_t status = isa_decode(chip, words, available, &inst);
+    if (status != ISA_DECODED && !words[0]) { /* between functions, where it is no instruction */
+      ++i;
+      continue;
+    }
+    ++count;
     char text[160] = "";
     const isa_inst_t decoded = inst; /* preparation rewrites operands */
     if (status == ISA_DECODED && runs(&inst, chip)) {
