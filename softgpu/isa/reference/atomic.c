@@ -202,9 +202,11 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
                      const place_t *place, unsigned lane)
 {
   const unsigned dwords = t->bytes / 4;
-  const bool has_two = inst->data[1].kind != ISA_OPERAND_NONE; /* the condition comes first */
-  uint64_t first = isa_reference_rows(wave, &inst->data[0], 0, lane, dwords);
-  uint64_t second = has_two ? isa_reference_rows(wave, &inst->data[1], 0, lane, dwords) : 0;
+  const bool has_two = inst->data[1].kind != ISA_OPERAND_NONE;     /* the condition comes first */
+  const bool is_reversed = has(isa_op_name(inst->op), "cmpstore"); /* it comes last */
+  uint64_t first = isa_reference_rows(wave, &inst->data[is_reversed], 0, lane, dwords);
+  uint64_t second =
+      has_two ? isa_reference_rows(wave, &inst->data[!is_reversed], 0, lane, dwords) : 0;
   const bool is_whole = isa_reference_is_whole(place);
   uint64_t offset = is_whole ? (uint64_t)(place->at[0] - wave->lds) : 0, old = 0;
   if (offset % t->bytes)

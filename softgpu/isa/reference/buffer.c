@@ -12,13 +12,22 @@ static bool is_by_lane(const isa_inst_t *inst, uint32_t word)
                                                : (word >> 19 & 0x1f) == 0x1d;
 }
 
+/* Bytes of an element that is swizzled, or 0 for none. GFX10: a bit says it, of dwords; GFX11 has a
+ * field. */
+static unsigned swizzled_bytes(const isa_inst_t *inst, const uint32_t *s)
+{
+  if (isa_chip(inst->chip)->fewer_formats)
+    return s[1] >> 30 ? 2u << (s[1] >> 30) : 0;
+  return s[1] >> 31 ? 4 : 0;
+}
+
 /* Whether a buffer is the wave's scratch memory: swizzled by lane, a dword at a time. */
 bool isa_reference_is_private(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const uint32_t *s = &wave->s[inst->saddr.index];
   const uint64_t start =
       (s[0] | (uint64_t)(s[1] & 0xffff) << 32) + isa_reference_scalar(wave, &inst->soffset, 1, 32);
-  return s[1] >> 31 && is_by_lane(inst, s[3]) && wave->private_bytes &&
+  return swizzled_bytes(inst, s) == 4 && is_by_lane(inst, s[3]) && wave->private_bytes &&
          start - wave->dispatch->scratch_base < wave->dispatch->scratch_bytes;
 }
 
@@ -26,7 +35,8 @@ bool isa_reference_is_private(const isa_wave_t *wave, const isa_inst_t *inst)
 bool isa_reference_is_swizzled(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const uint32_t *s = &wave->s[inst->saddr.index];
-  return s[1] >> 31 && (!isa_chip(inst->chip)->unified_formats || inst->idxen || (s[3] >> 23 & 1));
+  return swizzled_bytes(inst, s) &&
+         (!isa_chip(inst->chip)->unified_formats || inst->idxen || (s[3] >> 23 & 1));
 }
 
 /* A buffer's access of GFX10. `offset` is what instruction and register say. */
@@ -58,7 +68,8 @@ static bool find_component10(isa_wave_t *wave, const isa_inst_t *inst, const tra
                              unsigned lane, unsigned first, place_t *place)
 {
   const uint32_t *s = &wave->s[inst->saddr.index];
-  const uint64_t base = s[0] | (uint64_t)(s[1] & 0xffff) << 32, group = 8u << (s[3] >> 21 & 3);
+  const uint64_t base = s[0] | (uint64_t)(s[1] & 0xffff) << 32, group = 8u << (s[3] >> 21 & 3),
+                 element = swizzled_bytes(inst, s);
   access10_t a = {.index = s[3] >> 23 & 1 ? lane : 0,
                   .soffset = isa_reference_scalar(wave, &inst->soffset, 1, 32),
                   .stride = s[1] >> 16 & 0x3fff,
@@ -74,8 +85,8 @@ static bool find_component10(isa_wave_t *wave, const isa_inst_t *inst, const tra
     return isa_reference_find_scratch(wave, lane, base + a.soffset, a.offset, t->bytes, place);
   uint64_t linear = a.index * a.stride + a.offset;
   if (a.is_swizzled)
-    linear = (a.index / group * a.stride + a.offset / 4 * 4) * group + a.index % group * 4 +
-             a.offset % 4;
+    linear = (a.index / group * a.stride + a.offset / element * element) * group +
+             a.index % group * element + a.offset % element;
   *place = (place_t){.bytes = t->bytes};
   return !is_within(s, &a, t->bytes) ||
          isa_reference_find_memory(wave, lane, base + a.soffset + linear, t, place);

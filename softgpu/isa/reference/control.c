@@ -80,7 +80,8 @@ static void set_hardware_register(isa_wave_t *w, const isa_inst_t *inst, uint32_
   const unsigned shift = field.id == FLAT_SCR_HI ? 32 : 0;
   if (field.id == MODE)
     w->mode = with_field(w->mode, field, value);
-  if (has_flat_scratch(inst) || (field.id != FLAT_SCR_LO && field.id != FLAT_SCR_HI))
+  if (has_flat_scratch(inst) || isa_chip(inst->chip)->architected_scratch ||
+      (field.id != FLAT_SCR_LO && field.id != FLAT_SCR_HI))
     return;
   const uint64_t part = with_field((uint32_t)(w->flat_scratch >> shift), field, value);
   w->flat_scratch = (w->flat_scratch & ~((uint64_t)UINT32_MAX << shift)) | part << shift;
@@ -125,7 +126,8 @@ static bool loop_over_halves(isa_wave_t *w, const isa_inst_t *inst)
     if (!exec)
       return true;
     isa_reference_write(w, &inst->dst, 1, low ? high : 0);
-    isa_set_exec(w, low ? low : exec);
+    if (low) /* the register may be a half of EXEC itself */
+      isa_exec_halves(w)[1] = 0;
     return false;
   }
   if (high) {
@@ -229,6 +231,8 @@ static bool means_nothing(unsigned op)
   case ISA_s_inst_prefetch:
   case ISA_s_code_end:
   case ISA_s_ttracedata_imm:
+  case ISA_s_delay_alu:
+  case ISA_s_wait_event:
     return true;
   default:
     return false;
@@ -296,6 +300,10 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
   case ISA_s_sendmsg: /* 1: an interrupt, whose event's number is m0[23:0] */
     if ((simm & 15) == 1 && w->dispatch && w->dispatch->interrupt)
       w->dispatch->interrupt(w->s[ISA_M0] & 0xffffff);
+    return true;
+  case ISA_s_sendmsg_rtn_b32:
+  case ISA_s_sendmsg_rtn_b64: /* 131: the time; of what else there is to ask, there is nothing */
+    isa_reference_write(w, &inst->dst, inst->row->dst, simm == 131 ? softgpu_wave_ticks() : 0);
     return true;
   case ISA_s_waitcnt: /* vmcnt is simm[15:14], simm[3:0]; all else is complete already */
     isa_lds_loads_await(w, (simm >> 14 & 3) * 16 + (simm & 15));

@@ -51,8 +51,15 @@ bool isa_reference_layout(unsigned data, unsigned number, layout_t *l)
   return number < RESERVED && (l->width[0] != 32 || number == UINT || number == SINT);
 }
 
-/* GFX10 has one number for all that there is, in this order; 0 is no format. */
-static bool unified_layout(unsigned unified, layout_t *l)
+/* GFX11 has no others of 10_11_11 and 11_11_10 than floats, and no scaled ones of 10_10_10_2. */
+static bool is_left_out(unsigned data, unsigned number)
+{
+  return ((data == 6 || data == 7) && number != FLOATING) ||
+         (data == 8 && (number == USCALED || number == SSCALED));
+}
+
+/* GFX10 has one number for all that there is, in this order; 0 is no format. GFX11 has fewer. */
+static bool unified_layout(unsigned unified, bool has_fewer, layout_t *l)
 {
   enum { LAST = 14 };
   unsigned count = 0;
@@ -60,7 +67,8 @@ static bool unified_layout(unsigned unified, layout_t *l)
     return isa_reference_layout(0, 0, l);
   for (unsigned data = 1; data <= LAST; ++data)
     for (unsigned number = UNORM; number <= FLOATING; ++number)
-      if (isa_reference_layout(data, number, l) && ++count == unified)
+      if (isa_reference_layout(data, number, l) && !(has_fewer && is_left_out(data, number)) &&
+          ++count == unified)
         return true;
   return false;
 }
@@ -69,8 +77,10 @@ static bool layout_of(const isa_wave_t *wave, const isa_inst_t *inst, layout_t *
 {
   const uint32_t word = wave->s[inst->saddr.index + 3];
   const bool is_own = inst->encoding == ISA_MTBUF;
+  const bool has_fewer = isa_chip(inst->chip)->fewer_formats;
   if (isa_chip(inst->chip)->unified_formats)
-    return unified_layout(is_own ? inst->offset1 : word >> 12 & 0x7f, l);
+    return unified_layout(is_own ? inst->offset1 : word >> 12 & (has_fewer ? 0x3f : 0x7f),
+                          has_fewer, l);
   return isa_reference_layout(is_own ? inst->offset1 % 16 : word / 32768 % 16,
                               is_own ? inst->offset1 / 16 : word / 4096 % 8, l);
 }

@@ -78,6 +78,31 @@ static void swap(isa_wave_t *wave, const isa_inst_t *inst)
   }
 }
 
+/* Halves of registers, each of which may be the upper one. */
+static void swap_halves(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  uint32_t *const rows[2] = {wave->v[inst->dst.index], wave->v[inst->src[0].index]};
+  const unsigned shifts[2] = {inst->dst.half == ISA_HIGH_HALF ? 16 : 0,
+                              inst->src[0].half == ISA_HIGH_HALF ? 16 : 0};
+  for (unsigned i = 0; i < ISA_LANES; ++i) {
+    const uint32_t halves[2] = {rows[0][i] >> shifts[0] & 0xffff, rows[1][i] >> shifts[1] & 0xffff};
+    for (unsigned n = 0; n < 2 && isa_exec(wave) >> i & 1; ++n)
+      rows[n][i] = (rows[n][i] & ~(0xffffu << shifts[n])) | halves[1 - n] << shifts[n];
+  }
+}
+
+/* The other half of the wave's, active there or not. Of waves of 32 there is none, and nothing
+ * happens. */
+static void exchange_halves(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  uint32_t values[ISA_LANES];
+  for (unsigned i = 0; i < ISA_LANES; ++i)
+    values[i] = lane_value(wave, &inst->src[0], i);
+  for (unsigned i = 0; ISA_LANES == 64 && i < ISA_LANES; ++i)
+    if (isa_exec(wave) >> i & 1)
+      wave->v[inst->dst.index][i] = values[(i + 32) % ISA_LANES];
+}
+
 bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_operand_t *dst = &inst->dst, *source = &inst->src[0];
@@ -101,6 +126,12 @@ bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst)
   }
   case ISA_v_swap_b32:
     swap(wave, inst);
+    return true;
+  case ISA_v_swap_b16:
+    swap_halves(wave, inst);
+    return true;
+  case ISA_v_permlane64_b32:
+    exchange_halves(wave, inst);
     return true;
   case ISA_v_swaprel_b32: {
     isa_inst_t moved;

@@ -64,21 +64,29 @@ static bool has_data(const isa_wave_t *wave, const isa_inst_t *inst)
          may_have(wave, &inst->data[1], inst->row->src[1]);
 }
 
+/* None is no descriptor, which has four dwords. */
+static bool may_have_base(const isa_wave_t *wave, const isa_operand_t *base, unsigned dwords)
+{
+  const bool is_none = base->kind == ISA_OPERAND_SGPR && base->index == ISA_NULL;
+  return may_have(wave, base, dwords) && !(is_none && dwords > 2);
+}
+
 /* s_scratch_* address swizzled memory, as nothing else does. */
 bool isa_reference_allows_smem(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   return !has(inst, "scratch") && may_have(wave, &inst->dst, inst->row->dst) &&
          may_have(wave, &inst->data[0], inst->row->src[0]) &&
-         may_have(wave, &inst->saddr, inst->row->sdst) && may_have(wave, &inst->soffset, 1);
+         may_have_base(wave, &inst->saddr, inst->row->sdst) && may_have(wave, &inst->soffset, 1);
 }
 
-/* Global memory of a GPU's own there is not, and nothing in it that waves order by; its bit belongs
- * to global wave sync alone. Patterns of
+/* Global memory and registers of a GPU's own there are not, and nothing in it that waves order by;
+ * its bit belongs to global wave sync alone. Trees of triangles are graphics'. Patterns of
  * ds_swizzle from 0xe000 on are Fourier transforms', and not of this generation. */
 bool isa_reference_allows_ds(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool is_sync = has(inst, "gws");
-  return inst->gds == is_sync && !has(inst, "ordered_count") && has_data(wave, inst) &&
+  return inst->gds == is_sync && !has(inst, "ordered_count") && !has(inst, "gs_reg") &&
+         !has(inst, "bvh") && has_data(wave, inst) &&
          may_have(wave, &inst->vaddr, inst->row->src[2]) &&
          !(has(inst, "swizzle") && inst->offset >= 0xe000);
 }
@@ -108,7 +116,7 @@ bool isa_reference_allows_buffer(const isa_wave_t *wave, const isa_inst_t *inst)
   return (!inst->lds || allows_lds(inst)) && !(inst->tfe && inst->row->sdst) &&
          may_have(wave, &inst->dst, inst->lds ? 0 : inst->row->dst) &&
          may_have(wave, &inst->data[0], inst->row->src[0]) &&
-         may_have(wave, &inst->vaddr, address) && may_have(wave, &inst->saddr, 4) &&
+         may_have(wave, &inst->vaddr, address) && may_have_base(wave, &inst->saddr, 4) &&
          may_have(wave, &inst->soffset, 1);
 }
 
@@ -191,6 +199,17 @@ static bool allows_scaled(const isa_wave_t *wave, const isa_inst_t *inst)
          !(narrows && !is_of_f32 && is_unclear(&inst->src[0]));
 }
 
+/* Of GFX11: in vectors, but for C, which may be one constant. */
+static bool allows_wmma(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_operand_t *third = &inst->src[2];
+  for (unsigned n = 0; n < 2; ++n)
+    if (!has_vgprs(wave, &inst->src[n], inst->row->src[n]))
+      return false;
+  return has_vgprs(wave, &inst->dst, isa_result_dwords(inst)) &&
+         (has_vgprs(wave, third, isa_source_dwords(inst, 2)) || third->kind == ISA_OPERAND_INLINE);
+}
+
 static bool allows_lanes(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool has_result = isa_reference_has(wave, &inst->dst, inst->row->dst);
@@ -217,6 +236,8 @@ static bool allows_lanes(const isa_wave_t *wave, const isa_inst_t *inst)
   case ISA_v_movrelsd_2_b32:
     return has_vgprs(wave, &inst->src[0], 1) && isa_reference_allows_valu(wave, inst);
   case ISA_v_swap_b32:
+  case ISA_v_swap_b16:
+  case ISA_v_permlane64_b32:
   case ISA_v_swaprel_b32:
   case ISA_v_permlane16_swap_b32:
   case ISA_v_permlane32_swap_b32:
@@ -237,5 +258,7 @@ bool isa_reference_allows_vector(const isa_wave_t *wave, const isa_inst_t *inst)
     return allows_scaled(wave, inst);
   if (has(inst, "v_mfma_f") || has(inst, "v_mfma_i") || has(inst, "v_smfmac"))
     return allows_matrix(wave, inst, has(inst, "v_smfmac"));
+  if (has(inst, "v_wmma"))
+    return allows_wmma(wave, inst);
   return allows_lanes(wave, inst);
 }

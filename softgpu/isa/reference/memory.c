@@ -19,7 +19,7 @@ transfer_t isa_reference_transfer(unsigned op)
 {
   const char *name = isa_op_name(op);
   transfer_t t = {.bytes = 4};
-  const bool is_store = has(name, "store") || has(name, "ds_write");
+  const bool is_store = (has(name, "store") && !has(name, "cmpstore")) || has(name, "ds_write");
   t.kind = is_store ? 'S' : has(name, "load") || has(name, "ds_read") ? 'L' : 'A';
   if (t.kind == 'A') {
     t.bytes = has(name, "64") || has(name, "_x2") ? 8 : 4;

@@ -97,6 +97,7 @@ static const struct {
                                  isa_reference_memory_passes, isa_reference_memory_writes},
     [ISA_MUBUF... ISA_MTBUF] = {isa_reference_allows_buffer, isa_reference_memory,
                                 isa_reference_memory_passes, isa_reference_memory_writes},
+    [ISA_VOPD] = {isa_reference_allows_dual, isa_reference_dual, NULL, NULL},
 #if ISA_LANES == 64
     [ISA_MIMG] = {isa_reference_allows_image, isa_reference_image, isa_reference_image_passes,
                   isa_reference_image_writes},

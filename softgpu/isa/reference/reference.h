@@ -53,6 +53,14 @@ bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst);
 /* Instructions that exchange lanes, and matrices. False when `inst` is neither. */
 bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_matrix(isa_wave_t *wave, const isa_inst_t *inst);
+bool isa_reference_wmma(isa_wave_t *wave, const isa_inst_t *inst);
+/* VOPD. */
+bool isa_reference_dual(isa_wave_t *wave, const isa_inst_t *inst);
+/* Those of floats; false for others. */
+bool isa_reference_salu_float(isa_wave_t *wave, const isa_inst_t *inst);
+/* What a vector instruction with a row in reference/valu_table.inc computes in lane 0, and its
+ * bit of a mask. */
+uint64_t isa_reference_valu_lane(const isa_wave_t *wave, const isa_inst_t *inst, bool *mask);
 /* v_movrel*: the same with the registers that M0 says; a destination beyond the wave's stays there,
  * and of a source it becomes v0. False when `inst` is none of these. */
 bool isa_reference_moves(const isa_wave_t *wave, const isa_inst_t *inst, isa_inst_t *moved);
@@ -76,6 +84,7 @@ bool isa_reference_smem_writes(isa_wave_t *wave, const isa_inst_t *inst, unsigne
                                unsigned part, struct place *place);
 
 /* The same of operands: reference/legal.c. */
+bool isa_reference_allows_dual(const isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_allows_smem(const isa_wave_t *wave, const isa_inst_t *inst);
 bool isa_reference_allows_ds(const isa_wave_t *wave, const isa_inst_t *inst);

@@ -152,6 +152,7 @@ static bool run_sop2(scalar_t *s)
   }
     ONE(s_pack_ll_b32_b16) : return result(s, (a & 0xffff) | (b & 0xffff) << 16), true;
     ONE(s_pack_lh_b32_b16) : return result(s, (a & 0xffff) | b >> 16 << 16), true;
+    ONE(s_pack_hl_b32_b16) : return result(s, a >> 16 | (b & 0xffff) << 16), true;
     ONE(s_pack_hh_b32_b16) : return result(s, a >> 16 | b >> 16 << 16), true;
   default:
     return false;
@@ -303,6 +304,8 @@ bool isa_reference_salu(isa_wave_t *wave, const isa_inst_t *inst)
   bool found, ok = isa_reference_control(wave, inst, &found);
   if (found)
     return ok;
+  if (isa_reference_salu_float(wave, inst))
+    return true;
   scalar_t s = {.wave = wave, .inst = inst};
   unsigned widths[2] = {row->src[0] == 2 ? 64 : 32, row->src[1] == 2 ? 64 : 32};
   s.a = isa_reference_scalar(wave, &inst->src[0], widths[0] / 32, widths[0]);

@@ -6,13 +6,15 @@
 #include "softgpu/isa/base/real.h"
 #include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
+#include "softgpu/isa/reference/dot2.h"
 #include "softgpu/isa/reference/reference.h"
 
 #include "softgpu/isa/base/defined.inc"
 
 /* Letters of types: u 32 bits, b the same whose bit 31 is a sign, h 16 bits, x the same with a
  * sign, q 64 bits, k the same signed, e f g floats of 16, 32 and 64 bits, m a mask, p w a register
- * of two integers or floats of 16 bits. Results also: c C u and q with a mask, s S f and g with
+ * of two integers or floats of 16 bits, y one of integers that a sign says are signed; X W bf16 as
+ * x and w. Results also: c C u and q with a mask, s S f and g with
  * one. */
 enum {
   CLAMPS = 1 << 0,    /* clamp saturates the integer result */
@@ -34,7 +36,7 @@ typedef struct lane {
   int64_t integer[3]; /* the bits sign-extended */
   real_t number[3];
   char type[3], result_type;
-  unsigned index, rounding;
+  unsigned index, rounding, signed_sources;
   uint32_t mode;
   bool vcc, clamp, flushes_out, flushes_products, scales_by_exponents, has_nan;
 } lane_t;
@@ -76,7 +78,7 @@ static bool is_float(char type)
 
 static unsigned width_of(char type)
 {
-  return strchr("hxe", type) ? 16 : strchr("qkgCS", type) ? 64 : 32;
+  return strchr("hxXe", type) ? 16 : strchr("qkgCS", type) ? 64 : 32;
 }
 
 static uint64_t without_denormal(uint64_t bits, const real_format_t *format)
@@ -178,6 +180,10 @@ static uint64_t raw_source(const machine_t *m, unsigned n, char type, unsigned l
     return (uint64_t)operand->value << 32;
   if (operand->kind == ISA_OPERAND_LITERAL && type == 'k')
     return (uint64_t)(int64_t)(int32_t)operand->value;
+  const bool is_bf16 = type == 'X' || type == 'W',
+             is_float_code = operand->index >= ISA_CODE_FLOATS;
+  if (is_bf16 && operand->kind == ISA_OPERAND_INLINE && is_float_code)
+    return isa_reference_scalar(m->wave, operand, 1, 32) >> 16;
   unsigned float_bits = is_wide ? 64 : type == 'w' ? 16 : width_of(type);
   if (is_packed && type == 'h') /* packed integers get the f32 constants */
     float_bits = 32;
@@ -193,6 +199,8 @@ static modifiers_t modifiers_of(const machine_t *m, unsigned n)
 {
   const isa_inst_t *inst = m->inst;
   modifiers_t out = {inst->op_sel >> n & 1, inst->abs >> n & 1, inst->neg >> n & 1};
+  if (inst->src[n].half)
+    out.high = inst->src[n].half == ISA_HIGH_HALF;
   if (m->row->flags & MIXED) {
     out.high = inst->op_sel >> n & 1;
     out.absolute = inst->neg_hi >> n & 1;
@@ -215,7 +223,7 @@ static uint64_t arranged(const machine_t *m, unsigned n, char type, uint64_t val
   }
   uint64_t low = value >> (inst->op_sel >> n & 1) * 16 & 0xffff;
   uint64_t high = value >> (inst->op_sel_hi >> n & 1) * 16 & 0xffff;
-  if (type == 'w') {
+  if (type != 'p') {
     low ^= (inst->neg >> n & 1u) << 15;
     high ^= (inst->neg_hi >> n & 1u) << 15;
   }
@@ -241,11 +249,11 @@ static void take_source(const machine_t *m, lane_t *l, unsigned n, unsigned from
     value = selected(value, m->inst->sdwa.src_sel[n], m->inst->sdwa.sext[n]);
   modifiers_t modifiers = modifiers_of(m, n);
   unsigned width = width_of(type);
-  if (width == 16)
+  if (width == 16 || m->inst->src[n].half)
     value = value >> (modifiers.high ? 16 : 0) & 0xffff;
-  if (type == 'w' || type == 'p')
+  if (strchr("wWp", type))
     value = arranged(m, n, type, value);
-  else if (strchr("bxefg", type)) {
+  else if (strchr("bxXefg", type)) {
     uint64_t sign = (uint64_t)1 << (width - 1);
     value = modifiers.absolute ? value & ~sign : value;
     value = modifiers.negative ? value ^ sign : value;
@@ -352,6 +360,7 @@ static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mas
   l.flushes_products = isa_chip(m->inst->chip)->flushes_products;
   l.scales_by_exponents = isa_chip(m->inst->chip)->scales_by_exponents;
   l.clamp = m->inst->clamp;
+  l.signed_sources = m->inst->neg;
   l.vcc = isa_vcc(m->wave) >> index & 1;
   l.flushes_out = is_float(result_type) && !keeps_denormals(m, result_type, true);
   for (unsigned n = 0; m->row->types[n + 2]; ++n) {
@@ -390,7 +399,8 @@ static uint32_t placed(const machine_t *m, uint32_t old, uint32_t value)
     unsigned first = (inst->op_sel >> 2 & 3) * 8;
     return (old & ~(255u << first)) | (value & 255) << first;
   }
-  if (is_half && (flags & HIGH || (inst->encoding == ISA_VOP3 && inst->op_sel & 8)))
+  if (is_half && (flags & HIGH || inst->dst.half == ISA_HIGH_HALF ||
+                  (inst->encoding == ISA_VOP3 && inst->op_sel & 8)))
     return (old & 0xffff) | value << 16;
   /* SDWA says itself what it writes: here the whole dword. */
   const bool keeps = isa_chip(inst->chip)->keeps_halves && !inst->has_sdwa;
@@ -432,18 +442,19 @@ static bool allows_source(const machine_t *m, unsigned n, char type)
   const bool has_sign = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
   return isa_reference_has(m->wave, operand, dwords) &&
          !(type == 'm' && isa_reference_is_vector(operand)) &&
-         (!has_sign || strchr("bxwefg", type));
+         (!has_sign || strchr("bxXwWyefg", type));
 }
 
-/* No document says what a bf16 is by the codes of f32 constants, or what an output modifier makes
- * of two results. */
+/* Before GFX11 no document says what a bf16 is by the codes of f32 constants, and none what an
+ * output modifier makes of two results. */
 static bool is_clear(const isa_inst_t *inst)
 {
   const char *name = isa_op_name(inst->op);
-  const bool takes_bf16 = strstr(name, "dot2") ? strstr(name, "_bf16") : strstr(name, "_f32_bf16");
+  const bool has_codes = strchr(rows[inst->op].types, 'W');
+  const char *takes_bf16 = strstr(name, strstr(name, "dot2") ? "_bf16" : "_f32_bf16");
   if (strstr(name, "v_cvt_pk_") && strstr(name, "f16_f32"))
     return !inst->omod;
-  for (unsigned n = 0; takes_bf16 && n < 2; ++n)
+  for (unsigned n = 0; takes_bf16 && !has_codes && n < 2; ++n)
     if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)
       return false;
   return true;
@@ -481,6 +492,50 @@ static void put_mask(isa_wave_t *wave, const isa_inst_t *inst, uint64_t mask)
     isa_reference_write(wave, inst->sdst.kind ? &inst->sdst : &inst->dst, MASK_DWORDS, mask);
 }
 
+uint64_t isa_reference_valu_lane(const isa_wave_t *wave, const isa_inst_t *inst, bool *mask)
+{
+  const machine_t m = {.wave = wave, .inst = inst, .row = &rows[inst->op]};
+  return run_lane(&m, 0, 0, mask);
+}
+
+/* The two instructions of a VOPD. */
+static void halves_of(const isa_inst_t *inst, isa_inst_t halves[2])
+{
+  for (unsigned n = 0; n < 2; ++n) {
+    halves[n] = *inst;
+    halves[n].encoding = ISA_VOP2;
+  }
+  halves[1].op = inst->other.row->op;
+  halves[1].row = inst->other.row;
+  halves[1].dst = inst->other.dst;
+  memcpy(halves[1].src, inst->other.src, sizeof inst->other.src);
+}
+
+bool isa_reference_allows_dual(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  isa_inst_t halves[2];
+  halves_of(inst, halves);
+  return isa_reference_allows_valu(wave, &halves[0]) && isa_reference_allows_valu(wave, &halves[1]);
+}
+
+/* Both read before either writes. */
+bool isa_reference_dual(isa_wave_t *wave, const isa_inst_t *inst)
+{
+  isa_inst_t halves[2];
+  uint32_t values[2][ISA_LANES];
+  bool mask;
+  halves_of(inst, halves);
+  for (unsigned n = 0; n < 2; ++n) {
+    const machine_t m = {.wave = wave, .inst = &halves[n], .row = &rows[halves[n].op]};
+    ISA_EACH_LANE(lane, isa_exec(wave))
+      values[n][lane] = (uint32_t)run_lane(&m, lane, (int)lane, &mask);
+  }
+  for (unsigned n = 0; n < 2; ++n)
+    ISA_EACH_LANE(lane, isa_exec(wave))
+      wave->v[halves[n].dst.index][lane] = values[n][lane];
+  return true;
+}
+
 bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
 {
   isa_inst_t moved;
@@ -488,6 +543,8 @@ bool isa_reference_valu(isa_wave_t *wave, const isa_inst_t *inst)
     return true;
   if (isa_reference_moves(wave, inst, &moved))
     inst = &moved;
+  if (isa_reference_wmma(wave, inst))
+    return true;
 #if ISA_LANES == 64
   if (isa_reference_matrix(wave, inst) || isa_reference_gfx950(wave, inst))
     return true;

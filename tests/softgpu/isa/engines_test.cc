@@ -1,7 +1,7 @@
 // Every instruction that the engine runs, on each of the engine's builds and on the reference
 // engine: the same state afterwards, bit for bit, in at least 10,000 cases (lanes; scalar
 // instructions: executions) each, of GFX9. The file is compiled for waves of 64 and of 32 lanes; of
-// gfx1030, which has both, there are fewer in each. Operands of every kind, modifiers, SDWA, DPP, float modes and
+// chips that have both there are fewer in each. Operands of every kind, modifiers, SDWA, DPP, float modes and
 // exec masks are random; registers and memory hold special values and random bits.
 #include "valu_harness.h"
 
@@ -16,6 +16,7 @@
 #include "tests/softgpu/isa/words.h"
 
 extern "C" {
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/memory/gws.h"
 #include "softgpu/isa/memory/lds_load.h"
 #include "softgpu/isa/reference/reference.h"
@@ -54,7 +55,7 @@ struct Chips {
   }
   std::vector<isa_opcode> rows() const
   {
-    return is_gfx9() ? words::all_opcodes() : words::opcodes_of(first);
+    return is_gfx9() ? words::all_opcodes() : words::opcodes_of(first + count - 1);
   }
 };
 
@@ -236,6 +237,8 @@ struct Bench {
   bool tells_time(const isa_inst_t &inst) const
   {
     enum { SHADER_CYCLES = 29 };
+    if (inst.op == ISA_s_sendmsg_rtn_b32 || inst.op == ISA_s_sendmsg_rtn_b64)
+      return inst.simm == 131;
     return inst.op == ISA_s_getreg_b32 && !chips.is_gfx9() && (inst.simm & 63) == SHADER_CYCLES;
   }
 
@@ -440,7 +443,8 @@ void check(const Family &family, unsigned part = 0, unsigned parts = 1)
 
 bool is_matrix(const isa_opcode &row)
 {
-  return !strncmp(isa_op_name(row.op), "v_mfma", 6) || !strncmp(isa_op_name(row.op), "v_smfmac", 8);
+  const std::string name = isa_op_name(row.op);
+  return !name.find("v_mfma") || !name.find("v_smfmac") || !name.find("v_wmma");
 }
 
 const Family scalar = {"scalar", [](const isa_opcode &row) { return row.encoding <= ISA_SOPP; },
@@ -511,7 +515,7 @@ void check_verdicts(const Chips &chips, uint64_t least)
   EXPECT_GT(verdicts[true], 10 * least);
 }
 
-#include "tests/softgpu/isa/engines_gfx10.inc"
+#include "tests/softgpu/isa/engines_rdna.inc"
 
 #if ISA_LANES == 64
 TEST(Engines, AgreeOnWhatIsIllegal)

@@ -56,6 +56,12 @@ private:
     return width < 2 ? random.below(106) : random.below(104) & ~1u;
   }
   uint32_t vgpr() { return random.below(vgprs) & ~1u; }
+  // In 32 bits, where half a register's number has seven.
+  uint32_t short_vgpr(uint32_t half_flag)
+  {
+    return row.flags & half_flag ? vgpr() % 128 + 128 * random.below(2) : vgpr();
+  }
+  uint32_t null() const { return family->null_first ? ISA_M0 : ISA_NULL; }
   uint32_t literal()
   {
     static const uint32_t values[] = {0,          1,          0x3f800000, 0xbf800000, 0x80000000,
@@ -82,6 +88,9 @@ private:
   void short_vector();
   void sdwa();
   void dpp();
+  void dpp_lanes();
+  void long_dpp();
+  void dual();
   void long_vector();
   void packed();
   void smem();
@@ -131,15 +140,8 @@ void Writer::sdwa()
   set(F_SDWA_OMOD, row.flags & ISA_F_OMOD ? random.below(4) : 0);
 }
 
-void Writer::dpp()
+void Writer::dpp_lanes()
 {
-  const bool is_float = row.flags & ISA_F_ABS, is_long = random.one_in(2);
-  set(F_VOP2_SRC0, is_long ? 250 : 233 + random.below(2));
-  set(F_DPP_VSRC0, vgpr());
-  if (!is_long) {
-    any(F_DPP8_LANES);
-    return;
-  }
   static const uint32_t rows[] = {0x100, 0x110, 0x120, 0x150, 0x160};
   set(F_DPP_CTRL, random.one_in(3)   ? random.below(256)
                   : random.one_in(6) ? 0x140 + random.below(2)
@@ -148,6 +150,36 @@ void Writer::dpp()
   set(F_DPP_ROW_MASK, random.one_in(3) ? random.below(16) : 15);
   flag(F_DPP_BOUND_CTRL, 2);
   flag(F_DPP_FI, 2);
+}
+
+// A third dword, without signs.
+void Writer::long_dpp()
+{
+  const bool is_long = random.one_in(2);
+  const uint32_t first = code[0];
+  set(F_VOP3_SRC0, is_long ? 250 : 233 + random.below(2));
+  const uint32_t second = code[1];
+  code[1] = 0;
+  set(F_DPP_VSRC0, vgpr());
+  if (is_long)
+    dpp_lanes();
+  else
+    any(F_DPP8_LANES);
+  code[2] = code[1];
+  code[1] = second;
+  code[0] = first;
+}
+
+void Writer::dpp()
+{
+  const bool is_float = row.flags & ISA_F_ABS, is_long = random.one_in(2);
+  set(F_VOP2_SRC0, is_long ? 250 : 233 + random.below(2));
+  set(F_DPP_VSRC0, short_vgpr(ISA_F_HALF_0));
+  if (!is_long) {
+    any(F_DPP8_LANES);
+    return;
+  }
+  dpp_lanes();
   for (isa_field_t field : {F_DPP_ABS0, F_DPP_NEG0})
     set(field, is_float && random.one_in(2));
   for (isa_field_t field : {F_DPP_ABS1, F_DPP_NEG1})
@@ -157,11 +189,16 @@ void Writer::dpp()
 void Writer::short_vector()
 {
   const uint32_t form = random.below(3);
-  set(F_VOP2_SRC0, row.src[0] ? source(row.src[0]) : 0);
+  const bool has_register = !random.one_in(4);
+  set(F_VOP2_SRC0, !row.src[0]    ? 0
+                   : has_register ? 256 + short_vgpr(ISA_F_HALF_0)
+                                  : scalar_source(row.src[0]));
   if (row.encoding != ISA_VOP1)
-    set(F_VOP2_VSRC1, vgpr());
+    set(F_VOP2_VSRC1, short_vgpr(ISA_F_HALF_1));
   if (row.encoding != ISA_VOPC)
-    set(F_VOP2_VDST, !row.dst ? 0 : row.flags & ISA_F_DST_SGPR ? sgpr(1) : vgpr());
+    set(F_VOP2_VDST, !row.dst                     ? 0
+                     : row.flags & ISA_F_DST_SGPR ? sgpr(1)
+                                                  : short_vgpr(ISA_F_HALF_DST));
   code[format->dwords] = literal();
   if (form == 1 && row.flags & ISA_F_SDWA && row.src[0]) {
     code[1] = 0;
@@ -201,7 +238,14 @@ void Writer::long_vector()
     return;
   }
   set(F_VOP3_ABS, has(ISA_F_ABS) ? random.below(8) : 0);
-  set(F_VOP3_OP_SEL, has(ISA_F_OP_SEL) ? random.below(16) : 0);
+  const uint32_t selects =
+      ISA_F_OP_SEL | ISA_F_HALF_DST | ISA_F_HALF_0 | ISA_F_HALF_1 | ISA_F_HALF_2;
+  uint32_t op_sel = has(selects) ? random.below(16) : 0;
+  if (row.flags & ISA_F_TIED) // as assemblers have it: the source is the destination
+    op_sel = (op_sel & 11) | (op_sel >> 1 & 4);
+  set(F_VOP3_OP_SEL, op_sel);
+  if (has(ISA_F_DPP) && random.one_in(4))
+    long_dpp();
 }
 
 void Writer::packed()
@@ -221,18 +265,32 @@ void Writer::packed()
   some(F_VOP3P_NEG_HI, ISA_F_NEG_HI | ISA_F_ABS);
   some(F_VOP3P_NEG, ISA_F_NEG);
   some(F_VOP3P_CLAMP, ISA_F_CLAMP);
+  if (row.flags & ISA_F_DPP && random.one_in(4))
+    long_dpp();
+}
+
+void Writer::dual()
+{
+  set(F_VOPD_OPY, random.one_in(16) ? random.below(32) : random.below(19));
+  set(F_VOPD_SRCX0, source(1));
+  set(F_VOPD_SRCY0, source(1));
+  set(F_VOPD_VSRCX1, vgpr() + random.below(2));
+  set(F_VOPD_VSRCY1, vgpr() + random.below(2));
+  set(F_VOPD_VDSTX, vgpr() + random.below(2));
+  set(F_VOPD_VDSTY, vgpr() / 2);
+  code[format->dwords] = literal();
 }
 
 void Writer::smem()
 {
   const bool has_register = random.one_in(2);
   if (row.dst || row.src[0])
-    set(F_SMEM_SDATA, random.one_in(16) ? 125 : random.below(88) & ~3u);
+    set(F_SMEM_SDATA, random.one_in(16) ? null() : random.below(88) & ~3u);
   if (!row.sdst)
     return;
   set(F_SMEM_SBASE, random.below(84) / 4 * 2);
   set(F_SMEM_OFFSET, random.one_in(16) ? 0u - 4 * random.below(4) : random.below(64) * 4);
-  set(F_SMEM_SOFFSET, has_register ? sgpr(1) : 125);
+  set(F_SMEM_SOFFSET, has_register ? sgpr(1) : null());
   any(F_SMEM_GLC);
   any(F_SMEM_DLC);
 }
@@ -253,7 +311,8 @@ void Writer::ds()
 
 void Writer::flat()
 {
-  static const uint32_t segments[] = {0, 2, 1}, off[] = {0x7f, 0x7d};
+  static const uint32_t segments[] = {0, 2, 1};
+  const uint32_t off[] = {null(), family->null_first ? null() : 0x7f};
   const bool has_base = row.encoding != ISA_FLAT && random.one_in(2);
   set(F_FLAT_SEG, segments[row.encoding - ISA_FLAT]);
   set(F_FLAT_OFFSET,
@@ -261,6 +320,7 @@ void Writer::flat()
   for (isa_field_t field : {F_FLAT_GLC, F_FLAT_SLC, F_FLAT_DLC})
     any(field);
   set(F_FLAT_SADDR, has_base ? random.below(100) & ~1u : off[random.below(2)]);
+  flag(F_FLAT_SVE, 2);
   if (row.src[2])
     set(F_FLAT_ADDR, vgpr());
   if (row.src[0])
@@ -271,7 +331,7 @@ void Writer::flat()
 
 void Writer::buffer()
 {
-  static const uint32_t offsets[] = {128, 132, 144, 96, 125};
+  const uint32_t offsets[] = {128, 132, 144, 96, null()};
   if (!row.sdst)
     return;
   const bool is_typed = row.encoding == ISA_MTBUF;
@@ -311,6 +371,8 @@ void Writer::write()
     return long_vector();
   case ISA_VOP3P:
     return packed();
+  case ISA_VOPD:
+    return dual();
   case ISA_SMEM:
     return smem();
   case ISA_DS:

@@ -6,9 +6,6 @@
 
 namespace {
 
-// What is decoded but not executed yet.
-constexpr bool reference_executes_gfx11 = false;
-
 enum class Input { WORDS, FLOATS, DOUBLES, HALVES, MODERATE, PLACES };
 
 struct Program {
@@ -178,12 +175,6 @@ protected:
     if (is_gfx11())
       options_ += ",listed=gfx1030"; // a name that every runtime knows
     return options_.c_str();
-  }
-  void SetUp() override
-  {
-    if (is_gfx11() && GetParam().is_reference && !reference_executes_gfx11)
-      GTEST_SKIP() << "softgpu's reference engine does not execute gfx11";
-    DeviceTest::SetUp();
   }
   static bool is_gfx11() { return strncmp(GetParam().chip, "gfx11", 5) == 0; }
   static bool is_rdna() { return strcmp(GetParam().chip, "gfx90a") != 0; }
