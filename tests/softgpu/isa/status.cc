@@ -126,7 +126,10 @@ What each claim was checked against:
 - typed buffers and images: element by element against values worked out by hand; positions of texels: AMD's address
   library, in every layout and texel size that it has; arrays, textures and surfaces: Debian's HIP; barriers of whole grids
   and semaphores: kernels whose results show which waves arrived too early;
-- whole kernels: results computed on the CPU, of kernels compiled by clang and kernels of AMD's libraries.
+- whole kernels: results computed on the CPU, of kernels compiled by clang and kernels of AMD's libraries;
+- gfx1030, gfx1100 and gfx1151: encodings, operands and texts by LLVM 22; both engines in 200 cases and more of each
+  instruction, in waves of 32 and of 64 lanes; the same models as for GFX9; 56 programs that clang compiles for each chip and
+  width, against the host; kernels in Triton against numpy.
 
 What cannot be known without hardware, and softgpu therefore decides:
 
@@ -177,6 +180,11 @@ What cannot be known without hardware, and softgpu therefore decides:
   same as accumulation registers. No document says so; AMD's attention kernels for gfx942 need it;
 - HW_ID holds wave, SIMD, CU and shader engine, XCC_ID (gfx942) the die; all other fields, and all registers other than
   MODE, STATUS and SH_MEM_BASES, read as 0;
+- gfx11's dot products of f16 and bf16, and its matrices, which are eight of them, one after the other: the terms are cut and
+  added as rocjitsu's authors measured it on gfx1100 and gfx1151 (rocm-systems issue 12056), so that even sums of small
+  integers may be one unit off. Of A and B lanes 0 to 15 count;
+- buffers from gfx10 on: an index takes the place of the lane's number, what has none is not swizzled, and only the last way of
+  looking at bounds counts the scalar offset, as was measured on later chips;
 - which waves of different work-groups see whose stores first; time, caches, and conflicts of LDS banks.
 
 )";
