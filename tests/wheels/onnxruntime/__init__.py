@@ -1,0 +1,9 @@
+"""Launches of kernels of onnxruntime for ROCm (1.22): element by element, conversions, softmax and normalisation."""
+from . import casts, elements, rows
+
+LIBRARY = r"libonnxruntime_providers_rocm()\.so"
+
+
+def launches(random, lanes):
+    for part in (elements, casts, rows):
+        yield from part.launches(random, lanes)
