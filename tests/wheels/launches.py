@@ -63,9 +63,11 @@ def exactly(kind, bits, before=None):
 
 
 class Launch:
-    """`kernel`: as in the source, with its template's arguments. `arguments`: arrays, and words of `rawhal run`."""
+    """`kernel`: as in the source, with its template's arguments. `arguments`: arrays, and words of `rawhal run`. `lds`:
+    bytes of it that the kernel's object does not state."""
 
-    def __init__(self, kernel, grid, block, arguments, case=""):
+    def __init__(self, kernel, grid, block, arguments, case="", lds=0):
+        self.lds = lds
         self.kernel, self.grid, self.block, self.arguments = kernel, grid, block, arguments
         self.name = f"{kernel} {case}".strip()
 
@@ -88,12 +90,12 @@ def words_of(launch, stem):
     return words, results
 
 
-def run(rawhal, library, mangled, launch, stem):
+def run(rawhal, file, mangled, launch, stem):
     """What is wrong, or None."""
     words, results = words_of(launch, stem)
     grid = ",".join(str(each) for each in launch.grid)
-    command = [rawhal, "run", library, "--kernel", mangled, "--grid", grid, "--block", str(launch.block), "--device",
-               "softgpu", "--timeout", "300", *words]
+    command = [rawhal, "run", file, "--kernel", mangled, "--grid", grid, "--block", str(launch.block), "--device",
+               "softgpu", "--timeout", "300", "--dynamic-lds", str(launch.lds), *words]
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         return done.stderr.strip() or f"exit status {done.returncode}"
