@@ -118,7 +118,7 @@ static rawhal_status_t end_holding(const settings_t *settings, const char *node,
   int region;
   usage_t usage;
   rawhal_status_t status = regions_open(settings, holding->gpu, &region, error);
-  if (status == RAWHAL_NOT_FOUND && in_use(settings, holding->gpu, record->job))
+  if (status == RAWHAL_NOT_FOUND) /* processes may have it that nobody else knows of */
     status = regions_make(settings, holding->gpu, true, &region, error);
   if (status == RAWHAL_OK) {
     status = tenant_remove(region, record->tenant, holding, &usage, error);
@@ -129,8 +129,14 @@ static rawhal_status_t end_holding(const settings_t *settings, const char *node,
     close(region);
   }
   if (status == RAWHAL_OK)
-    status = account_write(settings, node, record, holding, &usage, error);
-  return status == RAWHAL_NOT_FOUND ? RAWHAL_OK : status; /* it never was there */
+    return account_write(settings, node, record, holding, &usage, error);
+  if (status != RAWHAL_NOT_FOUND || *record->refused) /* it never was there */
+    return status == RAWHAL_NOT_FOUND ? RAWHAL_OK : status;
+  status = account_write(settings, node, record, holding, NULL, error);
+  return status != RAWHAL_OK
+             ? status
+             : refuse(error, RAWHAL_RUNTIME,
+                      "what it had of GPU %u is not known: its region is gone", holding->gpu);
 }
 
 /* What is left of it is looked at again when another job begins or ends. */

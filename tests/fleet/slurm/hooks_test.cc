@@ -422,6 +422,24 @@ TEST_F(Hooks, ProcessesThatAreLeftAreEnded)
   close(Passed()[0]);
 }
 
+// With a region of which nobody else knew they would have time and memory beside those who come.
+TEST_F(Hooks, ProcessesThatAreLeftAreFoundWithoutAKeeper)
+{
+  ASSERT_EQ(0, Prolog(28, "shard:1(IDX:0)"));
+  ASSERT_EQ(0, Task(28));
+  const pid_t member = Member("first");
+  const Keeper keeper = KeeperOf(0);
+  ASSERT_TRUE(signal_child(keeper.pid, SIGKILL));
+  AwaitEnd(keeper.pid);
+  EXPECT_EQ(0, Epilog(28)) << host.log;
+  int status = 0;
+  EXPECT_EQ(member, waitpid(member, &status, 0));
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  EXPECT_TRUE(Kept().empty());
+  EXPECT_TRUE(Has(Read("accounting"), "|10.0000|858993459|0.000000|")) << Read("accounting");
+  close(Passed()[0]);
+}
+
 TEST_F(Hooks, OthersProcessesAreNot)
 {
   ASSERT_EQ(0, Prolog(10, "shard:1(IDX:0)"));
@@ -460,6 +478,21 @@ TEST_F(Hooks, ARegionIsFoundWithoutItsKeeper)
   EXPECT_EQ(0, Epilog(20)) << host.log;
   EXPECT_EQ(0, Epilog(21)) << host.log;
   close(passed);
+}
+
+// All that had it have ended: what the job had nobody knows, and that is said.
+TEST_F(Hooks, AJobWhoseRegionIsGoneIsStillAccountedFor)
+{
+  ASSERT_EQ(0, Prolog(27, "shard:3(IDX:0)"));
+  const Keeper keeper = KeeperOf(0);
+  ASSERT_TRUE(signal_child(keeper.pid, SIGKILL));
+  AwaitEnd(keeper.pid);
+  ASSERT_EQ(0, Epilog(27));
+  EXPECT_TRUE(Has(Read("accounting"), "|30.0000|2576980377|Unknown|Unknown\n"))
+      << Read("accounting");
+  EXPECT_TRUE(
+      Has(host.log, "the end of job 27: what it had of GPU 0 is not known: its region is gone"))
+      << host.log;
 }
 
 TEST_F(Hooks, AnotherVersionsRegionIsNotUsed)
