@@ -107,7 +107,6 @@ class Cluster:
         self.stepd = []
         if sanitizers:
             self.preload(sanitizers)
-        self.others = keepers()  # of another test that runs
         os.mkdir(self.path("state"))
         self.write("slurm.conf", CONFIGURATION.format(folder=self.folder, ports=free_ports(3)))
         self.write("gres.conf", RESOURCES)
@@ -237,8 +236,8 @@ class Cluster:
     # ---- What the plugin keeps ----
 
     def keepers(self):
-        """Of regions that are not other clusters'."""
-        return keepers() - self.others
+        """Of this cluster's regions: other tests have some, too."""
+        return keepers() & self.strays()
 
     def kept(self, node):
         """Names of its files on a node, without the lock and links to regions."""
