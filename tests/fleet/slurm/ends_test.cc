@@ -8,10 +8,8 @@ TEST_F(Hooks, ProcessesThatAreLeftAreEnded)
   ASSERT_EQ(0, Prolog(9, "shard:1(IDX:0)"));
   ASSERT_EQ(0, Task(9));
   const pid_t member = Member("first");
-  int status = 0;
   EXPECT_EQ(0, Epilog(9)) << host.log;
-  EXPECT_EQ(member, waitpid(member, &status, 0));
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  ExpectKilled(member);
   EXPECT_TRUE(Kept().empty());
   close(Passed()[0]);
 }
@@ -26,9 +24,7 @@ TEST_F(Hooks, ProcessesThatAreLeftAreFoundWithoutAKeeper)
   ASSERT_TRUE(signal_child(keeper.pid, SIGKILL));
   AwaitEnd(keeper.pid);
   EXPECT_EQ(0, Epilog(28)) << host.log;
-  int status = 0;
-  EXPECT_EQ(member, waitpid(member, &status, 0));
-  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  ExpectKilled(member);
   EXPECT_TRUE(Kept().empty());
   EXPECT_TRUE(Has(Read("accounting"), "|10.0000|858993459|0.000000|")) << Read("accounting");
   close(Passed()[0]);
@@ -40,10 +36,8 @@ TEST_F(Hooks, ALeftProcessThatHoldsTheRegionsLockIsEnded)
   ASSERT_EQ(0, Prolog(29, "shard:1(IDX:0)"));
   ASSERT_EQ(0, Task(29));
   const pid_t member = Member("first", true);
-  int status = 0;
   EXPECT_EQ(0, Epilog(29));
-  EXPECT_EQ(member, waitpid(member, &status, WNOHANG)) << host.log;
-  (void)end_child(member);
+  ExpectKilled(member);
   EXPECT_TRUE(Kept().empty());
   close(Passed()[0]);
 }

@@ -206,6 +206,15 @@ protected:
     return child;
   }
 
+  // By the hook that has returned: it waits for those that it kills.
+  static void ExpectKilled(pid_t member)
+  {
+    int status = 0;
+    const bool has_ended = waitpid(member, &status, WNOHANG) == member;
+    EXPECT_TRUE(has_ended && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << host.log;
+    if (!has_ended)
+      (void)end_child(member);
+  }
   static char Hold(int region)
   {
     const int fd = open(("/proc/self/fd/" + std::to_string(region)).c_str(), O_RDWR | O_CLOEXEC);
