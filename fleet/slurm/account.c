@@ -17,21 +17,28 @@ static void format_time(uint64_t seconds, char text[32])
     snprintf(text, 32, "Unknown");
 }
 
+static void format_usage(const usage_t *usage, char text[64])
+{
+  if (usage)
+    snprintf(text, 64, "%" PRIu64 ".%06" PRIu64 "|%" PRIu64, usage->gpu_ns / 1000000000,
+             usage->gpu_ns / 1000 % 1000000, usage->memory_peak);
+  else
+    snprintf(text, 64, "Unknown|Unknown");
+}
+
 /* JobID is squeue's: the tenant's name without what it begins with. */
 static int format_line(const char *node, const record_t *record, const holding_t *holding,
                        const usage_t *usage, char *line, size_t size)
 {
-  char begun[32], ended[32];
+  char begun[32], ended[32], used[64];
   const char *dash = strchr(record->tenant, '-');
   format_time(record->begun, begun);
   format_time((uint64_t)time(NULL), ended);
-  return snprintf(line, size,
-                  "%s|%u|%u|%s|%u|%s|%s|%s|%" PRIu64 ".%04" PRIu64 "|%" PRIu64 "|%" PRIu64
-                  ".%06" PRIu64 "|%" PRIu64 "\n",
+  format_usage(usage, used);
+  return snprintf(line, size, "%s|%u|%u|%s|%u|%s|%s|%s|%" PRIu64 ".%04" PRIu64 "|%" PRIu64 "|%s\n",
                   dash ? dash + 1 : record->tenant, record->job, record->user, node, holding->gpu,
                   holding->device, begun, ended, holding->share_ppm / 10000,
-                  holding->share_ppm % 10000, holding->memory_bytes, usage->gpu_ns / 1000000000,
-                  usage->gpu_ns / 1000 % 1000000, usage->memory_peak);
+                  holding->share_ppm % 10000, holding->memory_bytes, used);
 }
 
 rawhal_status_t account_write(const settings_t *settings, const char *node, const record_t *record,

@@ -4,7 +4,8 @@
 
 #include "fleet/slurm/tenants.h"
 
-/* `node`: Slurm's name of it. Where no file is wanted it does nothing. RUNTIME. */
+/* `node`: Slurm's name of it; `usage` NULL: it is not known. Where no file is wanted it does
+ * nothing. RUNTIME. */
 RAWHAL_CHECKED rawhal_status_t account_write(const settings_t *settings, const char *node,
                                              const record_t *record, const holding_t *holding,
                                              const usage_t *usage, rawhal_error_t *error);

@@ -109,8 +109,14 @@ static bool in_use(const settings_t *settings, uint32_t gpu, uint32_t but)
 
 /* ---- Ending ---- */
 
-/* WOULD_BLOCK: processes of it are alive. Else nothing of it is left there, though what it had may
- * not have been written down. */
+/* Processes of it are alive, or a member has the region's lock and does not give it back. */
+static bool is_to_be_continued(rawhal_status_t status)
+{
+  return status == RAWHAL_WOULD_BLOCK || status == RAWHAL_TIMED_OUT;
+}
+
+/* If it is not to be continued nothing of it is left there, though what it had may not have been
+ * written down. */
 static rawhal_status_t end_holding(const settings_t *settings, const char *node,
                                    const record_t *record, const holding_t *holding,
                                    rawhal_error_t *error)
@@ -118,19 +124,25 @@ static rawhal_status_t end_holding(const settings_t *settings, const char *node,
   int region;
   usage_t usage;
   rawhal_status_t status = regions_open(settings, holding->gpu, &region, error);
-  if (status == RAWHAL_NOT_FOUND && in_use(settings, holding->gpu, record->job))
+  if (status == RAWHAL_NOT_FOUND) /* processes may have it that nobody else knows of */
     status = regions_make(settings, holding->gpu, true, &region, error);
   if (status == RAWHAL_OK) {
     status = tenant_remove(region, record->tenant, holding, &usage, error);
-    if (status == RAWHAL_WOULD_BLOCK) {
+    if (is_to_be_continued(status)) {
       strays_end(region, record, holding);
       status = tenant_remove(region, record->tenant, holding, &usage, error);
     }
     close(region);
   }
   if (status == RAWHAL_OK)
-    status = account_write(settings, node, record, holding, &usage, error);
-  return status == RAWHAL_NOT_FOUND ? RAWHAL_OK : status; /* it never was there */
+    return account_write(settings, node, record, holding, &usage, error);
+  if (status != RAWHAL_NOT_FOUND || *record->refused) /* it never was there */
+    return status == RAWHAL_NOT_FOUND ? RAWHAL_OK : status;
+  status = account_write(settings, node, record, holding, NULL, error);
+  return status != RAWHAL_OK
+             ? status
+             : refuse(error, RAWHAL_RUNTIME,
+                      "what it had of GPU %u is not known: its region is gone", holding->gpu);
 }
 
 /* What is left of it is looked at again when another job begins or ends. */
@@ -143,7 +155,7 @@ static rawhal_status_t end_record(const settings_t *settings, const char *node,
   left.count = 0;
   for (uint32_t i = 0; i < record->count; ++i) {
     const rawhal_status_t status = end_holding(settings, node, record, &record->holdings[i], error);
-    if (status == RAWHAL_WOULD_BLOCK)
+    if (is_to_be_continued(status))
       left.holdings[left.count++] = record->holdings[i];
     if (status != RAWHAL_OK && first.status == RAWHAL_OK)
       first = *error;
@@ -159,11 +171,17 @@ static rawhal_status_t end_record(const settings_t *settings, const char *node,
   return first.status;
 }
 
+typedef struct sweep {
+  const char *node;
+  bool stuck; /* at a lock, each try of which takes a second */
+} sweep_t;
+
 static void sweep_one(const settings_t *settings, const record_t *record, void *context)
 {
-  rawhal_error_t ignored;
-  if (record->ended && end_record(settings, context, record, &ignored) != RAWHAL_OK)
-    return; /* as long as a process of it lives */
+  sweep_t *sweep = context;
+  rawhal_error_t error;
+  if (record->ended && !sweep->stuck) /* if a process of it still lives, the next one does it */
+    sweep->stuck = end_record(settings, sweep->node, record, &error) == RAWHAL_TIMED_OUT;
 }
 
 rawhal_status_t job_ends(const settings_t *settings, const char *node, uint32_t id,
@@ -171,12 +189,11 @@ rawhal_status_t job_ends(const settings_t *settings, const char *node, uint32_t 
 {
   int lock;
   record_t record;
-  char name[256];
-  snprintf(name, sizeof(name), "%s", node);
+  sweep_t sweep = {.node = node};
   rawhal_status_t status = node_lock(settings, &lock, error);
   if (status != RAWHAL_OK)
     return status;
-  records_visit(settings, sweep_one, name);
+  records_visit(settings, sweep_one, &sweep);
   status = record_read(settings, id, &record, error);
   if (status == RAWHAL_OK)
     status = end_record(settings, node, &record, error);
@@ -222,11 +239,10 @@ static rawhal_status_t locked_begin(const settings_t *settings, const char *node
   int lock;
   record_t earlier;
   rawhal_error_t other;
-  char name[256];
-  snprintf(name, sizeof(name), "%s", node);
+  sweep_t sweep = {.node = node};
   rawhal_status_t status = node_lock(settings, &lock, &other);
   if (status == RAWHAL_OK) {
-    records_visit(settings, sweep_one, name);
+    records_visit(settings, sweep_one, &sweep);
     status = record_read(settings, record->job, &earlier, &other);
   }
   if (status == RAWHAL_OK) /* it was requeued, and its epilog did not run */

@@ -2,6 +2,8 @@
 #ifndef TESTS_FLEET_BROKER_H
 #define TESTS_FLEET_BROKER_H
 
+#include <functional>
+
 #include <sys/stat.h>
 
 #include "tests/limit/region_file.h"
@@ -9,13 +11,16 @@
 
 class Broker {
 public:
-  // Returns once it answers there, or has ended.
-  Broker(const std::string &socket, const std::vector<std::string> &options = {})
+  // Returns once it answers there, or has ended. `before_it`: what its process does first.
+  Broker(
+      const std::string &socket, const std::vector<std::string> &options = {},
+      const std::function<void()> &before_it = [] {})
   {
     struct stat before = {}, now = {};
     (void)lstat(socket.c_str(), &before);
     child_ = fork_child();
     if (child_ == 0) {
+      before_it();
       std::vector<char *> words = {const_cast<char *>(tool.c_str()), const_cast<char *>("broker")};
       for (const std::string &option : options)
         words.push_back(const_cast<char *>(option.c_str()));

@@ -1,9 +1,12 @@
 // Regions that a broker hands out: `rawhal broker`, and what asks it.
 #include <fstream>
 
+#include <linux/capability.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -108,6 +111,35 @@ TEST(Broker, AllThatItGivesIsSealed)
   EXPECT_EQ(-1, fd);
   EXPECT_EQ(RAWHAL_INVALID_ARGUMENT, rawhal_limit_region_open("/", nullptr, &error));
   EXPECT_EQ(RAWHAL_NOT_FOUND, rawhal_limit_region_open("/nowhere/at/all", &fd, &error));
+  unlink((file.path() + ".region").c_str());
+}
+
+// What nobody has taken counts against its sender's limit of files, unless that may exceed limits.
+TEST(Broker, WhoTakesNoAnswerKeepsNobodyAway)
+{
+  RegionFile file;
+  Broker broker(file.path(), {}, [] {
+    rlimit files = {};
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = 32;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    for (const int capability : {CAP_SYS_RESOURCE, CAP_SYS_ADMIN})
+      (void)prctl(PR_CAPBSET_DROP, capability);
+  });
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  snprintf(address.sun_path, sizeof(address.sun_path), "%s", file.path().c_str());
+  std::vector<int> waiting(100);
+  for (int &client : waiting) {
+    client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(0, connect(client, reinterpret_cast<sockaddr *>(&address), sizeof(address)));
+  }
+  int fd = -1;
+  rawhal_error_t error = {};
+  EXPECT_EQ(RAWHAL_OK, rawhal_limit_region_open(file.path().c_str(), &fd, &error)) << error.message;
+  close(fd);
+  for (const int client : waiting)
+    close(client);
   unlink((file.path() + ".region").c_str());
 }
 

@@ -224,15 +224,26 @@ def check_vandal(node, names, seconds):
     expect_shares("beside a vandal", node, names, seconds)
 
 
+def begin_two(node):
+    """Two programs that run at once: for longer, where one has ended before the other began."""
+    names = ("gpu0-slice2", "gpu0-slice3")
+    for seconds in (10, 20, 40, 80):
+        runs = [node.begin(i, ["/build/tests/front/share", str(seconds * 1000), "1300"], options=options, owner=owner)
+                for i, (options, owner) in enumerate(KINDS[1:3], 2)]
+        while all(run.poll() is None for run in runs):
+            if sum(row["launches"] > 0 for row in node.rows("process") if row["name"] in names) == len(names):
+                return runs
+            time.sleep(0.05)
+        for run in runs:
+            text = run.communicate()[0]
+            assert run.returncode == 0, text
+    raise AssertionError("one ended before the other began")
+
+
 def check_scribbler(node):
     """All of the region is written over while two programs run: each ends as programs do, with no more than its share, and
     says what has happened. Who comes later finds no device, until there is a new region."""
-    runs = [node.begin(i, ["/build/tests/front/share", "10000", "1300"], options=options, owner=owner)
-            for i, (options, owner) in enumerate(KINDS[1:3], 2)]
-    names = ("gpu0-slice2", "gpu0-slice3")
-    while sum(row["launches"] > 0 for row in node.rows("process") if row["name"] in names) < len(names):
-        assert all(run.poll() is None for run in runs), "one ended before the other began"
-        time.sleep(0.05)
+    runs = begin_two(node)
     said = node.run(1, ["/usr/bin/python3", "-c", SCRIBBLER], options=("--user=1234:1234",))
     assert said.stdout == "scribbled\n", said
     for run in runs:

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -23,6 +24,7 @@ enum { MOST_SOCKETS = 64, WAITING = 128, SOCKET_MODE = 0666 };
 typedef struct served {
   const char *path;
   int listener, region;
+  bool is_short; /* of answers: it was said */
 } served_t;
 
 /* ---- Sockets ---- */
@@ -47,8 +49,29 @@ static bool listen_at(served_t *served, rawhal_error_t *error)
   return tool_refuse(error, RAWHAL_RUNTIME, "%.200s: %s", served->path, strerror(errno));
 }
 
+/* Answers that nobody takes count against the limit of files, until their clients end. Those have a
+ * limit of their own, and the usual one of a broker is no more than that. */
+static void raise_limit(void)
+{
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
+/* One that has gone needs no answer. */
+static void note_answer(served_t *served, bool given)
+{
+  const bool is_short = !given && errno == ETOOMANYREFS;
+  if (is_short && !served->is_short)
+    fprintf(stderr, "rawhal broker: %s: clients do not take their answers, and others get none\n",
+            served->path);
+  served->is_short = is_short;
+}
+
 /* An open file description for each: locks belong to it. */
-static void answer(const served_t *served, int client)
+static void answer(served_t *served, int client)
 {
   char path[32], byte = 0;
   _Alignas(struct cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {0};
@@ -64,12 +87,12 @@ static void answer(const served_t *served, int client)
   struct cmsghdr *part = CMSG_FIRSTHDR(&message);
   *part = (struct cmsghdr){CMSG_LEN(sizeof(fd)), SOL_SOCKET, SCM_RIGHTS};
   memcpy(CMSG_DATA(part), &fd, sizeof(fd));
-  (void)sendmsg(client, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* one that has gone needs none */
+  note_answer(served, sendmsg(client, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0);
   close(fd);
 }
 
 /* Where descriptors or memory are short, those who wait are answered later. */
-static void answer_all(const served_t *served)
+static void answer_all(served_t *served)
 {
   const struct timespec pause = {.tv_nsec = 10000000};
   for (int i = 0; i < WAITING; ++i) {
@@ -85,7 +108,7 @@ static void answer_all(const served_t *served)
   }
 }
 
-static int serve(const served_t *served, size_t count)
+static int serve(served_t *served, size_t count)
 {
   struct pollfd waits[MOST_SOCKETS];
   for (size_t i = 0; i < count; ++i)
@@ -134,6 +157,7 @@ static int run(int argc, char **argv)
     if (!open_region(&served[i], request.fresh, &error))
       return tool_fail("broker", &error);
   }
+  raise_limit();
   const int why = serve(served, (size_t)argc);
   (void)tool_refuse(&error, RAWHAL_RUNTIME, "waiting for programs: %s", strerror(why));
   return tool_fail("broker", &error);

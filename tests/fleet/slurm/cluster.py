@@ -96,14 +96,17 @@ def free_ports(count):
 
 
 class Cluster:
-    def __init__(self, plugin, words):
-        """`words`: what plugstack.conf says behind the plugin, but for its folder and its file of accounts."""
+    def __init__(self, plugin, words, sanitizers=""):
+        """`words`: what plugstack.conf says behind the plugin, but for its folder and its file of accounts. `sanitizers`: their
+        libraries, which Slurm's daemons and commands load first, for a plugin that was built with them."""
         self.folder = tempfile.mkdtemp(prefix="rawhal-slurm-")
         os.chmod(self.folder, 0o755)
         self.plugin, self.words, self.running = plugin, words, {}
         self.accounting, self.regions = self.path("accounting"), self.path("run")
         self.environment = dict(os.environ, SLURM_CONF=self.path("slurm.conf"))
-        self.others = keepers()  # of another test that runs
+        self.stepd = []
+        if sanitizers:
+            self.preload(sanitizers)
         os.mkdir(self.path("state"))
         self.write("slurm.conf", CONFIGURATION.format(folder=self.folder, ports=free_ports(3)))
         self.write("gres.conf", RESOURCES)
@@ -127,6 +130,17 @@ class Cluster:
         """Counts from the next job on."""
         self.write("plugstack.conf", f"required {self.plugin} dir={self.regions} accounting={self.accounting} {' '.join(words)}\n")
 
+    def preload(self, sanitizers):
+        """What Slurm itself leaves is its own affair. slurmd starts prologs and steps without what it has in its environment."""
+        variables = {"LD_PRELOAD": sanitizers, "UBSAN_OPTIONS": "print_stacktrace=1",
+                     "ASAN_OPTIONS": f"detect_leaks=0:log_path={self.path('sanitizer')}"}
+        self.environment.update(variables)
+        real = found("slurmstepd")
+        self.write("slurmstepd", "".join(["#!/bin/sh\n", *(f"export {name}='{value}'\n" for name, value in variables.items()),
+                                          f'exec {real} "$@"\n']))
+        os.chmod(self.path("slurmstepd"), 0o755)
+        self.stepd = ["-d", self.path("slurmstepd")]
+
     # ---- Daemons ----
 
     def begin(self, name, *command):
@@ -135,7 +149,7 @@ class Cluster:
                                                   stdout=log, stderr=log, start_new_session=True)
 
     def begin_node(self, node):
-        self.begin("slurmd." + node, "slurmd", "-D", "-N", node)
+        self.begin("slurmd." + node, "slurmd", "-D", *self.stepd, "-N", node)
 
     def end(self, name):
         process = self.running.pop(name)
@@ -222,8 +236,8 @@ class Cluster:
     # ---- What the plugin keeps ----
 
     def keepers(self):
-        """Of regions that are not other clusters'."""
-        return keepers() - self.others
+        """Of this cluster's regions: other tests have some, too."""
+        return keepers() & self.strays()
 
     def kept(self, node):
         """Names of its files on a node, without the lock and links to regions."""
