@@ -304,21 +304,28 @@ static bool has_output_modifier(const machine_t *m, const lane_t *l)
   return m->inst->omod && !(field & 2) && !(m->wave->mode & ISA_MODE_IEEE);
 }
 
+/* Dot products of GFX11 do not look at it: programs that set it are right on hardware. */
+static bool clamps(const machine_t *m)
+{
+  return m->inst->clamp && m->inst->op != ISA_v_dot2_f32_f16_cut &&
+         m->inst->op != ISA_v_dot2_f32_bf16_cut;
+}
+
 /* Output modifier and clamp. */
 static real_t modified(const machine_t *m, const lane_t *l, real_t x, bool *clears_nan)
 {
   static const int powers[] = {0, 1, 2, -1};
   bool has_omod = has_output_modifier(m, l);
-  *clears_nan = m->inst->clamp && m->wave->mode & ISA_MODE_DX10_CLAMP;
+  *clears_nan = clamps(m) && m->wave->mode & ISA_MODE_DX10_CLAMP;
   if (has_omod)
     x = real_scaled(x, powers[m->inst->omod]);
   if (has_omod && l->result_type != 'e') {
     const real_format_t *format = format_of(l->result_type);
     x = x.kind == REAL_FINITE ? real_of(real_bits(x, format, REAL_NEAREST), format) : x;
   }
-  if (m->inst->clamp && real_compare(x, real_of_integer(0)) == -1)
+  if (clamps(m) && real_compare(x, real_of_integer(0)) == -1)
     return real_of_integer(0);
-  if (m->inst->clamp && real_compare(x, real_of_integer(1)) == 1)
+  if (clamps(m) && real_compare(x, real_of_integer(1)) == 1)
     return real_of_integer(1);
   return x;
 }
@@ -333,7 +340,7 @@ static uint64_t finished(const machine_t *m, const lane_t *l, const result_t *r)
     nan = signalling_nan(l);
   /* What the modifiers see of an f16 is not rounded yet. */
   unsigned rounding = l->rounding;
-  if (!nan && l->result_type != 'e' && (m->inst->omod || m->inst->clamp)) {
+  if (!nan && l->result_type != 'e' && (m->inst->omod || clamps(m))) {
     x = real_of(real_bits(x, format, rounding), format);
     rounding = REAL_NEAREST;
   }
@@ -359,7 +366,7 @@ static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mas
   l.rounding = m->wave->mode >> field & 3;
   l.flushes_products = isa_chip(m->inst->chip)->flushes_products;
   l.scales_by_exponents = isa_chip(m->inst->chip)->scales_by_exponents;
-  l.clamp = m->inst->clamp;
+  l.clamp = clamps(m);
   l.signed_sources = m->inst->neg;
   l.vcc = isa_vcc(m->wave) >> index & 1;
   l.flushes_out = is_float(result_type) && !keeps_denormals(m, result_type, true);

@@ -182,7 +182,8 @@ What cannot be known without hardware, and softgpu therefore decides:
   MODE, STATUS and SH_MEM_BASES, read as 0;
 - gfx11's dot products of f16 and bf16, and its matrices, which are eight of them, one after the other: the terms are cut and
   added as rocjitsu's authors measured it on gfx1100 and gfx1151 (rocm-systems issue 12056), so that even sums of small
-  integers may be one unit off. Of A and B lanes 0 to 15 count;
+  integers may be one unit off. Of A and B lanes 0 to 15 count. clamp of v_dot2_f32_f16 is ignored there: kernels that set it
+  give sums beyond 1 on gfx1100 (bitsandbytes' tests);
 - buffers from gfx10 on: an index takes the place of the lane's number, what has none is not swizzled, and only the last way of
   looking at bounds counts the scalar offset, as was measured on later chips;
 - which waves of different work-groups see whose stores first; time, caches, and conflicts of LDS banks.

@@ -309,6 +309,9 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     return isa_valu_lane_prepare(inst, limits);
   if (op->attributes & VALU_TIED)
     inst->src[2] = inst->dst;
+  /* Hardware does not look at it: bitsandbytes' products set it, and are right on gfx1100. */
+  if (inst->op == ISA_v_dot2_f32_f16_cut || inst->op == ISA_v_dot2_f32_bf16_cut)
+    inst->clamp = false;
   if (inst->op == ISA_v_dot4_i32_iu8 || inst->op == ISA_v_dot8_i32_iu4) {
     inst->cbsz = inst->neg & 3; /* there it says which source has a sign */
     inst->neg = inst->neg_hi = 0;
