@@ -258,8 +258,8 @@ typedef void softgpu_coverage_missing_fn(void *context, uint64_t offset, const c
 /* Calls `missing` for each such instruction in `bytes` of code, in order, without running any, and
  * returns how many instructions there are; 0 when `chip` (as in the options) runs no code here.
  * Instructions are taken one after the other, as a disassembler does: padding is s_nop, s_code_end
- * or zeros, which are instructions or, from gfx10 on, passed over, and after a dword that is not one
- * the search goes on at the next. Data between functions is reported as unknown. */
+ * or zeros, which are instructions or, from gfx10 on, passed over, and after a dword that is not
+ * one the search goes on at the next. Data between functions is reported as unknown. */
 uint64_t softgpu_coverage(uint32_t chip, const void *code, size_t bytes,
                           softgpu_coverage_missing_fn *missing, void *context);
 
