@@ -11,7 +11,6 @@ enum { QUIET_BIT = 0x400000, INVALID = 0xffc00000, FACTOR_IS_NAN = 0xffc00a3d };
 static uint32_t special(const real_t factors[4], const real_t products[2], real_t third,
                         uint32_t third_bits)
 {
-  real_t sum = third;
   for (unsigned i = 0; i < 4; ++i)
     if (factors[i].kind == REAL_NAN)
       return FACTOR_IS_NAN;
@@ -20,7 +19,7 @@ static uint32_t special(const real_t factors[4], const real_t products[2], real_
     return INVALID;
   if (third.kind == REAL_NAN)
     return third_bits | QUIET_BIT;
-  sum = real_sum(both, third, REAL_NEAREST);
+  const real_t sum = real_sum(both, third, REAL_NEAREST);
   if (sum.kind == REAL_NAN)
     return INVALID;
   return sum.kind == REAL_INFINITE ? (sum.negative ? 0xff800000 : 0x7f800000) : 0;

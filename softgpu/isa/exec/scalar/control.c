@@ -66,9 +66,10 @@ static bool run_s_subvector_loop_begin(isa_wave_t *w, const isa_inst_t *inst)
 static bool run_s_subvector_loop_end(isa_wave_t *w, const isa_inst_t *inst)
 {
   uint32_t *const low = isa_exec_halves(w), *const high = low + 1, *kept = &w->s[inst->dst.index];
+  const uint32_t value = inst->dst.index == ISA_NOWHERE ? 0 : *kept;
   if (*high) {
-    *low = *kept;
-  } else if (*kept) {
+    *low = value;
+  } else if (value) {
     *high = *kept;
     *kept = *low;
     *low = 0;
@@ -185,7 +186,7 @@ static void hwreg_write(isa_wave_t *w, const isa_inst_t *inst, uint32_t value)
   const unsigned id = (unsigned)inst->simm & 63;
   if (id == HWREG_MODE)
     w->mode = (w->mode & ~mask) | (value << offset & mask);
-  if (isa_chip(inst->chip)->has_flat_scratch ||
+  if (isa_chip(inst->chip)->has_flat_scratch || isa_chip(inst->chip)->architected_scratch ||
       (id != HWREG_FLAT_SCR_LO && id != HWREG_FLAT_SCR_HI))
     return;
   const unsigned shift = id == HWREG_FLAT_SCR_HI ? 32 : 0;

@@ -189,6 +189,8 @@ static inline uint32_t dot2_half(const dot2_sum_t *sum, bool is_finite)
   if (!sum->units)
     return 0;
   const uint64_t digits = dot2_rounded(sum, 11, -24, &power);
+  if (!digits)
+    return 0;
   const uint32_t sign = (uint32_t)sum->is_negative << 15;
   /* Digits that carry into the exponent are what it is then. */
   const uint64_t magnitude = ((uint64_t)(power + 24) << 10) + digits;

@@ -141,6 +141,11 @@ uint64_t isa_valu_constant(const isa_inst_t *inst, const isa_operand_t *operand,
       return (uint64_t)operand->value << 32;
     return type == T_i64 ? (uint64_t)(int64_t)(int32_t)operand->value : operand->value;
   }
+  const bool is_bf16 = inst->op == ISA_v_dot2_f32_bf16_cut ||
+                       inst->op == ISA_v_dot2c_f32_bf16_cut || inst->op == ISA_v_dot2_bf16_bf16 ||
+                       inst->op == ISA_v_wmma_bf16_16x16x16_bf16;
+  if (is_bf16 && (type == T_v2f16 || type == T_h16) && operand->index >= ISA_CODE_FLOATS)
+    return operand->value >> 16;
   if (is_half && operand->index >= ISA_CODE_FLOATS)
     return inline_f16[operand->index - ISA_CODE_FLOATS];
   return type & VALU_WIDE || type == T_mask ? isa_scalar_inline64(operand->index) : operand->value;
@@ -279,7 +284,7 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build, bool ar
                         inst->clamp || op->attributes & SPECIAL);
   for (unsigned n = 0; n < 4; ++n)
     can_be_plain &= types[n] != T_f16 && types[n] != T_v2f16 && types[n] != T_v2i16 &&
-                    !(types[n] & VALU_HALF && (inst->op_sel || is_high(inst, n)));
+                    !is_high(inst, n) && !(types[n] & VALU_HALF && inst->op_sel);
   const bool has_mask = op->s[2] != T_mask || inst->is_scalar & 4; /* nearly always in registers */
   const bool is_own = op->fast && has_mask && can_be_plain;
   /* LLVM moves accumulators that stay where they are, in loops a third of all its moves. */
