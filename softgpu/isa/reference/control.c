@@ -239,6 +239,39 @@ static bool means_nothing(unsigned op)
   }
 }
 
+/* Hardware registers, and the mode's parts that instructions of their own write. */
+static bool accesses_mode(isa_wave_t *w, const isa_inst_t *inst)
+{
+  const uint32_t simm = (uint32_t)inst->simm;
+  switch (inst->op) {
+  case ISA_s_setvskip:
+    w->vskip = isa_reference_scalar(w, &inst->src[0], 1, 32) >>
+                   (isa_reference_scalar(w, &inst->src[1], 1, 32) & 31) &
+               1;
+    return true;
+  case ISA_s_getreg_b32: {
+    const field_t field = field_of(inst);
+    isa_reference_write(w, &inst->dst, 1,
+                        hardware_register(w, inst, field.id) >> field.first & field.mask);
+    return true;
+  }
+  case ISA_s_setreg_b32:
+    set_hardware_register(w, inst, (uint32_t)isa_reference_scalar(w, &inst->dst, 1, 32));
+    return true;
+  case ISA_s_setreg_imm32_b32:
+    set_hardware_register(w, inst, inst->src[0].value);
+    return true;
+  case ISA_s_round_mode:
+    w->mode = (w->mode & ~15u) | (simm & 15);
+    return true;
+  case ISA_s_denorm_mode:
+    w->mode = (w->mode & ~0xf0u) | (simm & 15) << 4;
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
 {
   const uint32_t simm = (uint32_t)inst->simm;
@@ -263,29 +296,12 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
     w->pc = isa_reference_scalar(w, &inst->src[0], 2, 64);
     isa_reference_write(w, &inst->dst, 2, next);
     return true;
-  case ISA_s_setvskip:
-    w->vskip = isa_reference_scalar(w, &inst->src[0], 1, 32) >>
-                   (isa_reference_scalar(w, &inst->src[1], 1, 32) & 31) &
-               1;
-    return true;
     BOTH(s_movrels) : return move_relative(w, inst, true);
     BOTH(s_movreld) : return move_relative(w, inst, false);
     ONE(s_movrelsd_2_b32) : return move_relative_both(w, inst);
   case ISA_s_subvector_loop_begin:
   case ISA_s_subvector_loop_end:
     w->pc += loop_over_halves(w, inst) ? (uint64_t)((int64_t)inst->simm * 4) : 0;
-    return true;
-  case ISA_s_getreg_b32: {
-    const field_t field = field_of(inst);
-    isa_reference_write(w, &inst->dst, 1,
-                        hardware_register(w, inst, field.id) >> field.first & field.mask);
-    return true;
-  }
-  case ISA_s_setreg_b32:
-    set_hardware_register(w, inst, (uint32_t)isa_reference_scalar(w, &inst->dst, 1, 32));
-    return true;
-  case ISA_s_setreg_imm32_b32:
-    set_hardware_register(w, inst, inst->src[0].value);
     return true;
   case ISA_s_endpgm:
     ONE(s_endpgm_saved) : return give_way(w, ISA_WAVE_ENDED);
@@ -311,14 +327,8 @@ bool isa_reference_control(isa_wave_t *w, const isa_inst_t *inst, bool *found)
   case ISA_s_waitcnt_vmcnt:
     isa_lds_loads_await(w, (isa_reference_scalar(w, &inst->dst, 1, 32) & 63) + (simm & 63));
     return true;
-  case ISA_s_round_mode:
-    w->mode = (w->mode & ~15u) | (simm & 15);
-    return true;
-  case ISA_s_denorm_mode:
-    w->mode = (w->mode & ~0xf0u) | (simm & 15) << 4;
-    return true;
   default:
-    *found = sets_index(w, inst) || means_nothing(inst->op);
+    *found = accesses_mode(w, inst) || sets_index(w, inst) || means_nothing(inst->op);
     return true;
   }
 }
