@@ -58,7 +58,7 @@ static int grid_of(const isa_dot2_t *dot, const real_format_t *format, const rea
 /* Toward zero. */
 static int64_t cut(real_t x, int unit)
 {
-  const int up = x.exponent - unit;
+  const int up = x.digits ? x.exponent - unit : 0;
   return (int64_t)(up >= 0 ? x.digits << up : up > -127 ? x.digits >> -up : 0);
 }
 
