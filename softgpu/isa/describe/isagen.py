@@ -196,8 +196,9 @@ class Instruction:
         """(encoding, number, flags, widths) of each encoding."""
         modifiers = {f.upper() for f in self.forms - E32_FORMS - WITHOUT_FLAG}
         short = {f.upper() for f in self.forms & E32_FORMS}
-        if not self.family.sdwa:
-            short.discard("SDWA")
+        if not self.family.sdwa and "SDWA" in short:
+            short.remove("SDWA")
+            short |= {"DPP"} if self.encoding == "VOPC" else set()  # the others say so themselves
         if self.is_matrix:
             modifiers.add("MAI")
         if self.encoding == "VOPD":

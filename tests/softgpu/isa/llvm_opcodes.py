@@ -194,7 +194,7 @@ def vop_variants(chip, encoding, ops, ask):
     selects = {"VOP1": 0x00060600, "VOP2": 0x06060600, "VOPC": 0x06060000}[encoding]
     for name, src, tail in (("SDWA", 0xF9, selects | V_SRC0), ("DPP", 0xFA, 0xFF00E400 | V_SRC0)):
         for op, text in zip(ops, ask(chip, [[build(op, src), tail] for op in ops])):
-            if text and name.lower() in text.split()[0]:
+            if text and (name.lower() in text.split()[0] or name == "DPP" and "quad_perm:" in text):
                 out[op].add(name)
     return out
 
