@@ -1,6 +1,7 @@
 #include "softgpu/thunk/chip_table.h"
 
-#include <stddef.h>
+#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,16 @@ static const softgpu_chip_facts_t chips[] = {
     {0x1151, "AMD Radeon 8060S", 11, 5, 1, 0x1586, 40, 2, 32, 16, false, false, SOFTGPU_GFX1151},
 };
 
+static_assert(sizeof(chips) / sizeof(chips[0]) < 1u << SOFTGPU_CHIP_BITS,
+              "each has a number in a list");
+
+void softgpu_chip_names(char *text, size_t bytes)
+{
+  size_t used = 0;
+  for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]) && used < bytes; ++i)
+    used += (size_t)snprintf(text + used, bytes - used, "%sgfx%x", i ? ", " : "", chips[i].name);
+}
+
 const softgpu_chip_facts_t *softgpu_chip_find(uint64_t name)
 {
   for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); ++i) {
@@ -40,7 +51,7 @@ const softgpu_chip_facts_t *softgpu_chip_find(uint64_t name)
 uint64_t softgpu_chips_read(const char *text)
 {
   uint64_t list = 0;
-  for (unsigned at = 0; at < 64; at += SOFTGPU_CHIP_BITS) {
+  for (unsigned at = 0; at / SOFTGPU_CHIP_BITS < SOFTGPU_CHIPS_LISTED; at += SOFTGPU_CHIP_BITS) {
     if (strncmp(text, "gfx", 3) != 0 || !strchr("123456789", text[3]) || !text[3])
       return 0;
     char *end;
@@ -57,7 +68,7 @@ uint64_t softgpu_chips_read(const char *text)
 
 const softgpu_chip_facts_t *softgpu_chips_at(uint64_t list, uint32_t device)
 {
-  if (device >= 64 / SOFTGPU_CHIP_BITS)
+  if (device >= SOFTGPU_CHIPS_LISTED)
     return NULL;
   const uint64_t place = list >> (device * SOFTGPU_CHIP_BITS) & ((1u << SOFTGPU_CHIP_BITS) - 1);
   return place > 0 && place <= sizeof(chips) / sizeof(chips[0]) ? &chips[place - 1] : NULL;
@@ -68,5 +79,5 @@ uint32_t softgpu_chips_count(uint64_t list)
   uint32_t count = 0;
   while (softgpu_chips_at(list, count))
     ++count;
-  return count == 64 / SOFTGPU_CHIP_BITS || list >> (count * SOFTGPU_CHIP_BITS) == 0 ? count : 0;
+  return list >> (count * SOFTGPU_CHIP_BITS) == 0 ? count : 0;
 }

@@ -3,6 +3,7 @@
 #define SOFTGPU_THUNK_CHIP_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "softgpu/execute.h"
@@ -21,12 +22,15 @@ typedef struct softgpu_chip_facts {
   softgpu_chip_t interpreter; /* whose instructions are executed; none from SOFTGPU_CHIP_OTHER on */
 } softgpu_chip_facts_t;
 
+/* The names of all, "gfx900, gfx906, ...", as far as they fit. */
+void softgpu_chip_names(char *text, size_t bytes);
+
 /* NULL when the chip is not in the table. */
 const softgpu_chip_facts_t *softgpu_chip_find(uint64_t name);
 
 /* A list of chips as one number, the value of the option chips: of each device, the first in the
- * lowest bits, four bits with the chip's place in the table, from 1; 0 is the end. */
-enum { SOFTGPU_CHIP_BITS = 4 };
+ * lowest bits, five bits with the chip's place in the table, from 1; 0 is the end. */
+enum { SOFTGPU_CHIP_BITS = 5, SOFTGPU_CHIPS_LISTED = 64 / SOFTGPU_CHIP_BITS };
 /* Of "gfx942,gfx950", say; 0 when that is not such a list. */
 uint64_t softgpu_chips_read(const char *text);
 /* How many it has; 0 when it is not such a number. */

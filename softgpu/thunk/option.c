@@ -24,7 +24,7 @@ static const struct {
   settable_t settable;
 } options[SOFTGPU_OPTION_COUNT] = {
     [SOFTGPU_OPTION_CHIPS] = {"chips", 0, UINT64_MAX, WHILE_CLOSED},
-    [SOFTGPU_OPTION_CHIP] = {"chip", 0x900, 0x1100, WHILE_CLOSED},
+    [SOFTGPU_OPTION_CHIP] = {"chip", 0, UINT64_MAX, WHILE_CLOSED},
     [SOFTGPU_OPTION_LISTED] = {"listed", 0, UINT64_MAX, WHILE_CLOSED},
     [SOFTGPU_OPTION_SRAMECC] = {"sramecc", 0, 1, WHILE_CLOSED},
     [SOFTGPU_OPTION_GPUS] = {"gpus", 0, SOFTGPU_MAX_GPUS, WHILE_CLOSED},
@@ -150,7 +150,7 @@ static bool option_read(int option, const char *text, uint64_t *value)
 typedef struct wishes {
   uint64_t values[SOFTGPU_OPTION_COUNT];
   bool given[SOFTGPU_OPTION_COUNT];
-  char why[160]; /* they cannot be so */
+  char why[256]; /* they cannot be so */
 } wishes_t;
 
 static wishes_t wishes_begin(void)
@@ -174,12 +174,13 @@ static void option_describe(int option, wishes_t *wishes)
   else if (option_is_check(option))
     snprintf(wishes->why, sizeof(wishes->why), "%s takes %s or %s; using %s", name, check_words[0],
              check_words[1], check_words[now]);
-  else /* a chip's name is hexadecimal */
+  else if (option == SOFTGPU_OPTION_CHIP) {
+    const int used =
+        snprintf(wishes->why, sizeof(wishes->why), "chip, gfx%" PRIx64 " now, takes ", now);
+    softgpu_chip_names(wishes->why + used, sizeof(wishes->why) - (size_t)used);
+  } else
     snprintf(wishes->why, sizeof(wishes->why),
-             option == SOFTGPU_OPTION_CHIP ? "%s takes 0x%" PRIx64 " to 0x%" PRIx64
-                                             "; using 0x%" PRIx64
-                                           : "%s takes %" PRIu64 " to %" PRIu64 "; using %" PRIu64,
-             name, minimum, maximum, now);
+             "%s takes %" PRIu64 " to %" PRIu64 "; using %" PRIu64, name, minimum, maximum, now);
 }
 
 static bool wish(wishes_t *wishes, const char *name, const char *text)

@@ -194,7 +194,7 @@ TEST_F(Instance, ChipsAreNotContradicted)
   options.softgpu_options = "chip=gfx90a,chips=gfx90a,gfx90a,gpus=2,vram_mib=32";
   ASSERT_OK(create(options));
   EXPECT_EQ(rawhal_instance_device_count(instance), 2u);
-  EXPECT_EQ(option("chips"), 0x44u);
+  EXPECT_EQ(option("chips"), 0x84u);
   rawhal_instance_destroy(instance);
   instance = nullptr;
   EXPECT_EQ(option("chips"), 0u);
