@@ -107,6 +107,9 @@ typedef struct softgpu_limits {
 bool softgpu_execute(const softgpu_dispatch_t *dispatch, const softgpu_limits_t *limits,
                      softgpu_fault_t *fault);
 
+/* Lanes of the waves that it runs in, by its kernel's descriptor, which is there to be read. */
+uint32_t softgpu_lanes(const softgpu_dispatch_t *dispatch);
+
 /* Drops decoded instructions, as the packet processor's cache invalidation asks for. Safe while
  * dispatches run: they keep what they decoded. */
 void softgpu_invalidate_code(void);

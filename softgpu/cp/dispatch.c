@@ -18,6 +18,9 @@
 enum {
   DESCRIPTOR_BYTES = 64,
   MAX_WORKGROUP = 1024, /* work-items */
+  /* A wave's scratch, at most: WAVESIZE of COMPUTE_TMPRING_SIZE, 13 bits, in KiB. From GFX10 on
+   * runtimes stop the process where more is asked for; before, they refuse it. */
+  MAX_WAVE_SCRATCH = 8191 << 10,
 };
 
 /* Reads a packet; the code of what is wrong with it, and why, or 0. */
@@ -255,11 +258,18 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
   uint32_t code = dispatch_check(&packet, &dispatch, text);
   if (code != 0)
     return softgpu_report(queue, code, packet.kernel_object, NULL, text);
-  if (packet.private_segment_size > hsa->scratch_wave64_lane_byte_size) {
-    if (queue->request == SOFTGPU_REQUEST_NONE)
-      return request_make(queue, SOFTGPU_REQUEST_SCRATCH, SOFTGPU_QUEUE_WANTS_SCRATCH);
-    snprintf(text, sizeof(text), "the dispatch needs %u bytes of scratch per work-item and got %u",
-             (unsigned)packet.private_segment_size, (unsigned)hsa->scratch_wave64_lane_byte_size);
+  const uint32_t lanes = softgpu_lanes(&dispatch);
+  const uint64_t wave_scratch = (uint64_t)packet.private_segment_size * lanes;
+  const uint64_t granted = (uint64_t)hsa->scratch_wave64_lane_byte_size * 64;
+  if (wave_scratch > granted) {
+    const bool is_too_much = dispatch.chip >= SOFTGPU_GFX9_COUNT && wave_scratch > MAX_WAVE_SCRATCH;
+    if (!is_too_much && queue->request == SOFTGPU_REQUEST_NONE)
+      return request_make(queue, SOFTGPU_REQUEST_SCRATCH,
+                          lanes == 32 ? SOFTGPU_QUEUE_WANTS_SCRATCH_32
+                                      : SOFTGPU_QUEUE_WANTS_SCRATCH);
+    snprintf(text, sizeof(text), "the dispatch needs %u bytes of scratch per work-item and %s %u",
+             (unsigned)packet.private_segment_size, is_too_much ? "can have" : "got",
+             (unsigned)((is_too_much ? MAX_WAVE_SCRATCH : granted) / lanes));
     return softgpu_report(queue, SOFTGPU_QUEUE_BAD_GROUP_SEGMENT, packet.kernel_object, NULL, text);
   }
   dispatch.scratch_base = hsa->scratch_backing_memory_location;

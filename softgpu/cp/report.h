@@ -9,6 +9,7 @@
 /* Values of queue_inactive_signal, each with the status that the runtime's callback gets. */
 enum {
   SOFTGPU_QUEUE_WANTS_SCRATCH = 1,        /* not an error; the runtime stores 0 when it is there */
+  SOFTGPU_QUEUE_WANTS_SCRATCH_32 = 0x400, /* likewise, for waves of 32 lanes */
   SOFTGPU_QUEUE_RETURNS_SCRATCH = 512,    /* likewise */
   SOFTGPU_QUEUE_BAD_DIMENSIONS = 2,       /* INCOMPATIBLE_ARGUMENTS */
   SOFTGPU_QUEUE_BAD_GROUP_SEGMENT = 4,    /* INVALID_ALLOCATION */

@@ -1,7 +1,7 @@
 #include "softgpu/isa/describe/chips.h"
 
 /* LLVM's GCNSubtarget and SIISelLowering; the MI200 and MI300 ISA documents; units: AMD's data
- * sheets. */
+ * sheets. Of chips that are alike some have fewer vector registers, as gfx1102 has 128 KiB. */
 const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER] = {
     [SOFTGPU_GFX90A] = {.number = 0x90a,
                         .family = ISA_FAMILY_GFX9,
@@ -16,6 +16,7 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER] = {
                         .units = 104,
                         .dies = 1,
                         .engines = 8,
+                        .simd_bytes = 128 << 10,
                         .scratch_sgpr = true,
                         .flushes_products = true,
                         .flushes_atomics = true},
@@ -32,6 +33,7 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER] = {
                         .units = 304,
                         .dies = 8,
                         .engines = 4,
+                        .simd_bytes = 128 << 10,
                         .scratch_both = true},
     [SOFTGPU_GFX950] = {.number = 0x950,
                         .family = ISA_FAMILY_GFX9,
@@ -46,6 +48,7 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER] = {
                         .units = 304,
                         .dies = 8,
                         .engines = 4,
+                        .simd_bytes = 128 << 10,
                         .scratch_both = true,
                         .ocp_floats = true,
                         .wide_lds_loads = true},
@@ -61,6 +64,7 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER] = {
                          .units = 80,
                          .dies = 1,
                          .engines = 4,
+                         .simd_bytes = 128 << 10,
                          .scratch_sgpr = true,
                          .keeps_halves = true,
                          .unified_formats = true,
@@ -79,6 +83,7 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER] = {
                          .units = 96,
                          .dies = 1,
                          .engines = 6,
+                         .simd_bytes = 192 << 10,
                          .keeps_halves = true,
                          .unified_formats = true,
                          .fewer_formats = true,
@@ -97,6 +102,7 @@ const isa_chip_t isa_chips[SOFTGPU_CHIP_OTHER] = {
                          .units = 40,
                          .dies = 1,
                          .engines = 2,
+                         .simd_bytes = 192 << 10,
                          .keeps_halves = true,
                          .unified_formats = true,
                          .fewer_formats = true,

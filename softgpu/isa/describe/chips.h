@@ -28,6 +28,7 @@ typedef struct isa_chip {
   uint32_t lds_base;         /* the bits of M0 that say where loads go that put into LDS */
   uint32_t units;            /* compute units, in so many dies */
   uint32_t dies, engines;    /* shader engines of a die */
+  uint32_t simd_bytes;       /* vector registers of a SIMD */
   bool scratch_both;         /* SCRATCH: an SGPR and a VGPR address may come together */
   bool scratch_sgpr;         /* a wave's scratch begins where an SGPR says, or flat_scratch does */
   bool flushes_products;     /* dot products and matrices of f16 and bf16 flush denormals */

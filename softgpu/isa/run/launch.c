@@ -78,6 +78,18 @@ static descriptor_t read_descriptor(const uint8_t *at)
   return d;
 }
 
+static uint32_t lanes_of(const softgpu_dispatch_t *dispatch, const descriptor_t *d)
+{
+  return isa_chip(dispatch->chip)->lanes == 32 && d->properties & PROPERTY_WAVE32 ? 32 : 64;
+}
+
+uint32_t softgpu_lanes(const softgpu_dispatch_t *dispatch)
+{
+  const uint8_t *object = reach(dispatch, dispatch->kernel_object, 64);
+  const descriptor_t d = object ? read_descriptor(object) : (descriptor_t){0};
+  return dispatch->chip < SOFTGPU_CHIP_OTHER ? lanes_of(dispatch, &d) : 64;
+}
+
 static bool check_geometry(const softgpu_dispatch_t *dispatch, isa_launch_t *launch,
                            softgpu_fault_t *fault)
 {
@@ -263,12 +275,13 @@ bool isa_launch_prepare(const softgpu_dispatch_t *dispatch, isa_launch_t *launch
                   "dispatch: the kernel object 0x%llx is not in live memory that the device may "
                   "use",
                   (unsigned long long)dispatch->kernel_object);
-  const descriptor_t d = read_descriptor(object);
+  descriptor_t d = read_descriptor(object);
+  if (isa_chip(dispatch->chip)->family != ISA_FAMILY_GFX9)
+    d.preload = 0; /* these bits mean nothing there */
   for (unsigned i = 0; i < 128; ++i)
     launch->sgprs[i] = (uint32_t)ISA_POISON;
   launch->limits.chip = dispatch->chip;
-  launch->limits.lanes =
-      isa_chip(dispatch->chip)->lanes == 32 && d.properties & PROPERTY_WAVE32 ? 32 : 64;
+  launch->limits.lanes = lanes_of(dispatch, &d);
   launch->limits.node = dispatch->node;
   /* That of memory is where ranges are found, not in instructions. */
   launch->limits.checks =

@@ -27,7 +27,8 @@ uint32_t isa_placement_units(const softgpu_dispatch_t *dispatch, const softgpu_l
 uint32_t isa_placement_waves(const isa_launch_t *launch)
 {
   const uint32_t rows = launch->limits.rows;
-  const uint32_t waves = (uint32_t)(ISA_SIMD_BYTES / isa_launch_row(launch)) / (rows ? rows : 1);
+  const uint32_t waves = isa_chip(launch->dispatch.chip)->simd_bytes /
+                         (uint32_t)isa_launch_row(launch) / (rows ? rows : 1);
   return ISA_SIMDS * (waves < ISA_SIMD_SLOTS ? waves : ISA_SIMD_SLOTS);
 }
 

@@ -1,7 +1,7 @@
 /* Where on the chip work-groups run: which programs read in HW_ID and XCC_ID. Internal to softgpu.
  *
- * A compute unit has four SIMDs with eight wave slots each. All waves of a work-group are on one
- * unit. Groups of all dispatches of a device share its units. */
+ * A compute unit, from GFX10 on two of them, has four SIMDs with eight wave slots each. All waves
+ * of a work-group are on one unit. Groups of all dispatches of a device share its units. */
 #ifndef SOFTGPU_ISA_RUN_PLACEMENT_H
 #define SOFTGPU_ISA_RUN_PLACEMENT_H
 
@@ -11,10 +11,9 @@
 #include "softgpu/isa/run/launch.h"
 
 enum {
-  ISA_SIMDS = 4,           /* of a compute unit */
-  ISA_SIMD_SLOTS = 8,      /* waves */
-  ISA_GROUP_WAVES = 32,    /* of a work-group, at most: of 32 lanes */
-  ISA_SIMD_BYTES = 1 << 17 /* of vector registers */
+  ISA_SIMDS = 4,       /* of a compute unit */
+  ISA_SIMD_SLOTS = 8,  /* waves */
+  ISA_GROUP_WAVES = 32 /* of a work-group, at most: of 32 lanes */
 };
 
 typedef struct isa_placement {

@@ -10,6 +10,40 @@ PROGRAM(transpose, float, float)
   out[(column + y) * 64 + row + x] = tile[x * 17 + y];
 }
 
+/* In waves of 32 lanes more than those of 64 can have. */
+#ifdef __AMDGCN__
+#define ROOM (WAVE == 32 ? 45000 : 25000)
+#else
+#define ROOM 25000
+#endif
+
+PROGRAM(much_scratch, uint, uint)
+{
+  const uint i = GLOBAL_ID();
+  volatile uint room[ROOM];
+  for (uint k = 0; k < 25; ++k)
+    room[k * (ROOM / 25) + i % (ROOM / 25)] = in[(i + k) % n];
+  uint sum = 0;
+  for (uint k = 0; k < 25; ++k)
+    sum = sum * 31 + room[k * (ROOM / 25) + i % (ROOM / 25)];
+  out[i] = sum;
+}
+
+/* As many registers as the largest work-group can have, or more. */
+PROGRAM_OF(1024, full_group, uint, uint)
+{
+  const uint i = GLOBAL_ID();
+  uint words[160];
+#pragma unroll
+  for (uint k = 0; k < 160; ++k)
+    words[k] = *(volatile __global const uint *)&in[(i + k) & 1023];
+  uint sum = 0;
+#pragma unroll
+  for (uint k = 0; k < 160; ++k)
+    sum = sum * 31 + words[159 - k];
+  out[i] = sum;
+}
+
 PROGRAM(scratch, uint, uint)
 {
   const uint i = GLOBAL_ID();

@@ -45,6 +45,8 @@ struct Program {
   P(string_search, 3, 64, 1, 8)                                                                    \
   P(leaving, 4, 100, 4, 4)                                                                         \
   P(scratch, 2, 100, 4, 4)                                                                         \
+  P(much_scratch, 2, 100, 4, 4)                                                                    \
+  P(full_group, 1, 1024, 4, 4)                                                                     \
   P(pointers, 2, 128, 4, 16)                                                                       \
   P(records, 3, 64, 1, 16)                                                                         \
   P(vectors, 2, 64, 16, 32)                                                                        \
@@ -169,7 +171,7 @@ class Programs : public DeviceTest, public testing::WithParamInterface<Target> {
 protected:
   const char *softgpu_options() override
   {
-    options_ = std::string("gpus=1,vram_mib=256,timeout_ms=60000,chip=") + GetParam().chip;
+    options_ = std::string("gpus=1,vram_mib=2048,timeout_ms=60000,chip=") + GetParam().chip;
     if (GetParam().is_reference)
       options_ += ",reference=1";
     if (is_gfx11())

@@ -10,8 +10,9 @@
 
 #ifdef __AMDGCN__
 
-#define PROGRAM(name, in_type, out_type)                                                           \
-  __attribute__((amdgpu_flat_work_group_size(1, 256))) __kernel void name(                         \
+#define PROGRAM(name, in_type, out_type) PROGRAM_OF(256, name, in_type, out_type)
+#define PROGRAM_OF(most, name, in_type, out_type)                                                  \
+  __attribute__((amdgpu_flat_work_group_size(1, most))) __kernel void name(                        \
       __global const in_type *restrict in, __global out_type *restrict out, uint n)
 #define LOCAL(type, name, count) __local type name[count]
 #define LOCAL_ID(d)              ((uint)__builtin_amdgcn_workitem_id_##d())
@@ -49,6 +50,7 @@ uint write_lane(uint value, uint lane, uint old)
 
 #define PROGRAM(name, in_type, out_type)                                                           \
   __kernel void name(__global const in_type *restrict in, __global out_type *restrict out, uint n)
+#define PROGRAM_OF(most, name, in_type, out_type) PROGRAM(name, in_type, out_type)
 #define LOCAL(type, name, count)                                                                   \
   __local type *name = (__local type *)host_local((count) * sizeof(type))
 #define LOCAL_ID(d)                host_item.local_##d
