@@ -239,6 +239,30 @@ TEST(ValuDivision, ScaledProductsComeBack)
   }
 }
 
+// Rounded toward one side, also where a sum comes half way between two denormals and where scaling leaves nothing of
+// the addend.
+TEST(ValuDivision, ScaledSumsAreRoundedToOneSide)
+{
+  struct {
+    uint32_t mode;
+    uint64_t x, y, z, expected;
+  } const cases[] = {
+      {0xf4, 0x47effffff0000000, 0x000fffffffffffff, 0x000000ff8a1cb018, 0xffffff8000000},
+      {0xfc, bits(0x1p1010), bits(1.0), bits(-0x1p-1000), bits(std::nextafter(0x1p882, 0))},
+      {0xf4, bits(-0x1p1010), bits(1.0), bits(0x1p-1000), bits(std::nextafter(-0x1p882, 0))},
+  };
+  for (const auto &c : cases) {
+    Sequence sequence(true, SOFTGPU_GFX1030);
+    sequence.machine.wave.mode = c.mode;
+    isa_write_s64(&sequence.machine.wave, ISA_VCC, UINT64_MAX);
+    sequence.machine.set(X, 1, c.x, true);
+    sequence.machine.set(Y, 1, c.y, true);
+    sequence.machine.set(Z, 1, c.z, true);
+    sequence.run(ISA_v_div_fmas_f64, OUT, {X, Y, Z});
+    EXPECT_EQ(sequence.machine.get(OUT, 1, true), c.expected) << std::hex << c.x;
+  }
+}
+
 // The scaled result of v_div_fmas is rounded once, also where it becomes denormal.
 TEST(ValuDivision, ScaledMultiplyAddRoundsOnce)
 {
