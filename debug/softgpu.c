@@ -2,7 +2,9 @@
 
 #include <assert.h>
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void debug_softgpu_find(void *library, debug_softgpu_t *softgpu)
 {
@@ -16,6 +18,7 @@ void debug_softgpu_find(void *library, debug_softgpu_t *softgpu)
   *(void **)&softgpu->instructions = dlsym(library, "softgpu_signal_instructions");
   *(void **)&softgpu->memory_in_place = dlsym(library, "softgpu_memory_in_place");
   *(void **)&softgpu->probe = dlsym(library, "softgpu_probe");
+  *(void **)&softgpu->device_chip = dlsym(library, "softgpu_device_chip");
 }
 
 void debug_softgpu_find_loaded(debug_softgpu_t *softgpu)
@@ -27,6 +30,26 @@ void debug_softgpu_find_loaded(debug_softgpu_t *softgpu)
   debug_softgpu_find(thunk ? thunk : RTLD_DEFAULT, softgpu);
   if (thunk)
     (void)dlclose(thunk); /* which the runtime has open */
+}
+
+rawhal_status_t debug_softgpu_target(const debug_softgpu_t *softgpu,
+                                     hsa_status_t (*info)(hsa_agent_t, hsa_agent_info_t, void *),
+                                     hsa_agent_t agent, rawhal_target_t *target,
+                                     rawhal_error_t *error)
+{
+  rawhal_target_t executes;
+  uint32_t node = 0, chip = 0, listed = 0;
+  if (!softgpu->device_chip || info(agent, HSA_AGENT_INFO_NODE, &node) != HSA_STATUS_SUCCESS ||
+      !softgpu->device_chip(node, &chip, &listed) || chip == listed)
+    return RAWHAL_OK;
+  char name[24];
+  (void)snprintf(name, sizeof(name), "gfx%" PRIx32, chip);
+  rawhal_status_t status = rawhal_target_parse(rawhal_string(name), &executes, error);
+  if (status != RAWHAL_OK)
+    return status;
+  target->machine = executes.machine;
+  memcpy(target->processor, executes.processor, sizeof(target->processor));
+  return RAWHAL_OK;
 }
 
 /* What its faults are here, and whether their address is one, of memory, LDS or scratch, or a

@@ -201,6 +201,16 @@ static hsa_status_t symbol_get_info(hsa_executable_symbol_t symbol,
   return result;
 }
 
+static __typeof__(hsa_agent_get_info) *asked; /* what the hook stands before */
+
+static hsa_status_t agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void *value)
+{
+  if ((int)attribute != CODE_AGENT_INFO_COPY || !value || front_orphaned())
+    return asked(agent, attribute, value);
+  source_tell_copy(value);
+  return HSA_STATUS_SUCCESS;
+}
+
 static hsa_status_t executable_destroy(hsa_executable_t executable)
 {
   if (front.remembered)
@@ -219,6 +229,9 @@ void code_hooks(front_calls_t *hooks)
   X(executable_freeze)
   X(executable_destroy)
 #undef X
-  if (front.remembered)
-    hooks->symbol_get_info = symbol_get_info;
+  if (!front.remembered)
+    return;
+  hooks->symbol_get_info = symbol_get_info;
+  asked = hooks->agent_get_info ? hooks->agent_get_info : front.hsa.agent_get_info;
+  hooks->agent_get_info = agent_get_info;
 }

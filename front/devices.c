@@ -5,6 +5,7 @@
 #include "front/policy.h"
 #include "front/report.h"
 
+#include "debug/softgpu.h"
 #include "queue/limit/only_copy.h"
 #include "queue/limit/opening.h"
 
@@ -102,11 +103,19 @@ static void isa_of(front_device_t *device)
       length >= sizeof(device->isa) ||
       front.hsa.isa_get_info_alt(isa, HSA_ISA_INFO_NAME, device->isa) != HSA_STATUS_SUCCESS)
     *device->isa = '\0';
+  (void)memcpy(device->executes, device->isa, sizeof(device->isa));
   rawhal_target_t target;
   if (rawhal_target_parse(rawhal_string(device->isa), &target, NULL) != RAWHAL_OK)
     return;
   device->chip = occupancy_chip(target.processor);
   (void)snprintf(device->processor, sizeof(device->processor), "%s", target.processor);
+  debug_softgpu_t softgpu;
+  debug_softgpu_find_loaded(&softgpu);
+  char *id = strstr(device->executes, target.processor);
+  if (id && debug_softgpu_target(&softgpu, front.hsa.agent_get_info, device->agent, &target,
+                                 NULL) == RAWHAL_OK)
+    (void)rawhal_target_format(&target, id,
+                               (size_t)(device->executes + sizeof(device->executes) - id));
 }
 
 static hsa_status_t visit_agent(hsa_agent_t agent, void *data)

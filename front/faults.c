@@ -261,7 +261,7 @@ static bool code_at(void *context, size_t index, dump_code_t *code)
         index-- != 0)
       continue;
     *code = (dump_code_t){loaded.base, loaded.size, loaded.delta,
-                          object_bytes(scene->kernels[i]->object)};
+                          object_given(scene->kernels[i]->object)};
     return true;
   }
   return copy_at(scene, index, code);
@@ -269,11 +269,12 @@ static bool code_at(void *context, size_t index, dump_code_t *code)
 
 static void gather(dump_t *dump, scene_t *scene, const rawhal_fault_t *fault)
 {
-  char name[64] = "";
-  const hsa_agent_t handle = {scene->found.device};
-  (void)front.hsa.agent_get_info(handle, HSA_AGENT_INFO_NAME, name);
-  const core_agent_t agent = debug_agent(front.hsa.agent_get_info, handle,
-                                         (uint32_t)(scene->device - front.devices), name);
+  rawhal_target_t target;
+  const bool is_told =
+      rawhal_target_parse(rawhal_string(scene->device->executes), &target, NULL) == RAWHAL_OK;
+  const core_agent_t agent =
+      debug_agent(front.hsa.agent_get_info, (hsa_agent_t){scene->found.device},
+                  (uint32_t)(scene->device - front.devices), is_told ? target.processor : "");
   const debug_scene_t around = gathered_scene(&scene->found, read_memory);
   char limits[1024] = "";
   print_t lines = print_into(limits, sizeof(limits));

@@ -35,6 +35,7 @@
  *     output   files that are made: none is written over
  *     watch    what is done with dispatches and memory besides, and hooks for it:
  *       objects  code objects and their kernels, by what packets say
+ *         contents their bytes
  *         unloaded  where code was lately
  *       ranges   which memory there is
  *       host_view  what of it the host can read, and where
@@ -69,7 +70,8 @@
  *
  * A program that uses librawhal is charged by the front alone for what is set from outside: asked
  * for LIMIT_AGENT_INFO_FRONT the hook of hsa_agent_get_info() says so, and librawhal keeps only
- * what the program itself sets. Its queues get proxies like any other's.
+ * what the program itself sets. Its queues get proxies like any other's. By CODE_AGENT_INFO_COPY it
+ * tells which code objects it has changed for the runtime's sake, and how they were.
  *
  * What is seen: every dispatch packet of every queue that hsa_queue_create(),
  * hsa_amd_queue_create() or hsa_amd_counted_queue_acquire() made, whoever wrote it; copies and
@@ -103,6 +105,7 @@ typedef struct front_device {
   uint64_t memory_bytes;
   uint32_t group_bytes;         /* of a work-group; 0: not known */
   char isa[64];                 /* the target id of its ISA; empty: not known */
+  char executes[64];            /* that of its code: softgpu may be listed as another chip */
   const occupancy_chip_t *chip; /* what its compute units have; NULL: not known */
   uint32_t engines;             /* shader engines; 0: not known */
   char processor[32];           /* of its ISA; empty: not known */

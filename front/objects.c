@@ -2,11 +2,11 @@
 
 #include "front/report.h"
 
+#include "front/contents.h"
 #include "front/loaded.h"
 #include "front/ranges.h"
 #include "front/trace.h"
 #include "front/unloaded.h"
-#include "hsaco/content.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -14,20 +14,6 @@
 #include <string.h>
 
 #include "base/hash_table.h"
-
-struct front_object {
-  rawhal_content_hash_t hash;
-  void *bytes;
-  size_t size;
-  char *uri;           /* where it came from when it was first loaded; NULL: not known */
-  atomic_size_t users; /* places where it is loaded, and kernels that were given out */
-  bool read;           /* whether its kernels can be read is known */
-  char *unreadable;    /* why they cannot; NULL: they can, or there was no memory for that */
-  rawhal_hsaco_t *hsaco;
-  front_kernel_t *kernels; /* by address */
-  size_t kernel_count;
-  UT_hash_handle hh;
-};
 
 /* An object in an executable. */
 typedef struct place {
@@ -51,58 +37,9 @@ typedef struct known {
 } known_t;
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-static front_object_t *contents;
 static place_t *places;
 static known_t *all_known;
 static const objects_listener_t *listener;
-
-/* ---- Contents ---- */
-
-/* The caller holds the lock for writing. */
-static void drop_content(front_object_t *object)
-{
-  if (atomic_fetch_sub(&object->users, 1) != 1)
-    return;
-  HASH_DELETE(hh, contents, object);
-  for (size_t i = 0; i < object->kernel_count; ++i) {
-    rawhal_kernarg_layout_destroy(object->kernels[i].layout);
-    free(object->kernels[i].policy);
-  }
-  free(object->kernels);
-  rawhal_hsaco_close(object->hsaco);
-  free(object->bytes);
-  free(object->uri);
-  free(object->unreadable);
-  free(object);
-}
-
-static front_object_t *find_content(rawhal_content_hash_t hash, const void *bytes, size_t size)
-{
-  front_object_t *object;
-  HASH_FIND(hh, contents, &hash, sizeof(hash), object);
-  return object && object->size == size && memcmp(object->bytes, bytes, size) == 0 ? object : NULL;
-}
-
-static front_object_t *add_content(rawhal_content_hash_t hash, const void *bytes, size_t size)
-{
-  front_object_t *object = calloc(1, sizeof(*object)), *other;
-  HASH_FIND(hh, contents, &hash, sizeof(hash), other); /* of one hash there is one */
-  if (object && !other)
-    object->bytes = malloc(size);
-  if (!object || other || !object->bytes) {
-    free(object);
-    return NULL;
-  }
-  memcpy(object->bytes, bytes, size);
-  object->hash = hash;
-  object->size = size;
-  HASH_ADD(hh, contents, hash, sizeof(object->hash), object);
-  if (object->hh.tbl)
-    return object;
-  free(object->bytes);
-  free(object);
-  return NULL;
-}
 
 /* ---- Kernels ---- */
 
@@ -154,7 +91,7 @@ static void learn(front_kernel_t *kernel)
   kernel->learnt = true;
   if (rawhal_kernarg_layout_create(kernel->facts, 0, &kernel->layout, NULL) != RAWHAL_OK)
     kernel->layout = NULL;
-  kernel->policy = policy_for(kernel->facts, kernel->layout, kernel->object->hash);
+  kernel->policy = policy_for(kernel->facts, kernel->layout, kernel->object->key.given);
 }
 
 static place_t *place_at(uint64_t address)
@@ -315,31 +252,11 @@ void objects_release(front_kernel_t *kernel)
     if (atomic_compare_exchange_weak(&object->users, &users, users - 1))
       return;
   pthread_rwlock_wrlock(&lock); /* the last, unless it is loaded again meanwhile */
-  drop_content(object);
+  contents_drop(object);
   pthread_rwlock_unlock(&lock);
 }
 
 /* ---- Facts ---- */
-
-rawhal_content_hash_t object_hash(const front_object_t *object)
-{
-  return object->hash;
-}
-
-rawhal_bytes_t object_bytes(const front_object_t *object)
-{
-  return (rawhal_bytes_t){object->bytes, object->size};
-}
-
-const char *object_uri(const front_object_t *object)
-{
-  return object->uri ? object->uri : "";
-}
-
-void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT])
-{
-  content_text(object->hash, text);
-}
 
 bool objects_range(uint64_t address, uint64_t *base, uint64_t *size, hsa_agent_t *agent)
 {
@@ -405,13 +322,10 @@ static char *uri_of(loaded_info_t *info, hsa_loaded_code_object_t loaded)
 }
 
 /* The caller holds the lock for writing. */
-static front_object_t *add_place(const place_t *found, rawhal_content_hash_t hash,
-                                 const void *bytes, size_t size, const char *uri)
+static front_object_t *add_place(const place_t *found, const content_t *content, const char *uri)
 {
-  front_object_t *object = find_content(hash, bytes, size);
   place_t *place = malloc(sizeof(*place));
-  if (place && !object)
-    object = add_content(hash, bytes, size);
+  front_object_t *object = place ? contents_get(content) : NULL;
   if (!place || !object) {
     free(place);
     return NULL;
@@ -486,12 +400,12 @@ static void remember(hsa_executable_t executable, hsa_loaded_code_object_t loade
   place.delta = (uint64_t)delta;
   if (!bytes || !size)
     return;
-  const void *content = (const void *)(uintptr_t)bytes;
-  rawhal_content_hash_t hash = rawhal_content_hash(content, size); /* nothing waits for that */
+  const content_t content = /* hashed while nothing waits for that */
+      content_of((rawhal_bytes_t){(const void *)(uintptr_t)bytes, size});
   char *uri = uri_of(info, loaded);
-  trace_object(hash, size, uri);
+  trace_object(content.key.given, size, uri);
   pthread_rwlock_wrlock(&lock);
-  front_object_t *object = add_place(&place, hash, content, size, uri);
+  front_object_t *object = add_place(&place, &content, uri);
   if (object && !object->uri) {
     object->uri = uri;
     uri = NULL;
@@ -529,7 +443,7 @@ static void drop_executable(uint64_t executable)
       unloaded_note(place->base, place->size, place->agent.handle);
       tell_went(place->told,
                 (rawhal_event_t){.type = RAWHAL_EVENT_MODULE_UNLOAD, .id = place->number});
-      drop_content(place->object);
+      contents_drop(place->object);
       free(place);
     } else {
       at = &place->next;
@@ -566,7 +480,7 @@ void objects_forget(void)
 void objects_abandon(void)
 {
   (void)pthread_rwlock_init(&lock, NULL);
-  contents = NULL;
+  contents_abandon();
   places = NULL;
   all_known = NULL;
   unloaded_abandon();

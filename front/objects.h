@@ -46,8 +46,13 @@ void objects_why_unknown(uint64_t kernel_object, char *text, size_t size);
 /* NULL is allowed. */
 void objects_release(front_kernel_t *kernel);
 
+/* Of what the program gave, which is what people know the object by. */
 rawhal_content_hash_t object_hash(const front_object_t *object);
+/* What is loaded, and from which copies can be made that the runtime loads. */
 rawhal_bytes_t object_bytes(const front_object_t *object);
+/* What the program gave to whoever changed it for the runtime, as librawhal does; else the same.
+ * This is what files hold: its chip is the one whose code it is. */
+rawhal_bytes_t object_given(const front_object_t *object);
 /* How a report names it: the hash as text. */
 enum { OBJECT_HASH_TEXT = CONTENT_TEXT };
 void object_hash_text(const front_object_t *object, char text[OBJECT_HASH_TEXT]);

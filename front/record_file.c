@@ -25,7 +25,7 @@ record_dispatch_t record_file_describe(const front_device_t *device, uint64_t qu
 {
   const uint32_t own = kernel->facts->descriptor->group_segment_size;
   return (record_dispatch_t){
-      .device = rawhal_string(device->isa),
+      .device = rawhal_string(device->executes),
       .kernel = kernel->facts->name,
       .queue = queue_id,
       .work_items = {packet->grid_size_x, packet->grid_size_y, packet->grid_size_z},
@@ -43,6 +43,6 @@ rawhal_status_t record_file_write(record_writer_t *writer, record_dispatch_t *di
   rawhal_status_t status = RAWHAL_OK;
   dispatch->object = record_writer_known(writer, object_hash(kernel->object));
   if (!dispatch->object) /* its bytes are looked at once: they may be many */
-    status = record_writer_object(writer, object_bytes(kernel->object), &dispatch->object, error);
+    status = record_writer_object(writer, object_given(kernel->object), &dispatch->object, error);
   return status == RAWHAL_OK ? record_writer_dispatch(writer, dispatch, number, error) : status;
 }

@@ -94,6 +94,28 @@ static void keep(source_kind_t kind, uint64_t handle, const source_t *facts)
     free(source);
 }
 
+void source_tell_copy(const code_copy_t *copy)
+{
+  const uint64_t handle = (uintptr_t)copy->loaded;
+  const source_t original = {.bytes = copy->original.data, .size = copy->original.size};
+  if (original.bytes)
+    keep(SOURCE_COPY, handle, &original);
+  else
+    drop(SOURCE_COPY, handle);
+}
+
+rawhal_bytes_t source_original(rawhal_bytes_t loaded)
+{
+  source_key_t key = key_of(SOURCE_COPY, (uintptr_t)loaded.data);
+  source_t *source;
+  pthread_mutex_lock(&lock);
+  HASH_FIND(hh, all, &key, sizeof(key), source);
+  if (source && source->size == loaded.size)
+    loaded.data = source->bytes;
+  pthread_mutex_unlock(&lock);
+  return loaded;
+}
+
 /* What there is of so many bytes of the file; 0: it cannot be read. */
 static size_t read_part(int fd, void *to, size_t size, uint64_t at)
 {

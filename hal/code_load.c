@@ -58,16 +58,26 @@ static rawhal_status_t reader_from_file(rawhal_executable_t *executable,
   return status;
 }
 
+/* A front records what the program gave us. Without `original` the copy goes. */
+static void tell_front(const rawhal_executable_t *executable, rawhal_bytes_t original)
+{
+  code_copy_t copy = {executable->copied, original};
+  (void)executable->device->runtime->hsa.hsa_agent_get_info(
+      executable->device->queue.agent, (hsa_agent_info_t)CODE_AGENT_INFO_COPY, &copy);
+}
+
 static rawhal_status_t reader_create(rawhal_executable_t *executable,
                                      const rawhal_executable_options_t *options,
                                      rawhal_error_t *error)
 {
   const hal_runtime_t *runtime = executable->device->runtime;
   rawhal_bytes_t bytes = rawhal_hsaco_info(executable->source->hsaco)->bytes;
-  if (executable->copied)
+  if (executable->copied) {
+    tell_front(executable, bytes);
     bytes.data = executable->copied;
-  else if (options->path && runtime->reader_from_file)
+  } else if (options->path && runtime->reader_from_file) {
     return reader_from_file(executable, options, bytes, error);
+  }
   hsa_status_t result = runtime->hsa.hsa_code_object_reader_create_from_memory(
       bytes.data, bytes.size, &executable->reader);
   if (result == HSA_STATUS_SUCCESS)
@@ -125,6 +135,8 @@ static void unload(rawhal_executable_t *executable)
   if (executable->reader.handle)
     (void)hsa->hsa_code_object_reader_destroy(executable->reader);
   executable->reader.handle = 0;
+  if (executable->copied)
+    tell_front(executable, (rawhal_bytes_t){0});
   runtime_free(executable->copied);
   executable->copied = NULL;
 }

@@ -125,28 +125,6 @@ static hsa_status_t read_facts(const hsa_table_t *hsa, hsa_agent_t agent, rawhal
   return HSA_STATUS_SUCCESS;
 }
 
-/* softgpu may execute the code of another chip than the one it is listed as. */
-static rawhal_status_t find_target(const hal_runtime_t *runtime, hsa_agent_t agent,
-                                   rawhal_device_t *device, rawhal_error_t *error)
-{
-  rawhal_target_t *target = &device->info.target, executes;
-  uint32_t node = 0, chip = 0, listed = 0;
-  *target = device->listed;
-  if (!runtime->is_software ||
-      runtime->hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_NODE, &node) != HSA_STATUS_SUCCESS ||
-      !runtime->softgpu->device_chip(node, &chip, &listed) || chip == listed)
-    return RAWHAL_OK;
-  char name[24];
-  int length = snprintf(name, sizeof(name), "gfx%" PRIx32, chip);
-  rawhal_status_t status =
-      rawhal_target_parse((rawhal_string_t){name, (size_t)length}, &executes, error);
-  if (status != RAWHAL_OK)
-    return status;
-  target->machine = executes.machine;
-  memcpy(target->processor, executes.processor, sizeof(target->processor));
-  return RAWHAL_OK;
-}
-
 static void describe(const hal_runtime_t *runtime, hsa_agent_t agent, rawhal_device_t *device)
 {
   rawhal_device_info_t *info = &device->info;
@@ -211,8 +189,10 @@ static hsa_status_t fill_device(search_t *search, hsa_agent_t agent)
     result = hsa->hsa_agent_iterate_isas(agent, visit_isa, search);
   if (result == HSA_STATUS_INFO_BREAK)
     result = HSA_STATUS_SUCCESS;
+  device->info.target = device->listed;
   if (result == HSA_STATUS_SUCCESS && search->status == RAWHAL_OK)
-    search->status = find_target(runtime, agent, device, search->error);
+    search->status = debug_softgpu_target(runtime_softgpu(), hsa->hsa_agent_get_info, agent,
+                                          &device->info.target, search->error);
   if (result == HSA_STATUS_SUCCESS && search->status == RAWHAL_OK) {
     device_facts(hsa, agent, &device->info);
     describe(runtime, agent, device);

@@ -35,9 +35,7 @@ typedef struct softgpu_thunk {
                            void *context, char *why, size_t size);
   bool (*option_get)(const char *name, uint64_t *value);
   size_t (*option_messages)(char *text, size_t size);
-  /* Of a GPU, by its HSA_AGENT_INFO_NODE: hexadecimal digits after "gfx". False: there is none. */
-  bool (*device_chip)(uint32_t node, uint32_t *chip, uint32_t *listed);
-  debug_softgpu_t tells; /* of faults */
+  debug_softgpu_t tells; /* of devices and faults */
   /* How many instructions it finds, in the code of a chip; none where it executes no such chip. */
   uint64_t (*coverage)(uint32_t chip, const void *code, size_t bytes, void (*missing)(void),
                        void *context);

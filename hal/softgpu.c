@@ -22,11 +22,11 @@ bool softgpu_resolve(void *library, softgpu_thunk_t *thunk)
   *(void **)&thunk->options_set_text = dlsym(library, "softgpu_options_set_text");
   *(void **)&thunk->option_get = dlsym(library, "softgpu_option_get");
   *(void **)&thunk->option_messages = dlsym(library, "softgpu_option_messages");
-  *(void **)&thunk->device_chip = dlsym(library, "softgpu_device_chip");
   debug_softgpu_find(library, &thunk->tells);
   *(void **)&thunk->coverage = dlsym(library, "softgpu_coverage");
   return thunk->option_set && thunk->options_set_text && thunk->option_get &&
-         thunk->option_messages && thunk->device_chip && thunk->tells.fault_text && thunk->coverage;
+         thunk->option_messages && thunk->tells.device_chip && thunk->tells.fault_text &&
+         thunk->coverage;
 }
 
 /* The library's absolute path: the caller's word and the environment's are final, the rest are
@@ -159,7 +159,7 @@ static rawhal_status_t check_chips(const softgpu_thunk_t *thunk, rawhal_error_t 
 {
   static const uint32_t s_nop = 0xbf800000;
   uint32_t chip, listed;
-  for (uint32_t node = 1; thunk->device_chip(node, &chip, &listed); ++node)
+  for (uint32_t node = 1; thunk->tells.device_chip(node, &chip, &listed); ++node)
     if (thunk->coverage(chip, &s_nop, sizeof(s_nop), NULL, NULL) != 1)
       return rawhal_fail(
           error, RAWHAL_UNSUPPORTED,

@@ -15,6 +15,15 @@
  * runtime has such an attribute. */
 enum { LIMIT_AGENT_INFO_FRONT = 0x52415748 };
 
+/* And one by which a front is told, before it is loaded, that a code object is a changed copy of
+ * another, as of one for a chip that the runtime does not know: the value is a code_copy_t. What a
+ * front keeps and writes of the copy are then the original's bytes. */
+enum { CODE_AGENT_INFO_COPY = 0x52415743 };
+typedef struct code_copy {
+  const void *loaded;
+  rawhal_bytes_t original; /* as many bytes, which stay; NULL: the copy is about to go */
+} code_copy_t;
+
 #define HSA_TABLE_FUNCTIONS(X)                                                                     \
   X(hsa_init)                                                                                      \
   X(hsa_shut_down)                                                                                 \

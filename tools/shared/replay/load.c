@@ -11,7 +11,8 @@
 /* What makes softgpu the device on which it ran. What the environment says of it stands. */
 static void add_chip(const char *chip, char *options, size_t size)
 {
-  static const char listed[] = "gfx90a"; /* every runtime knows it, and librawhal relabels code */
+  /* Every runtime knows these, and librawhal relabels code. */
+  const char *const listed = strncmp(chip, "gfx9", 4) ? "gfx1030" : "gfx90a";
   size_t used = strlen(options);
   if (getenv("SOFTGPU_CHIP"))
     return;
@@ -23,7 +24,9 @@ static void add_chip(const char *chip, char *options, size_t size)
 /* The one that the code is for, if softgpu can be it; NULL: it stays what it is. */
 static const char *chip_of(const rawhal_hsaco_t *hsaco)
 {
-  static const char *const chips[] = {"gfx90a", "gfx942", "gfx950"};
+  static const char *const chips[] = {"gfx90a",  "gfx942",  "gfx950",  "gfx1030",
+                                      "gfx1100", "gfx1101", "gfx1102", "gfx1103",
+                                      "gfx1150", "gfx1151", "gfx1152", "gfx1153"};
   for (size_t i = 0; i < sizeof(chips) / sizeof(*chips); ++i)
     if (!strcmp(rawhal_hsaco_info(hsaco)->target.processor, chips[i]))
       return chips[i];
@@ -79,7 +82,9 @@ static bool open_device(replay_t *replay)
   char softgpu[200];
   snprintf(softgpu, sizeof(softgpu), "timeout_ms=%" PRIu64,
            (uint64_t)replay->request->timeout_seconds * 1000);
-  const char *chip = expected ? expected->chip : chip_of(replay->hsaco);
+  const char *chip = chip_of(replay->hsaco);
+  if (!chip && expected)
+    chip = expected->chip;
   if (chip)
     add_chip(chip, softgpu, sizeof(softgpu));
   if (expected) {
