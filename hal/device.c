@@ -233,6 +233,21 @@ static hsa_status_t visit_gpu(hsa_agent_t agent, void *data)
   return result;
 }
 
+/* Of what it does not know the runtime says nothing to us. */
+static rawhal_status_t check_known(const hal_runtime_t *runtime, rawhal_error_t *error)
+{
+  enum { GFX10 = 0x1000 };
+  uint32_t chip, listed;
+  if (!runtime->is_software || getenv("ROCR_VISIBLE_DEVICES") ||
+      !runtime->softgpu->tells.device_chip(1, &chip, &listed))
+    return RAWHAL_OK;
+  return rawhal_fail(error, RAWHAL_UNSUPPORTED,
+                     "this HSA runtime does not know gfx%" PRIx32
+                     ", as which softgpu's device is listed; SOFTGPU_LISTED=%s lists it as a chip "
+                     "that every runtime knows",
+                     listed, listed < GFX10 ? "gfx90a" : "gfx1030");
+}
+
 rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error)
 {
   const hsa_table_t *hsa = &runtime->hsa;
@@ -243,7 +258,7 @@ rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error)
   if (!runtime->kernarg_pool.handle || !runtime->host_pool.handle)
     return rawhal_fail(error, RAWHAL_RUNTIME, "the runtime lists no fine-grained host memory");
   if (runtime->device_count == 0)
-    return RAWHAL_OK;
+    return check_known(runtime, error);
   runtime->devices =
       allocate_zeroed(&runtime->allocator, runtime->device_count, sizeof(*runtime->devices));
   if (!runtime->devices) {

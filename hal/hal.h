@@ -99,8 +99,9 @@ typedef struct rawhal_instance_options {
 /* Opens the runtime. There is one runtime per process: instances share it, and all must agree on
  * the backend. `options` may be NULL. NOT_FOUND: no runtime library, no software GPU library, no
  * hardware; INVALID_ARGUMENT: contradictory or misspelt options or RAWHAL_DEVICE; UNSUPPORTED: a
- * chip that softgpu lists but cannot execute, or a runtime that is too old; OUT_OF_MEMORY; RUNTIME;
- * for limits, as rawhal_limit_config_environment() and rawhal_limiter_open(). */
+ * chip that softgpu lists but cannot execute, or that the runtime does not know, or a runtime that
+ * is too old; OUT_OF_MEMORY; RUNTIME; for limits, as rawhal_limit_config_environment() and
+ * rawhal_limiter_open(). */
 RAWHAL_API RAWHAL_CHECKED rawhal_status_t rawhal_instance_create(
     const rawhal_instance_options_t *options, rawhal_instance_t **instance, rawhal_error_t *error);
 /* The runtime ends when nothing keeps it open any more: see "Ownership". */

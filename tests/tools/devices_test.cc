@@ -44,6 +44,25 @@ TEST(Devices, AChipThatIsOnlyListed)
   }
 }
 
+TEST(Devices, AChipThatTheRuntimeDoesNotKnow)
+{
+  const struct {
+    const char *chip, *listed;
+  } cases[] = {{"gfx950", "gfx90a"}, {"gfx1153", "gfx1030"}};
+  for (const auto &each : cases) {
+    const std::string chip = each.chip, listed = each.listed;
+    Outcome got = run({tool, "devices"}, {"RAWHAL_DEVICE=softgpu", "SOFTGPU_CHIP=" + chip});
+    EXPECT_EQ(3, got.status) << got.out;
+    EXPECT_NE(std::string::npos, got.err.find("does not know " + chip)) << got.err;
+    EXPECT_NE(std::string::npos, got.err.find("SOFTGPU_LISTED=" + listed)) << got.err;
+    got = run({tool, "devices"},
+              {"RAWHAL_DEVICE=softgpu", "SOFTGPU_CHIP=" + chip, "SOFTGPU_LISTED=" + listed});
+    EXPECT_EQ(0, got.status) << got.err;
+    EXPECT_NE(std::string::npos, got.out.find("a " + chip + " in software, listed as " + listed))
+        << got.out;
+  }
+}
+
 // Every key the schema has is there, and no other.
 void hold_against_schema(const json_t *object, const json_t *schema)
 {
