@@ -84,7 +84,7 @@ static kfd_device_t debug_device(uint32_t node)
       .firmware = 0x40,
       .gfx_target_version =
           executing->major * 10000u + executing->minor * 100u + executing->stepping,
-      .simds = (uint32_t)chip->compute_units * chip->simds_per_unit,
+      .simds = (uint32_t)executing->compute_units * chip->simds_per_unit,
       .waves_per_simd = chip->waves_per_simd,
       .arrays = SAVE_ENGINES,
       .arrays_per_engine = 1,
@@ -128,7 +128,7 @@ uint64_t softgpu_vram_bytes(void)
 
 uint32_t softgpu_compute_units(uint32_t node)
 {
-  return nodes[node].listed->compute_units;
+  return nodes[node].executing->compute_units;
 }
 
 softgpu_chip_t softgpu_chip(uint32_t node)
@@ -196,7 +196,7 @@ static void cpu_properties(HsaNodeProperties *node)
 static void gpu_properties(uint32_t id, HsaNodeProperties *node)
 {
   const softgpu_chip_facts_t *chip = nodes[id].listed, *executing = nodes[id].executing;
-  node->NumFComputeCores = (uint32_t)chip->compute_units * chip->simds_per_unit;
+  node->NumFComputeCores = (uint32_t)executing->compute_units * chip->simds_per_unit;
   node->NumMemoryBanks = GPU_BANKS;
   node->NumCaches = softgpu_layout_caches(GPU_CACHES);
   node->NumIOLinks = gpus; /* the CPU and the other GPUs */
@@ -210,7 +210,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->WaveFrontSize = chip->wave_size;
   node->NumShaderBanks = SHADER_BANKS;
   node->NumArrays = 1;
-  node->NumCUPerArray = (chip->compute_units + SHADER_BANKS - 1u) / SHADER_BANKS;
+  node->NumCUPerArray = (executing->compute_units + SHADER_BANKS - 1u) / SHADER_BANKS;
   node->NumSIMDPerCU = chip->simds_per_unit;
   node->MaxSlotsScratchCU = 32;
   node->EngineId.ui32.uCode = 0x40;

@@ -41,6 +41,7 @@ TEST_F(Relabelled, TheDeviceSaysWhatItIs)
   EXPECT_EQ(info->target.machine, 0x4cu);
   EXPECT_NE(std::string(info->description).find("a gfx942 in software"), std::string::npos);
   EXPECT_NE(std::string(info->description).find("listed as gfx90a"), std::string::npos);
+  EXPECT_EQ(info->compute_units, 304u);
 }
 
 TEST_F(Relabelled, CodeOfTheChipRuns)
@@ -104,18 +105,20 @@ TEST_F(SeveralChips, EachIsADeviceAndRunsItsOwnCode)
 {
   static const struct {
     const char *processor, *product, *sentence;
-    uint32_t lds;
+    uint32_t lds, compute_units;
     uint8_t codes[7]; // -3 to 3: the exponents' bias is 8 on the one, as of OCP on the other
   } chips[] = {
       {"gfx942",
        "AMD Instinct MI300X (softgpu)",
        "a gfx942 in software, listed as gfx90a",
        65536,
+       304,
        {0xcc, 0xc8, 0xc0, 0, 0x40, 0x48, 0x4c}},
       {"gfx950",
        "AMD Instinct MI350X (softgpu)",
        "a gfx950 in software, listed as gfx90a",
        163840,
+       256,
        {0xc4, 0xc0, 0xb8, 0, 0x38, 0x40, 0x44}},
   };
   ASSERT_EQ(rawhal_instance_device_count(instance), 2u);
@@ -128,6 +131,7 @@ TEST_F(SeveralChips, EachIsADeviceAndRunsItsOwnCode)
     EXPECT_NE(std::string(info->description).find(chips[i].sentence), std::string::npos)
         << info->description;
     EXPECT_EQ(info->lds_bytes, chips[i].lds);
+    EXPECT_EQ(info->compute_units, chips[i].compute_units);
     for (const char *fixture : {"vector_add-gfx942-v5.co", "tensile-gfx942-v5.co"}) {
       const std::vector<char> others = object(fixture, 1 - i);
       rawhal_hsaco_t *hsaco = nullptr;
