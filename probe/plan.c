@@ -28,7 +28,7 @@ static bool is_known(const rawhal_hsaco_t *object)
   return false;
 }
 
-static rawhal_status_t check_kernel(const rawhal_kernel_t *kernel, rawhal_error_t *error)
+rawhal_status_t plan_check(const rawhal_kernel_t *kernel, rawhal_error_t *error)
 {
   if (!kernel->object)
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "the kernel is of no code object");
@@ -190,7 +190,7 @@ rawhal_status_t rawhal_probe_plan(const rawhal_kernel_t *kernel, const rawhal_pr
     return rawhal_fail(error, RAWHAL_INVALID_ARGUMENT, "no kernel");
   rawhal_status_t status = take_spec(given, &spec, error);
   if (status == RAWHAL_OK)
-    status = check_kernel(kernel, error);
+    status = plan_check(kernel, error);
   if (status != RAWHAL_OK)
     return status;
   const allocator_t *allocator = hsaco_allocator(kernel->object);

@@ -26,6 +26,10 @@ struct rawhal_probe_plan {
   unsigned char descriptor[DESCRIPTOR_SIZE]; /* the probed kernel's, but for its entry */
 };
 
+/* Whether there can be probes in code of its kind, before any of it is read. UNSUPPORTED,
+ * INVALID_ARGUMENT. */
+RAWHAL_CHECKED rawhal_status_t plan_check(const rawhal_kernel_t *kernel, rawhal_error_t *error);
+
 /* A kernel's code, as hardware enters it; and what stands before. UNSUPPORTED, MALFORMED. */
 RAWHAL_CHECKED rawhal_status_t plan_code(const rawhal_kernel_t *kernel, walk_t *walk,
                                          uint32_t *preamble, rawhal_error_t *error);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/thread.h"
+#include "probe/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,8 +123,12 @@ static bool rouse(void)
 void probe_worker_prepare(probed_t *entry)
 {
   WITHOUT_CANCELLATION();
+  rawhal_error_t error;
+  const bool can_be = entry->rule->engine || plan_check(entry->kernel->facts, &error) == RAWHAL_OK;
   pthread_mutex_lock(&lock);
-  if (rouse()) {
+  if (!can_be) {
+    refuse(entry, error.message);
+  } else if (rouse()) {
     probed_hold(entry);
     entry->next = NULL;
     *last_to_prepare = entry;

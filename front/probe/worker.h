@@ -6,7 +6,8 @@
 
 #include "front/probe/probed.h"
 
-/* Has it prepared; `entry` is held until then. */
+/* Has it prepared; `entry` is held until then. What plan_check() refuses is refused at once: a
+ * program may be gone before its turn comes, and would not have been told why. */
 void probe_worker_prepare(probed_t *entry);
 /* Until it is not PROBED_PENDING any more, for ten seconds at most, as below, and for an engine's
  * limit: what keeps the thread may wait for who waits here. */

@@ -76,6 +76,25 @@ TEST(Exec, ProbesAreReadBeforeItStarts)
   EXPECT_NE(0, access((scratch / "out").c_str(), F_OK));
 }
 
+// However soon the program ends, and in the words of rawhal probe plan.
+TEST(Exec, SaysWhyAChipHasNoProbes)
+{
+  Scratch scratch;
+  const std::string file = fixtures + "vector_add-gfx1030-v5.co",
+                    why = "it is for gfx1030; probes are for gfx90a, gfx942 and gfx950";
+  EXPECT_TRUE(contains(run({tool, "probe", "plan", file}).out, why));
+  for (const char *probes : {"waves", "blocks,by=softgpu"}) {
+    const Outcome got = run(
+        {tool,      "exec", "--probe",      probes,         "-o",           scratch / probes, "--",
+         tool,      "run",  file,           "--kernel",     "vector_add",   "--grid",         "1",
+         "--block", "64",   "ptr:zero:256", "ptr:zero:256", "ptr:zero:256", "u32:64"},
+        {"RAWHAL_DEVICE=softgpu", "SOFTGPU_CHIP=gfx1030"});
+    EXPECT_EQ(0, got.status) << got.err;
+    EXPECT_TRUE(contains(got.err, "probe: vector_add is not probed: " + why)) << got.err;
+    EXPECT_TRUE(contains(got.err, "1 not (1 of kernels that cannot be probed)")) << got.err;
+  }
+}
+
 // What would leave the program without a device is one line, and it does not run.
 TEST(Exec, LooksBeforeItStarts)
 {
