@@ -82,6 +82,15 @@ TEST_F(CoreFile, WhatIsLeftOutIsListed)
                   {"left out:", "buffer", "beyond the budget"});
 }
 
+TEST_F(CoreFile, ChipsWithoutWavesAreNamed)
+{
+  made.agents[0].gfx_target_version = 100300;
+  write();
+  expect_in_order(core({"show", scratch / "core"}).out,
+                  {"left out:", "waves", "cannot be read: gfx1030",
+                   "debuggers:", "its queues are not shown: gfx1030"});
+}
+
 TEST_F(CoreFile, JsonIsAsItsSchemaSays)
 {
   const Json schema = parse(slurp(RAWHAL_SOURCE_DIR "/docs/core.schema.json")),

@@ -310,6 +310,22 @@ static void show_limits(const core_contents_t *contents)
   }
 }
 
+/* ": gfx1030", if that is why: chips whose waves no core file has, and whose queues no debugger
+ * shows. */
+static const char *other_chips(const core_contents_t *contents, bool is_why, char text[LONG_TEXT])
+{
+  const walk_agent_t *agents = contents->agents.items;
+  size_t used = 0;
+  *text = '\0';
+  for (size_t i = 0; is_why && i < contents->agents.count && used < LONG_TEXT / 2; ++i) {
+    char chip[32];
+    core_chip_text(agents[i].entry.gfx_target_version, chip);
+    if (!agents[i].chip && !strstr(text, chip))
+      used += (size_t)snprintf(text + used, LONG_TEXT - used, "%s%s", used ? ", " : ": ", chip);
+  }
+  return text;
+}
+
 static void show_left_out(const core_contents_t *contents)
 {
   static const unsigned char widths[] = {18, 14, 22, 0};
@@ -317,7 +333,7 @@ static void show_left_out(const core_contents_t *contents)
   core_record_t record;
   bool any = false;
   for (uint64_t cursor = 0; core_notes_next(note, &cursor, &record);) {
-    char address[24], size[24], reason[128];
+    char address[24], size[24], reason[128], why[128 + LONG_TEXT], chips[LONG_TEXT];
     if (record.type == CORE_RECORD_LEFT_OUT && record.as.left_out.ranges) {
       terminal_heading("left out");
       printf("  %" PRIu64 " ranges, %" PRIu64 " bytes\n", record.as.left_out.ranges,
@@ -331,7 +347,12 @@ static void show_left_out(const core_contents_t *contents)
     (void)snprintf(address, sizeof(address), "0x%" PRIx64, record.as.entry.address);
     (void)snprintf(size, sizeof(size), "%" PRIu64, record.as.entry.size);
     core_reason_text(record.as.entry.reason, reason);
-    row((const char *const[]){address, size, core_class_text(record.as.entry.kind), reason, NULL},
+    (void)snprintf(why, sizeof(why), "%s%s", reason,
+                   other_chips(contents,
+                               record.as.entry.kind == CORE_WAVES &&
+                                   record.as.entry.reason == CORE_REASON_UNREADABLE,
+                               chips));
+    row((const char *const[]){address, size, core_class_text(record.as.entry.kind), why, NULL},
         widths);
   }
 }
@@ -346,9 +367,11 @@ static void show_debuggers(const core_contents_t *contents)
     printf("  ROCgdb shows it%s: r_version %u, for ROCm %s\n",
            contents->file->view.process ? "" : " once it is merged", finding->r_version,
            finding->r_version >= FORMAT_AT_TRAP_ABI ? "of 2026" : "6.2 to 7.2");
+  char chips[LONG_TEXT];
   for (core_mistake_t i = MISTAKE_NONE; i < MISTAKES; ++i)
     if (finding->seen >> i & 1)
-      printf("  in part: %s\n", core_mistake_text(i));
+      printf("  in part: %s%s\n", core_mistake_text(i),
+             other_chips(contents, i == MISTAKE_CHIP, chips));
 }
 
 void core_show_text(const core_contents_t *contents, const core_request_t *request)
