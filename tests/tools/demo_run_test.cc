@@ -64,6 +64,21 @@ TEST(DemoRun, TheLibrarysKernelsGiveTheReferencesNumbers)
     }
 }
 
+TEST(DemoRun, RunsOnAnRdnaChip)
+{
+  std::string library = demo_rocrand();
+  if (library.empty())
+    GTEST_SKIP() << "no librocrand under " RAWHAL_BUILD_DIR "/rocrand";
+  setenv("RAWHAL_DEVICE", "softgpu", 1);
+  setenv("SOFTGPU_CHIP", "gfx1030", 1);
+  Outcome outcome = run_demo("--numbers 20003 '" + library + "'");
+  unsetenv("SOFTGPU_CHIP");
+  unsetenv("RAWHAL_DEVICE");
+  EXPECT_EQ(outcome.status, 0) << outcome.text;
+  EXPECT_EQ(occurrences(outcome.text, "a gfx1030 in software"), 3u) << outcome.text;
+  EXPECT_EQ(occurrences(outcome.text, "CORRECT: 20,003 of 20,003"), 3u) << outcome.text;
+}
+
 TEST(DemoRun, SaysPlainlyThatTheDeviceIsSoftware)
 {
   std::string library = demo_rocrand();

@@ -20,8 +20,8 @@ static const char help[] =
     "\n"
     "  --numbers N        results each job computes, 1 to 100000000; default 1000003, which fills\n"
     "                     neither a work-group nor a group of four\n"
-    "  --vector-add FILE  code objects with the kernel vector_add; default\n"
-    "                     " DEMO_VECTOR_ADD "\n"
+    "  --vector-add FILE  code objects with the kernel vector_add; default: ours, for gfx90a,\n"
+    "                     gfx942 and gfx1030\n"
     "  --help             this text\n"
     "\n"
     "Exit status: 0 all results equal their references, 1 some differ, 2 the command line is "
@@ -53,7 +53,7 @@ static bool parse_numbers(const char *text, size_t *numbers)
 
 static int parse(int argc, char **argv, options_t *options)
 {
-  *options = (options_t){.vector_add = DEMO_VECTOR_ADD, .numbers = 1000003};
+  *options = (options_t){.numbers = 1000003};
   for (int i = 1; i < argc; ++i) {
     const char *word = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
@@ -120,6 +120,19 @@ static rawhal_status_t load(demo_t *demo, const char *path, rawhal_executable_t 
   return status;
 }
 
+/* Without a file it is one of ours that is for the device. */
+static rawhal_status_t load_vector_add(demo_t *demo, const char *path)
+{
+  static const char *const ours[] = {DEMO_FIXTURES "/vector_add.bundle",
+                                     DEMO_FIXTURES "/vector_add-gfx1030-v5.co"};
+  if (path)
+    return load(demo, path, &demo->vector_add);
+  rawhal_status_t status = RAWHAL_TARGET_MISMATCH;
+  for (size_t i = 0; i < sizeof(ours) / sizeof(*ours) && status == RAWHAL_TARGET_MISMATCH; ++i)
+    status = load(demo, ours[i], &demo->vector_add);
+  return status;
+}
+
 static rawhal_status_t open_device(demo_t *demo)
 {
   rawhal_status_t status = rawhal_instance_create(NULL, &demo->instance, &demo->error);
@@ -141,7 +154,7 @@ static rawhal_status_t run(demo_t *demo, const options_t *options, bool *correct
   if (status == RAWHAL_OK)
     status = load(demo, options->library, &demo->rocrand);
   if (status == RAWHAL_OK)
-    status = load(demo, options->vector_add, &demo->vector_add);
+    status = load_vector_add(demo, options->vector_add);
 
   static rawhal_status_t (*const jobs[])(demo_t *, bool *) = {job_philox, job_xorwow,
                                                               job_vector_add};
