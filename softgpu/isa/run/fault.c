@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
 #include "softgpu/isa/memory/gws.h"
 #include "softgpu/isa/memory/image.h"
@@ -139,7 +140,8 @@ static void append_missing(softgpu_fault_t *fault, const softgpu_dispatch_t *dis
 static void append_sync(softgpu_fault_t *fault, const softgpu_gws_t *gws)
 {
   if (!gws)
-    append(fault, ": the queue has no GWS resources, which queues of cooperative launches get");
+    append(fault, ": the queue has no GWS resources, which queues of cooperative launches get on "
+                  "gfx90a and gfx942 alone");
   else
     append(fault, ": %" PRIu64 " work-group%s, of which %" PRIu64 " can be resident at a time",
            gws->groups, gws->groups == 1 ? "" : "s", gws->most);
@@ -151,7 +153,16 @@ static void append_address(softgpu_fault_t *fault)
   append(fault, " at 0x%" PRIx64, fault->address);
 }
 
-static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
+/* Where nothing sets up flat_scratch, kernels do so first. */
+static bool has_no_scratch_yet(const isa_wave_t *wave, const isa_inst_t *inst)
+{
+  const isa_chip_t *chip = inst ? isa_chip(inst->chip) : NULL;
+  return chip && !chip->has_flat_scratch && !chip->architected_scratch && !wave->flat_scratch &&
+         (inst->encoding == ISA_FLAT || inst->encoding == ISA_SCRATCH);
+}
+
+/* `inst`: NULL where it is not known. */
+static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave, const isa_inst_t *inst)
 {
   switch (fault->kind) {
   case SOFTGPU_FAULT_MEMORY:
@@ -197,6 +208,10 @@ static void append_access(softgpu_fault_t *fault, const isa_wave_t *wave)
       append_other(fault);
     break;
   case SOFTGPU_FAULT_SCRATCH:
+    if (has_no_scratch_yet(wave, inst)) {
+      append(fault, ": FLAT_SCR, where the wave's scratch memory begins, has not been set");
+      break;
+    }
     append_bytes(fault, ", ", fault->access_bytes);
     append(fault, " at offset %" PRId64 " of %u", (int64_t)fault->address, wave->private_bytes);
     break;
@@ -320,5 +335,5 @@ void isa_fault_describe(softgpu_fault_t *fault, const isa_group_t *group, isa_wa
     if (is_known)
       note_access(fault, wave, &inst);
   }
-  append_access(fault, wave);
+  append_access(fault, wave, is_known ? &inst : NULL);
 }

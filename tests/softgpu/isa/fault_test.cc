@@ -242,6 +242,24 @@ TEST_F(Fault, PrivateSegmentThroughScratch)
                {"scratch_store_dword v1, v0, off"});
 }
 
+// A kernel of GFX10 sets FLAT_SCR before it has a private segment.
+TEST_F(Fault, PrivateSegmentBeforeFlatScratch)
+{
+  device::Memory scratch(1 << 20);
+  device::Kernel kernel({0xdc704004u, 0x007f0000u, // scratch_store_dword off, v0, off offset:4
+                         0xbf810000u});
+  auto dispatch = device::dispatch(kernel.object(), kernarg.as<void>(), 1, 64, SOFTGPU_GFX1030);
+  dispatch.private_bytes = 20;
+  dispatch.scratch_base = scratch.address();
+  dispatch.scratch_bytes = scratch.size();
+  const device::Result result = device::run(dispatch);
+  EXPECT_EQ(result.fault.kind, SOFTGPU_FAULT_SCRATCH);
+  EXPECT_NE(std::string(result.fault.text)
+                .find("lane 0: FLAT_SCR, where the wave's scratch memory begins, has not been set"),
+            std::string::npos)
+      << result.fault.text;
+}
+
 // --- what is refused before anything runs ---
 
 TEST_F(Fault, Kernarg)
