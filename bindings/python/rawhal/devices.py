@@ -34,7 +34,9 @@ _SEVERITIES = ("note", "warning", "error")
 CHECKS = ("lds", "races", "kernarg", "stores", "memory")
 # What Debian's runtime does not know by its name, and a device can be listed as instead; code is
 # relabelled.
-_LISTED = {"gfx942": "gfx90a", "gfx950": "gfx90a"}
+_LISTED = {"gfx942": "gfx90a", "gfx950": "gfx90a",
+           **dict.fromkeys(("gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151",
+                            "gfx1152", "gfx1153"), "gfx1030")}
 
 _FIXED = ("chip", "chips", "listed", "sramecc", "gpus", "vram_mib")  # while a device is open
 _settled: dict[str, Any] = {}  # what they were set to

@@ -160,6 +160,8 @@ for other in [dict(chip="gfx90a"), dict(hardware=True), dict(chip="gfx90a", hard
 del a, b
 gc.collect()
 assert rawhal.open(chip="gfx90a").name == "gfx90a"
+gc.collect()
+assert rawhal.open(chip="gfx1151").name == "gfx1151"
 """
     done = run(text)
     assert (done.returncode == 0 and "opened" not in done.stdout
