@@ -60,16 +60,14 @@ isa_decode_status_t isa_decode_of(unsigned chip, unsigned lanes, const uint32_t 
     isa_decode_mai(&d);
   else
     readers[format->reader](&d);
-  /* SDWA and DPP are second dwords of the 32-bit VALU encodings, as the literal is. */
-  inst->dwords = (uint8_t)(format->dwords + (d.literal || inst->has_sdwa || inst->has_dpp) +
-                           (inst->has_scale ? 2 : 0));
+  inst->dwords = (uint8_t)(format->dwords + d.has_more + (d.is_scaled ? 2 : 0));
   if (d.bad)
     return ISA_DECODE_UNKNOWN;
   if (inst->dwords > available)
     return ISA_DECODE_TRUNCATED;
   set_literal(inst->src, words[format->dwords]);
   if (inst->encoding == ISA_VOPD)
-    set_literal(inst->other.src, words[format->dwords]);
+    set_literal(inst->vopd.src, words[format->dwords]);
   return ISA_DECODED;
 }
 

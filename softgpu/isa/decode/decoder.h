@@ -4,14 +4,15 @@
 
 #include "softgpu/isa/decode/family.h"
 
-/* The instruction being decoded. `bad` is set by the first field that means nothing. */
+/* The instruction being decoded. `bad` is set by the first field that means nothing, `has_more` by
+ * what the next dword is for: a literal, SDWA or DPP. */
 typedef struct isa_decoder {
   const uint32_t *code;
   isa_inst_t *inst;
   const isa_opcode_t *row;
   const isa_family_t *family;
   unsigned chip;
-  bool bad, literal, is_scaled;
+  bool bad, has_more, is_scaled;
 } isa_decoder_t;
 
 static inline uint32_t bits_at(const isa_decoder_t *d, unsigned low, unsigned bits)

@@ -9,14 +9,14 @@ void isa_decode_ds(isa_decoder_t *d)
   bool accumulation = field(d, F_DS_ACC);
   const isa_access_t *access = isa_access_of(inst->op);
   const bool has_two_addresses = access && access->unit;
-  inst->offset = (int32_t)(has_two_addresses ? field(d, F_DS_OFFSET0) : field(d, F_DS_OFFSET));
+  inst->mem.offset = (int32_t)(has_two_addresses ? field(d, F_DS_OFFSET0) : field(d, F_DS_OFFSET));
   if (has_two_addresses)
-    inst->offset1 = field(d, F_DS_OFFSET1);
-  inst->gds = field(d, F_DS_GDS);
-  isa_decode_vgpr(d, &inst->vaddr, field(d, F_DS_ADDR), row->src[2],
+    inst->mem.offset1 = field(d, F_DS_OFFSET1);
+  inst->mem.gds = field(d, F_DS_GDS);
+  isa_decode_vgpr(d, &inst->mem.vaddr, field(d, F_DS_ADDR), row->src[2],
                   accumulation && row->flags & ISA_F_GWS);
-  isa_decode_vgpr(d, &inst->data[0], field(d, F_DS_DATA0), row->src[0], accumulation);
-  isa_decode_vgpr(d, &inst->data[1], field(d, F_DS_DATA1), row->src[1], accumulation);
+  isa_decode_vgpr(d, &inst->mem.data[0], field(d, F_DS_DATA0), row->src[0], accumulation);
+  isa_decode_vgpr(d, &inst->mem.data[1], field(d, F_DS_DATA1), row->src[1], accumulation);
   isa_decode_vgpr(d, &inst->dst, field(d, F_DS_VDST), row->dst, accumulation);
 }
 
@@ -30,8 +30,8 @@ void isa_decode_flat(isa_decoder_t *d)
   const bool is_null = d->family->has_null && isa_scalar_code(d, saddr) == ISA_NULL;
   const bool is_off = is_null || (saddr == 0x7f && !d->family->has_sve);
   bool has_saddr = !is_off && inst->encoding != ISA_FLAT, has_vaddr = true;
-  inst->offset = inst->encoding == ISA_FLAT ? (int32_t)field(d, F_FLAT_UNSIGNED)
-                                            : signed_field(d, F_FLAT_OFFSET);
+  inst->mem.offset = inst->encoding == ISA_FLAT ? (int32_t)field(d, F_FLAT_UNSIGNED)
+                                                : signed_field(d, F_FLAT_OFFSET);
   if (inst->encoding == ISA_SCRATCH) {
     /* From gfx942 on the lds bit says whether there is a VGPR address; before, saddr excludes
      * it. GFX10 can have neither. */
@@ -41,19 +41,19 @@ void isa_decode_flat(isa_decoder_t *d)
                                                   : !has_saddr;
     address_width = 1;
   } else {
-    inst->lds = field(d, F_FLAT_LDS);
+    inst->mem.lds = field(d, F_FLAT_LDS);
     address_width = has_saddr ? 1 : 2;
   }
-  inst->glc = field(d, F_FLAT_GLC);
-  inst->slc = field(d, F_FLAT_SLC);
-  inst->scc = field(d, F_FLAT_SCC);
-  inst->dlc = field(d, F_FLAT_DLC);
+  inst->mem.glc = field(d, F_FLAT_GLC);
+  inst->mem.slc = field(d, F_FLAT_SLC);
+  inst->mem.scc = field(d, F_FLAT_SCC);
+  inst->mem.dlc = field(d, F_FLAT_DLC);
   if (has_saddr)
-    isa_decode_sgpr(d, &inst->saddr, saddr, inst->encoding == ISA_SCRATCH ? 1 : 2);
+    isa_decode_sgpr(d, &inst->mem.saddr, saddr, inst->encoding == ISA_SCRATCH ? 1 : 2);
   if (has_vaddr && row->src[2])
-    isa_decode_vgpr(d, &inst->vaddr, field(d, F_FLAT_ADDR), address_width, false);
-  isa_decode_vgpr(d, &inst->data[0], field(d, F_FLAT_DATA), row->src[0], accumulation);
-  if (inst->glc || !(row->flags & ISA_F_GLC_RETURNS))
+    isa_decode_vgpr(d, &inst->mem.vaddr, field(d, F_FLAT_ADDR), address_width, false);
+  isa_decode_vgpr(d, &inst->mem.data[0], field(d, F_FLAT_DATA), row->src[0], accumulation);
+  if (inst->mem.glc || !(row->flags & ISA_F_GLC_RETURNS))
     isa_decode_vgpr(d, &inst->dst, field(d, F_FLAT_VDST), row->dst, accumulation);
 }
 
@@ -62,37 +62,37 @@ void isa_decode_buffer(isa_decoder_t *d)
   isa_inst_t *inst = d->inst;
   const isa_opcode_t *row = d->row;
   bool accumulation = field(d, F_MUBUF_ACC);
-  inst->offset = (int32_t)field(d, F_MUBUF_OFFSET);
-  inst->offen = field(d, F_MUBUF_OFFEN);
-  inst->idxen = field(d, F_MUBUF_IDXEN);
-  inst->glc = field(d, F_MUBUF_GLC);
+  inst->mem.offset = (int32_t)field(d, F_MUBUF_OFFSET);
+  inst->mem.offen = field(d, F_MUBUF_OFFEN);
+  inst->mem.idxen = field(d, F_MUBUF_IDXEN);
+  inst->mem.glc = field(d, F_MUBUF_GLC);
   if (inst->encoding == ISA_MUBUF) {
-    inst->lds = field(d, F_MUBUF_LDS);
-    inst->scc = field(d, F_MUBUF_SCC);
-    inst->slc = field(d, F_MUBUF_SLC);
-    inst->dlc = field(d, F_MUBUF_DLC);
-    inst->tfe = field(d, F_MUBUF_TFE);
+    inst->mem.lds = field(d, F_MUBUF_LDS);
+    inst->mem.scc = field(d, F_MUBUF_SCC);
+    inst->mem.slc = field(d, F_MUBUF_SLC);
+    inst->mem.dlc = field(d, F_MUBUF_DLC);
+    inst->mem.tfe = field(d, F_MUBUF_TFE);
   } else {
-    inst->offset1 = field(d, F_MTBUF_FORMAT);
-    inst->scc = field(d, F_MTBUF_SCC);
-    inst->slc = field(d, F_MTBUF_SLC);
-    inst->dlc = field(d, F_MTBUF_DLC);
-    inst->tfe = field(d, F_MTBUF_TFE);
+    inst->mem.format = field(d, F_MTBUF_FORMAT);
+    inst->mem.scc = field(d, F_MTBUF_SCC);
+    inst->mem.slc = field(d, F_MTBUF_SLC);
+    inst->mem.dlc = field(d, F_MTBUF_DLC);
+    inst->mem.tfe = field(d, F_MTBUF_TFE);
   }
   if (!row->sdst)
     return;         /* a cache operation */
   if (!row->src[2]) /* no address register: from LDS to memory */
-    d->bad |= !inst->lds || inst->offen || inst->idxen;
-  isa_decode_vgpr(d, &inst->vaddr, field(d, F_MUBUF_VADDR), (unsigned)inst->offen + inst->idxen,
-                  false);
-  isa_decode_vgpr(d, &inst->dst, field(d, F_MUBUF_VDATA), inst->lds ? 0 : row->dst + inst->tfe,
-                  accumulation);
-  isa_decode_vgpr(d, &inst->data[0], field(d, F_MUBUF_VDATA), row->src[0], accumulation);
-  if (inst->glc && isa_decode_is_atomic(inst))
-    inst->dst = inst->data[0];
-  isa_decode_sgpr(d, &inst->saddr, field(d, F_MUBUF_SRSRC) << 2, row->sdst);
-  isa_decode_source(d, &inst->soffset, field(d, F_MUBUF_SOFFSET), 1);
-  if (inst->soffset.kind == ISA_OPERAND_LITERAL)
+    d->bad |= !inst->mem.lds || inst->mem.offen || inst->mem.idxen;
+  isa_decode_vgpr(d, &inst->mem.vaddr, field(d, F_MUBUF_VADDR),
+                  (unsigned)inst->mem.offen + inst->mem.idxen, false);
+  isa_decode_vgpr(d, &inst->dst, field(d, F_MUBUF_VDATA),
+                  inst->mem.lds ? 0 : row->dst + inst->mem.tfe, accumulation);
+  isa_decode_vgpr(d, &inst->mem.data[0], field(d, F_MUBUF_VDATA), row->src[0], accumulation);
+  if (inst->mem.glc && isa_decode_is_atomic(inst))
+    inst->dst = inst->mem.data[0];
+  isa_decode_sgpr(d, &inst->mem.saddr, field(d, F_MUBUF_SRSRC) << 2, row->sdst);
+  isa_decode_source(d, &inst->mem.soffset, field(d, F_MUBUF_SOFFSET), 1);
+  if (inst->mem.soffset.kind == ISA_OPERAND_LITERAL)
     d->bad = true;
 }
 
@@ -100,17 +100,21 @@ void isa_decode_image(isa_decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
   const isa_opcode_t *row = d->row;
-  const bool accumulation = field(d, F_MIMG_ACC), has_d16 = field(d, F_MIMG_D16);
-  inst->offset = (int32_t)field(d, F_MIMG_DMASK);
-  inst->offset1 = field(d, F_MIMG_SHAPE) | (uint32_t)has_d16 << 31;
-  inst->scc = field(d, F_MIMG_SCC);
-  inst->glc = field(d, F_MIMG_GLC);
-  inst->slc = field(d, F_MIMG_SLC);
-  d->bad |= field(d, F_MIMG_OP_HIGH) || (has_d16 && !(row->flags & ISA_F_D16)) ||
+  const bool accumulation = field(d, F_MIMG_ACC);
+  inst->mem.image.dmask = (uint8_t)field(d, F_MIMG_DMASK);
+  inst->mem.image.unnormalized = field(d, F_MIMG_UNRM);
+  inst->mem.image.da = field(d, F_MIMG_DA);
+  inst->mem.image.a16 = field(d, F_MIMG_A16);
+  inst->mem.image.lwe = field(d, F_MIMG_LWE);
+  inst->mem.image.d16 = field(d, F_MIMG_D16);
+  inst->mem.scc = field(d, F_MIMG_SCC);
+  inst->mem.glc = field(d, F_MIMG_GLC);
+  inst->mem.slc = field(d, F_MIMG_SLC);
+  d->bad |= field(d, F_MIMG_OP_HIGH) || (inst->mem.image.d16 && !(row->flags & ISA_F_D16)) ||
             (!row->src[1] && field(d, F_MIMG_SSAMP)); /* no sampler */
-  isa_decode_vgpr(d, &inst->vaddr, field(d, F_MIMG_VADDR), row->src[2], false);
-  isa_decode_vgpr(d, row->dst ? &inst->dst : &inst->data[0], field(d, F_MIMG_VDATA),
+  isa_decode_vgpr(d, &inst->mem.vaddr, field(d, F_MIMG_VADDR), row->src[2], false);
+  isa_decode_vgpr(d, row->dst ? &inst->dst : &inst->mem.data[0], field(d, F_MIMG_VDATA),
                   isa_image_dwords(inst), accumulation);
-  isa_decode_sgpr(d, &inst->saddr, field(d, F_MIMG_SRSRC) << 2, row->sdst);
-  isa_decode_sgpr(d, &inst->soffset, field(d, F_MIMG_SSAMP) << 2, row->src[1]);
+  isa_decode_sgpr(d, &inst->mem.saddr, field(d, F_MIMG_SRSRC) << 2, row->sdst);
+  isa_decode_sgpr(d, &inst->mem.soffset, field(d, F_MIMG_SSAMP) << 2, row->src[1]);
 }

@@ -52,7 +52,7 @@ void isa_decode_source(isa_decoder_t *d, isa_operand_t *out, unsigned code, unsi
     out->kind = ISA_OPERAND_SPECIAL;
   } else if (code == ISA_CODE_LITERAL) {
     out->kind = ISA_OPERAND_LITERAL;
-    d->literal = true;
+    d->has_more = true;
   } else {
     d->bad = true;
   }

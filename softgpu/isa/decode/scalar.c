@@ -40,20 +40,20 @@ void isa_decode_smem(isa_decoder_t *d)
   const bool is_immediate = has_null || field(d, F_SMEM_IMM);
   const bool has_register =
       has_null ? isa_scalar_code(d, field(d, F_SMEM_SOFFSET)) != ISA_NULL : field(d, F_SMEM_SOE);
-  isa_decode_sgpr(d, &inst->saddr, field(d, F_SMEM_SBASE) << 1, row->sdst);
+  isa_decode_sgpr(d, &inst->mem.saddr, field(d, F_SMEM_SBASE) << 1, row->sdst);
   isa_decode_sgpr(d, &inst->dst, field(d, F_SMEM_SDATA), row->dst);
-  isa_decode_sgpr(d, &inst->data[0], field(d, F_SMEM_SDATA), row->src[0]);
-  inst->nv = field(d, F_SMEM_NV);
-  inst->glc = field(d, F_SMEM_GLC);
-  inst->dlc = field(d, F_SMEM_DLC);
-  if (inst->glc && isa_decode_is_atomic(inst))
-    inst->dst = inst->data[0];
+  isa_decode_sgpr(d, &inst->mem.data[0], field(d, F_SMEM_SDATA), row->src[0]);
+  inst->mem.nv = field(d, F_SMEM_NV);
+  inst->mem.glc = field(d, F_SMEM_GLC);
+  inst->mem.dlc = field(d, F_SMEM_DLC);
+  if (inst->mem.glc && isa_decode_is_atomic(inst))
+    inst->dst = inst->mem.data[0];
   if (!row->sdst)
     return;
   if (is_immediate)
-    inst->offset = signed_field(d, F_SMEM_OFFSET);
+    inst->mem.offset = signed_field(d, F_SMEM_OFFSET);
   if (has_register)
-    isa_decode_sgpr(d, &inst->soffset, field(d, F_SMEM_SOFFSET), 1);
+    isa_decode_sgpr(d, &inst->mem.soffset, field(d, F_SMEM_SOFFSET), 1);
   else if (!is_immediate)
-    isa_decode_sgpr(d, &inst->soffset, field(d, F_SMEM_SREG), 1);
+    isa_decode_sgpr(d, &inst->mem.soffset, field(d, F_SMEM_SREG), 1);
 }

@@ -139,12 +139,12 @@ static void put_vop_source(isa_printer_t *p, const isa_inst_t *inst, unsigned i)
   uint32_t flags = inst->row->flags;
   bool is_mix = inst->encoding == ISA_VOP3P && (flags & ISA_F_ABS);
   bool has_modifiers = inst->encoding != ISA_VOP3P || is_mix;
-  if (inst->has_sdwa || inst->has_dpp)
+  if (inst->vop.has_sdwa || inst->vop.has_dpp)
     flags |= ISA_F_NEG | ISA_F_ABS;
-  bool negative = has_modifiers && (flags & ISA_F_NEG) && inst->neg >> i & 1;
-  unsigned absolute_mask = is_mix ? inst->neg_hi : inst->abs;
+  bool negative = has_modifiers && (flags & ISA_F_NEG) && inst->vop.neg >> i & 1;
+  unsigned absolute_mask = is_mix ? inst->vop.neg_hi : inst->vop.abs;
   bool absolute = has_modifiers && (flags & ISA_F_ABS) && absolute_mask >> i & 1;
-  bool sign_extended = inst->has_sdwa && i < 2 && inst->sdwa.sext[i];
+  bool sign_extended = inst->vop.has_sdwa && i < 2 && inst->vop.sdwa.sext[i];
   if (inst->src[i].kind == ISA_OPERAND_NONE)
     return;
   isa_separate(p);
@@ -158,7 +158,7 @@ static void put_vop_source(isa_printer_t *p, const isa_inst_t *inst, unsigned i)
   unsigned width = is_vcc ? inst->mask_dwords : isa_source_dwords(inst, i);
   width = width ? width : 1;
   if (i < 2 && inst->row->flags & ISA_F_MIXED)
-    width = isa_mfma_mixed_dwords(i ? inst->blgp : inst->cbsz);
+    width = isa_mfma_mixed_dwords(i ? inst->vop.blgp : inst->vop.cbsz);
   isa_operand_t source = inst->src[i];
   if (is_half_source(inst, i)) /* of a constant the lower half counts */
     source.value &= 0xffff;
@@ -187,36 +187,36 @@ static void put_packed_modifiers(isa_printer_t *p, const isa_inst_t *inst)
   uint32_t flags = inst->row->flags;
   unsigned count = source_count(inst), all = (1u << count) - 1;
   bool is_mix = flags & ISA_F_ABS;
-  if (inst->op_sel & all && flags & ISA_F_OP_SEL)
-    put_bits(p, "op_sel", inst->op_sel, count);
-  if ((inst->op_sel_hi & all) != (is_mix ? 0 : all))
-    put_bits(p, "op_sel_hi", inst->op_sel_hi, count);
-  if (!is_mix && flags & ISA_F_NEG && inst->neg & all)
-    put_bits(p, "neg_lo", inst->neg, count);
-  if (!is_mix && flags & ISA_F_NEG_HI && inst->neg_hi & all)
-    put_bits(p, "neg_hi", inst->neg_hi, count);
+  if (inst->vop.op_sel & all && flags & ISA_F_OP_SEL)
+    put_bits(p, "op_sel", inst->vop.op_sel, count);
+  if ((inst->vop.op_sel_hi & all) != (is_mix ? 0 : all))
+    put_bits(p, "op_sel_hi", inst->vop.op_sel_hi, count);
+  if (!is_mix && flags & ISA_F_NEG && inst->vop.neg & all)
+    put_bits(p, "neg_lo", inst->vop.neg, count);
+  if (!is_mix && flags & ISA_F_NEG_HI && inst->vop.neg_hi & all)
+    put_bits(p, "neg_hi", inst->vop.neg_hi, count);
 }
 
 /* The scales of data[0] and data[1], and which byte of each. */
 static void put_scale(isa_printer_t *p, const isa_inst_t *inst)
 {
-  isa_put_operand(p, &inst->data[0], 1);
-  isa_put_operand(p, &inst->data[1], 1);
-  if (inst->op_sel)
-    isa_put(p, " op_sel:[%u,%u,0]", inst->op_sel & 1, inst->op_sel >> 1);
-  isa_put(p, " op_sel_hi:[%u,%u,0]", inst->op_sel_hi & 1, inst->op_sel_hi >> 1);
+  isa_put_operand(p, &inst->vop.scale[0], 1);
+  isa_put_operand(p, &inst->vop.scale[1], 1);
+  if (inst->vop.op_sel)
+    isa_put(p, " op_sel:[%u,%u,0]", inst->vop.op_sel & 1, inst->vop.op_sel >> 1);
+  isa_put(p, " op_sel_hi:[%u,%u,0]", inst->vop.op_sel_hi & 1, inst->vop.op_sel_hi >> 1);
 }
 
 static void put_mai_modifiers(isa_printer_t *p, const isa_inst_t *inst)
 {
-  if (inst->has_scale)
+  if (inst->vop.has_scale)
     put_scale(p, inst);
-  if (inst->row->flags & ISA_F_CBSZ && inst->cbsz)
-    isa_put(p, " cbsz:%u", inst->cbsz);
-  if (inst->row->flags & ISA_F_CBSZ && inst->abid && !inst->has_scale)
-    isa_put(p, " abid:%u", inst->abid);
-  if (inst->row->flags & ISA_F_BLGP && inst->blgp)
-    isa_put(p, " blgp:%u", inst->blgp);
+  if (inst->row->flags & ISA_F_CBSZ && inst->vop.cbsz)
+    isa_put(p, " cbsz:%u", inst->vop.cbsz);
+  if (inst->row->flags & ISA_F_CBSZ && inst->vop.abid && !inst->vop.has_scale)
+    isa_put(p, " abid:%u", inst->vop.abid);
+  if (inst->row->flags & ISA_F_BLGP && inst->vop.blgp)
+    isa_put(p, " blgp:%u", inst->vop.blgp);
 }
 
 static void put_sdwa(isa_printer_t *p, const isa_inst_t *inst)
@@ -225,11 +225,11 @@ static void put_sdwa(isa_printer_t *p, const isa_inst_t *inst)
                                         "WORD_0", "WORD_1", "DWORD"};
   static const char *const unused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
   if (inst->encoding != ISA_VOPC)
-    isa_put(p, " dst_sel:%s dst_unused:%s", selects[inst->sdwa.dst_sel],
-            unused[inst->sdwa.dst_unused]);
+    isa_put(p, " dst_sel:%s dst_unused:%s", selects[inst->vop.sdwa.dst_sel],
+            unused[inst->vop.sdwa.dst_unused]);
   for (unsigned i = 0; i < 2; ++i)
     if (inst->row->src[i])
-      isa_put(p, " src%u_sel:%s", i, selects[inst->sdwa.src_sel[i]]);
+      isa_put(p, " src%u_sel:%s", i, selects[inst->vop.sdwa.src_sel[i]]);
 }
 
 static void put_dpp_control(isa_printer_t *p, unsigned ctrl)
@@ -264,16 +264,16 @@ static void put_dpp_control(isa_printer_t *p, unsigned ctrl)
 
 static void put_dpp(isa_printer_t *p, const isa_inst_t *inst)
 {
-  if (inst->has_dpp8) {
+  if (inst->vop.has_dpp8) {
     for (unsigned i = 0; i < 8; ++i)
       isa_put(p, "%s%u", i ? "," : " dpp8:[", (unsigned)inst->simm >> 3 * i & 7);
     isa_put(p, "]");
   } else {
-    put_dpp_control(p, inst->dpp.ctrl);
-    isa_put(p, " row_mask:0x%x bank_mask:0x%x", inst->dpp.row_mask, inst->dpp.bank_mask);
-    isa_put(p, "%s", inst->dpp.bound_ctrl ? " bound_ctrl:1" : "");
+    put_dpp_control(p, inst->vop.dpp.ctrl);
+    isa_put(p, " row_mask:0x%x bank_mask:0x%x", inst->vop.dpp.row_mask, inst->vop.dpp.bank_mask);
+    isa_put(p, "%s", inst->vop.dpp.bound_ctrl ? " bound_ctrl:1" : "");
   }
-  isa_put(p, "%s", inst->dpp.fi ? " fi:1" : "");
+  isa_put(p, "%s", inst->vop.dpp.fi ? " fi:1" : "");
 }
 
 /* Of the sources and of the result, if it has a bit. */
@@ -282,10 +282,10 @@ static void put_op_sel(isa_printer_t *p, const isa_inst_t *inst)
   const bool is_compare = inst->row->number < 0x100;
   const bool is_of_rows = inst->op == ISA_v_permlane16_b32 || inst->op == ISA_v_permlanex16_b32;
   const bool has_result =
-      !is_of_rows && !(inst->row->flags & ISA_F_ONLY_EXEC) && !(is_compare && inst->has_dpp);
+      !is_of_rows && !(inst->row->flags & ISA_F_ONLY_EXEC) && !(is_compare && inst->vop.has_dpp);
   const bool is_tied = inst->row->flags & ISA_F_TIED;
   const unsigned count = is_of_rows ? 2 : source_count(inst) + is_tied, all = (1u << count) - 1;
-  put_bits(p, "op_sel", (inst->op_sel & all) | (unsigned)(inst->op_sel >> 3) << count,
+  put_bits(p, "op_sel", (inst->vop.op_sel & all) | (unsigned)(inst->vop.op_sel >> 3) << count,
            count + has_result);
 }
 
@@ -297,20 +297,21 @@ static void put_vop_modifiers(isa_printer_t *p, const isa_inst_t *inst)
     put_mai_modifiers(p, inst);
     return;
   }
-  if (inst->simm && !inst->has_dpp8) /* v_bitop3 */
+  if (inst->simm && !inst->vop.has_dpp8) /* v_bitop3 */
     isa_put(p, " bitop3:0x%x", (unsigned)inst->simm);
   if (inst->encoding == ISA_VOP3P)
     put_packed_modifiers(p, inst);
   else if (inst->op == ISA_v_permlane16_swap_b32 || inst->op == ISA_v_permlane32_swap_b32)
-    isa_put(p, "%s%s", inst->op_sel & 2 ? " bound_ctrl:1" : "", inst->op_sel & 1 ? " fi:1" : "");
-  else if (flags & ISA_F_OP_SEL && inst->op_sel)
+    isa_put(p, "%s%s", inst->vop.op_sel & 2 ? " bound_ctrl:1" : "",
+            inst->vop.op_sel & 1 ? " fi:1" : "");
+  else if (flags & ISA_F_OP_SEL && inst->vop.op_sel)
     put_op_sel(p, inst);
-  if (inst->clamp)
+  if (inst->vop.clamp)
     isa_put(p, " clamp");
-  isa_put(p, "%s", omods[inst->omod & 3]);
-  if (inst->has_sdwa)
+  isa_put(p, "%s", omods[inst->vop.omod & 3]);
+  if (inst->vop.has_sdwa)
     put_sdwa(p, inst);
-  if (inst->has_dpp)
+  if (inst->vop.has_dpp)
     put_dpp(p, inst);
 }
 
@@ -392,10 +393,10 @@ static void put_half(isa_printer_t *p, const isa_opcode_t *row, const isa_operan
 
 static void put_vopd(isa_printer_t *p, const isa_inst_t *inst)
 {
-  const char *other = isa_op_name_on(inst->chip, inst->other.row->op);
+  const char *other = isa_op_name_on(inst->chip, inst->vopd.row->op);
   put_half(p, inst->row, &inst->dst, inst->src);
   isa_put(p, " :: v_dual%s", other + strlen("v"));
-  put_half(p, inst->other.row, &inst->other.dst, inst->other.src);
+  put_half(p, inst->vopd.row, &inst->vopd.dst, inst->vopd.src);
 }
 
 void isa_text(const isa_inst_t *inst, char *text, size_t size)
@@ -404,7 +405,7 @@ void isa_text(const isa_inst_t *inst, char *text, size_t size)
   if (!size)
     return;
   const char *name = isa_op_name_on(inst->chip, inst->op);
-  if (inst->has_scale)
+  if (inst->encoding == ISA_VOP3P && inst->vop.has_scale)
     isa_put(&p, "v_mfma_scale%s", name + strlen("v_mfma"));
   else if (inst->encoding == ISA_VOPD)
     isa_put(&p, "v_dual%s", name + strlen("v"));

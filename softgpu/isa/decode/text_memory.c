@@ -14,29 +14,29 @@ static void put_off(isa_printer_t *p, const isa_operand_t *operand, unsigned wid
 
 static void put_cache(isa_printer_t *p, const isa_inst_t *inst)
 {
-  const bool bits[3] = {inst->glc, inst->slc, inst->scc};
+  const bool bits[3] = {inst->mem.glc, inst->mem.slc, inst->mem.scc};
   for (unsigned i = 0; i < 3; ++i)
     if (bits[i])
       isa_put(p, " %s", p->chip->cache_bits[i]);
-  isa_put(p, "%s%s", inst->dlc ? " dlc" : "", inst->tfe ? " tfe" : "");
+  isa_put(p, "%s%s", inst->mem.dlc ? " dlc" : "", inst->mem.tfe ? " tfe" : "");
 }
 
 void isa_put_smem(isa_printer_t *p, const isa_inst_t *inst)
 {
   const isa_opcode_t *row = inst->row;
-  isa_put_operand(p, row->dst ? &inst->dst : &inst->data[0], row->dst ? row->dst : row->src[0]);
-  isa_put_operand(p, &inst->saddr, row->sdst);
-  if (row->sdst && inst->soffset.kind == ISA_OPERAND_NONE) {
+  isa_put_operand(p, row->dst ? &inst->dst : &inst->mem.data[0], row->dst ? row->dst : row->src[0]);
+  isa_put_operand(p, &inst->mem.saddr, row->sdst);
+  if (row->sdst && inst->mem.soffset.kind == ISA_OPERAND_NONE) {
     isa_separate(p);
-    isa_put(p, inst->offset < 0 ? "-0x%x" : "0x%x",
-            (unsigned)(inst->offset < 0 ? -inst->offset : inst->offset));
+    isa_put(p, inst->mem.offset < 0 ? "-0x%x" : "0x%x",
+            (unsigned)(inst->mem.offset < 0 ? -inst->mem.offset : inst->mem.offset));
   } else if (row->sdst) {
-    isa_put_operand(p, &inst->soffset, 1);
-    if (inst->offset)
-      isa_put(p, inst->offset < 0 ? " offset:-0x%x" : " offset:0x%x",
-              (unsigned)(inst->offset < 0 ? -inst->offset : inst->offset));
+    isa_put_operand(p, &inst->mem.soffset, 1);
+    if (inst->mem.offset)
+      isa_put(p, inst->mem.offset < 0 ? " offset:-0x%x" : " offset:0x%x",
+              (unsigned)(inst->mem.offset < 0 ? -inst->mem.offset : inst->mem.offset));
   }
-  isa_put(p, "%s%s", inst->glc ? " glc" : "", inst->dlc ? " dlc" : "");
+  isa_put(p, "%s%s", inst->mem.glc ? " glc" : "", inst->mem.dlc ? " dlc" : "");
 }
 
 void isa_put_ds(isa_printer_t *p, const isa_inst_t *inst)
@@ -44,16 +44,16 @@ void isa_put_ds(isa_printer_t *p, const isa_inst_t *inst)
   const isa_opcode_t *row = inst->row;
   const isa_access_t *access = isa_access_of(inst->op);
   isa_put_operand(p, &inst->dst, row->dst);
-  isa_put_operand(p, &inst->vaddr, row->src[2]);
-  isa_put_operand(p, &inst->data[0], row->src[0]);
-  isa_put_operand(p, &inst->data[1], row->src[1]);
+  isa_put_operand(p, &inst->mem.vaddr, row->src[2]);
+  isa_put_operand(p, &inst->mem.data[0], row->src[0]);
+  isa_put_operand(p, &inst->mem.data[1], row->src[1]);
   if (inst->op == ISA_ds_swizzle_b32)
-    isa_put(p, " offset:swizzle(0x%x)", (unsigned)inst->offset);
-  else if (inst->offset)
-    isa_put(p, access && access->unit ? " offset0:%d" : " offset:%d", inst->offset);
-  if (inst->offset1)
-    isa_put(p, " offset1:%u", inst->offset1);
-  if (inst->gds)
+    isa_put(p, " offset:swizzle(0x%x)", (unsigned)inst->mem.offset);
+  else if (inst->mem.offset)
+    isa_put(p, access && access->unit ? " offset0:%d" : " offset:%d", inst->mem.offset);
+  if (inst->mem.offset1)
+    isa_put(p, " offset1:%u", inst->mem.offset1);
+  if (inst->mem.gds)
     isa_put(p, " gds");
 }
 
@@ -62,16 +62,16 @@ void isa_put_flat(isa_printer_t *p, const isa_inst_t *inst)
   const isa_opcode_t *row = inst->row;
   isa_put_operand(p, &inst->dst, row->dst);
   if (inst->encoding == ISA_SCRATCH)
-    put_off(p, &inst->vaddr, 1);
+    put_off(p, &inst->mem.vaddr, 1);
   else
-    isa_put_operand(p, &inst->vaddr, inst->saddr.kind ? 1 : 2);
-  isa_put_operand(p, &inst->data[0], row->src[0]);
+    isa_put_operand(p, &inst->mem.vaddr, inst->mem.saddr.kind ? 1 : 2);
+  isa_put_operand(p, &inst->mem.data[0], row->src[0]);
   if (inst->encoding != ISA_FLAT)
-    put_off(p, &inst->saddr, inst->encoding == ISA_SCRATCH ? 1 : 2);
-  if (inst->offset)
-    isa_put(p, " offset:%d", inst->offset);
+    put_off(p, &inst->mem.saddr, inst->encoding == ISA_SCRATCH ? 1 : 2);
+  if (inst->mem.offset)
+    isa_put(p, " offset:%d", inst->mem.offset);
   put_cache(p, inst);
-  if (inst->lds)
+  if (inst->mem.lds)
     isa_put(p, " lds");
 }
 
@@ -99,40 +99,34 @@ void isa_put_buffer(isa_printer_t *p, const isa_inst_t *inst)
 {
   const isa_opcode_t *row = inst->row;
   if (row->sdst) {
-    isa_put_operand(p, row->dst ? &inst->dst : &inst->data[0],
-                    row->dst ? row->dst + inst->tfe : row->src[0]);
+    isa_put_operand(p, row->dst ? &inst->dst : &inst->mem.data[0],
+                    row->dst ? row->dst + inst->mem.tfe : row->src[0]);
     if (row->src[2])
-      put_off(p, &inst->vaddr, (unsigned)inst->offen + inst->idxen);
-    isa_put_operand(p, &inst->saddr, 4);
-    isa_put_operand(p, &inst->soffset, 1);
+      put_off(p, &inst->mem.vaddr, (unsigned)inst->mem.offen + inst->mem.idxen);
+    isa_put_operand(p, &inst->mem.saddr, 4);
+    isa_put_operand(p, &inst->mem.soffset, 1);
     if (inst->encoding == ISA_MTBUF)
-      put_format(p, inst->offset1);
-    isa_put(p, "%s%s", inst->idxen ? " idxen" : "", inst->offen ? " offen" : "");
-    if (inst->offset)
-      isa_put(p, " offset:%d", inst->offset);
+      put_format(p, inst->mem.format);
+    isa_put(p, "%s%s", inst->mem.idxen ? " idxen" : "", inst->mem.offen ? " offen" : "");
+    if (inst->mem.offset)
+      isa_put(p, " offset:%d", inst->mem.offset);
   }
   put_cache(p, inst);
-  if (inst->lds)
+  if (inst->mem.lds)
     isa_put(p, " lds");
 }
 
 void isa_put_image(isa_printer_t *p, const isa_inst_t *inst)
 {
-  static const struct {
-    const char *name;
-    unsigned bit; /* of the fields that only images have */
-  } fields[] = {{" a16", 15}, {" lwe", 17}, {" da", 14}, {" d16", 31}};
   const isa_opcode_t *row = inst->row;
-  isa_put_operand(p, row->dst ? &inst->dst : &inst->data[0], isa_image_dwords(inst));
-  isa_put_operand(p, &inst->vaddr, row->src[2]);
-  isa_put_operand(p, &inst->saddr, row->sdst);
-  isa_put_operand(p, &inst->soffset, row->src[1]);
-  if (inst->offset)
-    isa_put(p, " dmask:0x%x", (unsigned)inst->offset);
-  if (inst->offset1 >> 12 & 1)
-    isa_put(p, " unorm");
+  isa_put_operand(p, row->dst ? &inst->dst : &inst->mem.data[0], isa_image_dwords(inst));
+  isa_put_operand(p, &inst->mem.vaddr, row->src[2]);
+  isa_put_operand(p, &inst->mem.saddr, row->sdst);
+  isa_put_operand(p, &inst->mem.soffset, row->src[1]);
+  if (inst->mem.image.dmask)
+    isa_put(p, " dmask:0x%x", inst->mem.image.dmask);
+  isa_put(p, "%s", inst->mem.image.unnormalized ? " unorm" : "");
   put_cache(p, inst);
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i)
-    if (inst->offset1 >> fields[i].bit & 1)
-      isa_put(p, "%s", fields[i].name);
+  isa_put(p, "%s%s%s%s", inst->mem.image.a16 ? " a16" : "", inst->mem.image.lwe ? " lwe" : "",
+          inst->mem.image.da ? " da" : "", inst->mem.image.d16 ? " d16" : "");
 }

@@ -32,7 +32,7 @@ static void decode_sdwa(isa_decoder_t *d)
   isa_inst_t *inst = d->inst;
   const isa_opcode_t *row = d->row;
   bool scalar[2] = {field(d, F_SDWA_S0), field(d, F_SDWA_S1)};
-  inst->has_sdwa = true;
+  inst->vop.has_sdwa = d->has_more = true;
   isa_decode_source(d, &inst->src[0], field(d, F_SDWA_VSRC0) + (scalar[0] ? 0 : ISA_CODE_VGPRS),
                     row->src[0]);
   isa_decode_source(d, &inst->src[1], field(d, F_SDWA_VSRC1) + (scalar[1] ? 0 : ISA_CODE_VGPRS),
@@ -40,45 +40,45 @@ static void decode_sdwa(isa_decoder_t *d)
   if (inst->encoding == ISA_VOP1)
     inst->src[1].kind = ISA_OPERAND_NONE;
   for (unsigned i = 0; i < 2; ++i) {
-    inst->sdwa.src_sel[i] = (uint8_t)(i ? field(d, F_SDWA_SEL1) : field(d, F_SDWA_SEL0));
-    inst->sdwa.sext[i] = i ? field(d, F_SDWA_SEXT1) : field(d, F_SDWA_SEXT0);
-    if (row->src[i] && inst->sdwa.src_sel[i] > ISA_SEL_DWORD)
+    inst->vop.sdwa.src_sel[i] = (uint8_t)(i ? field(d, F_SDWA_SEL1) : field(d, F_SDWA_SEL0));
+    inst->vop.sdwa.sext[i] = i ? field(d, F_SDWA_SEXT1) : field(d, F_SDWA_SEXT0);
+    if (row->src[i] && inst->vop.sdwa.src_sel[i] > ISA_SEL_DWORD)
       d->bad = true;
   }
-  inst->neg = (uint8_t)(field(d, F_SDWA_NEG0) | field(d, F_SDWA_NEG1) << 1);
-  inst->abs = (uint8_t)(field(d, F_SDWA_ABS0) | field(d, F_SDWA_ABS1) << 1);
+  inst->vop.neg = (uint8_t)(field(d, F_SDWA_NEG0) | field(d, F_SDWA_NEG1) << 1);
+  inst->vop.abs = (uint8_t)(field(d, F_SDWA_ABS0) | field(d, F_SDWA_ABS1) << 1);
   if (inst->encoding == ISA_VOPC) {
-    inst->sdwa.dst_sel = ISA_SEL_DWORD;
+    inst->vop.sdwa.dst_sel = ISA_SEL_DWORD;
     if (field(d, F_SDWA_SD) && row->flags & ISA_F_ONLY_EXEC)
       d->bad = true;
     else if (field(d, F_SDWA_SD))
       isa_decode_mask(d, &inst->sdst, field(d, F_SDWA_SDST));
     return;
   }
-  inst->sdwa.dst_sel = (uint8_t)field(d, F_SDWA_DST_SEL);
-  inst->sdwa.dst_unused = (uint8_t)field(d, F_SDWA_DST_UNUSED);
-  inst->clamp = field(d, F_SDWA_CLAMP);
-  inst->omod = (uint8_t)field(d, F_SDWA_OMOD);
-  if (inst->sdwa.dst_sel > ISA_SEL_DWORD || inst->sdwa.dst_unused > 2)
+  inst->vop.sdwa.dst_sel = (uint8_t)field(d, F_SDWA_DST_SEL);
+  inst->vop.sdwa.dst_unused = (uint8_t)field(d, F_SDWA_DST_UNUSED);
+  inst->vop.clamp = field(d, F_SDWA_CLAMP);
+  inst->vop.omod = (uint8_t)field(d, F_SDWA_OMOD);
+  if (inst->vop.sdwa.dst_sel > ISA_SEL_DWORD || inst->vop.sdwa.dst_unused > 2)
     d->bad = true;
 }
 
 static void read_dpp(isa_decoder_t *d)
 {
   isa_inst_t *inst = d->inst;
-  inst->has_dpp = true;
-  inst->dpp.ctrl = (uint16_t)field(d, F_DPP_CTRL);
-  inst->dpp.bound_ctrl = field(d, F_DPP_BOUND_CTRL);
-  inst->dpp.fi = field(d, F_DPP_FI);
-  inst->dpp.bank_mask = (uint8_t)field(d, F_DPP_BANK_MASK);
-  inst->dpp.row_mask = (uint8_t)field(d, F_DPP_ROW_MASK);
+  inst->vop.has_dpp = d->has_more = true;
+  inst->vop.dpp.ctrl = (uint16_t)field(d, F_DPP_CTRL);
+  inst->vop.dpp.bound_ctrl = field(d, F_DPP_BOUND_CTRL);
+  inst->vop.dpp.fi = field(d, F_DPP_FI);
+  inst->vop.dpp.bank_mask = (uint8_t)field(d, F_DPP_BANK_MASK);
+  inst->vop.dpp.row_mask = (uint8_t)field(d, F_DPP_ROW_MASK);
 }
 
 static void read_dpp8(isa_decoder_t *d, unsigned code)
 {
-  d->inst->has_dpp = d->inst->has_dpp8 = true;
+  d->inst->vop.has_dpp = d->inst->vop.has_dpp8 = d->has_more = true;
   d->inst->simm = (int32_t)field(d, F_DPP8_LANES);
-  d->inst->dpp.fi = code == ISA_CODE_DPP8_FI;
+  d->inst->vop.dpp.fi = code == ISA_CODE_DPP8_FI;
 }
 
 static bool is_dpp8(const isa_decoder_t *d, unsigned code)
@@ -94,8 +94,8 @@ static void decode_dpp(isa_decoder_t *d, unsigned code)
     read_dpp8(d, code);
   } else {
     read_dpp(d);
-    inst->neg = (uint8_t)(field(d, F_DPP_NEG0) | field(d, F_DPP_NEG1) << 1);
-    inst->abs = (uint8_t)(field(d, F_DPP_ABS0) | field(d, F_DPP_ABS1) << 1);
+    inst->vop.neg = (uint8_t)(field(d, F_DPP_NEG0) | field(d, F_DPP_NEG1) << 1);
+    inst->vop.abs = (uint8_t)(field(d, F_DPP_ABS0) | field(d, F_DPP_ABS1) << 1);
   }
   short_vgpr(d, &inst->src[0], field(d, F_DPP_VSRC0), d->row->src[0], ISA_F_HALF_0);
   short_vgpr(d, &inst->src[1], field(d, F_DPP_VSRC1), d->row->src[1], ISA_F_HALF_1);
@@ -177,7 +177,7 @@ static void mark_halves(isa_inst_t *inst)
   isa_operand_t *const operands[4] = {&inst->src[0], &inst->src[1], &inst->src[2], &inst->dst};
   for (unsigned i = 0; i < 4; ++i)
     if (inst->row->flags & flags[i] && operands[i]->kind == ISA_OPERAND_VGPR)
-      operands[i]->half = inst->op_sel >> i & 1 ? ISA_HIGH_HALF : ISA_LOW_HALF;
+      operands[i]->half = inst->vop.op_sel >> i & 1 ? ISA_HIGH_HALF : ISA_LOW_HALF;
 }
 
 void isa_decode_vop3(isa_decoder_t *d)
@@ -195,20 +195,20 @@ void isa_decode_vop3(isa_decoder_t *d)
   if (row->flags & ISA_F_VOP3B) {
     isa_decode_mask(d, &inst->sdst, field(d, F_VOP3B_SDST));
   } else {
-    inst->abs = (uint8_t)field(d, F_VOP3_ABS);
-    inst->op_sel = (uint8_t)field(d, F_VOP3_OP_SEL);
+    inst->vop.abs = (uint8_t)field(d, F_VOP3_ABS);
+    inst->vop.op_sel = (uint8_t)field(d, F_VOP3_OP_SEL);
   }
   for (unsigned i = 0; i < 3; ++i)
     vop3_source(d, i, false);
   mark_halves(inst);
   if (row->flags & ISA_F_TIED)
     inst->src[2] = inst->dst;
-  inst->clamp = field(d, F_VOP3_CLAMP);
-  inst->omod = (uint8_t)field(d, F_VOP3_OMOD);
-  inst->neg = (uint8_t)field(d, F_VOP3_NEG);
+  inst->vop.clamp = field(d, F_VOP3_CLAMP);
+  inst->vop.omod = (uint8_t)field(d, F_VOP3_OMOD);
+  inst->vop.neg = (uint8_t)field(d, F_VOP3_NEG);
   if (inst->op == ISA_v_bitop3_b16 || inst->op == ISA_v_bitop3_b32) {
-    inst->simm = inst->omod << 6 | inst->abs << 3 | inst->neg;
-    inst->omod = inst->abs = inst->neg = 0;
+    inst->simm = inst->vop.omod << 6 | inst->vop.abs << 3 | inst->vop.neg;
+    inst->vop.omod = inst->vop.abs = inst->vop.neg = 0;
   }
 }
 
@@ -218,11 +218,11 @@ void isa_decode_vop3p(isa_decoder_t *d)
   isa_decode_vgpr(d, &inst->dst, field(d, F_VOP3P_VDST), isa_result_dwords(inst), false);
   for (unsigned i = 0; i < 3; ++i)
     vop3_source(d, i, false);
-  inst->neg_hi = (uint8_t)field(d, F_VOP3P_NEG_HI);
-  inst->op_sel = (uint8_t)field(d, F_VOP3P_OP_SEL);
-  inst->op_sel_hi = (uint8_t)(field(d, F_VOP3P_OP_SEL_HI) | field(d, F_VOP3P_OP_SEL_HI2) << 2);
-  inst->clamp = field(d, F_VOP3P_CLAMP);
-  inst->neg = (uint8_t)field(d, F_VOP3P_NEG);
+  inst->vop.neg_hi = (uint8_t)field(d, F_VOP3P_NEG_HI);
+  inst->vop.op_sel = (uint8_t)field(d, F_VOP3P_OP_SEL);
+  inst->vop.op_sel_hi = (uint8_t)(field(d, F_VOP3P_OP_SEL_HI) | field(d, F_VOP3P_OP_SEL_HI2) << 2);
+  inst->vop.clamp = field(d, F_VOP3P_CLAMP);
+  inst->vop.neg = (uint8_t)field(d, F_VOP3P_NEG);
 }
 
 /* Those of mixed formats are as wide as cbsz and blgp say. */
@@ -230,7 +230,7 @@ static unsigned mai_width(const isa_decoder_t *d, unsigned i)
 {
   if (!(d->row->flags & ISA_F_MIXED))
     return d->row->src[i];
-  return isa_mfma_mixed_dwords(i ? d->inst->blgp : d->inst->cbsz);
+  return isa_mfma_mixed_dwords(i ? d->inst->vop.blgp : d->inst->vop.cbsz);
 }
 
 void isa_decode_mai(isa_decoder_t *d)
@@ -241,15 +241,16 @@ void isa_decode_mai(isa_decoder_t *d)
   bool accumulates_in_agprs = field(d, F_MAI_ACC_CD);
   isa_decode_vgpr(d, &inst->dst, field(d, F_MAI_VDST), d->row->dst,
                   is_write || (accumulates_in_agprs && !is_read));
-  inst->cbsz = (uint8_t)field(d, F_MAI_CBSZ);
-  inst->abid = (uint8_t)field(d, F_MAI_ABID);
-  inst->blgp = (uint8_t)field(d, F_MAI_BLGP);
+  inst->vop.cbsz = (uint8_t)field(d, F_MAI_CBSZ);
+  inst->vop.abid = (uint8_t)field(d, F_MAI_ABID);
+  inst->vop.blgp = (uint8_t)field(d, F_MAI_BLGP);
   const bool is_mixed = d->row->flags & ISA_F_MIXED;
-  d->bad |= is_mixed && (inst->cbsz > ISA_MFMA_LAST_MIXED || inst->blgp > ISA_MFMA_LAST_MIXED);
+  d->bad |=
+      is_mixed && (inst->vop.cbsz > ISA_MFMA_LAST_MIXED || inst->vop.blgp > ISA_MFMA_LAST_MIXED);
   vop3_source_of(d, 0, is_read || (field(d, F_MAI_ACC0) && !is_write), mai_width(d, 0));
   vop3_source_of(d, 1, field(d, F_MAI_ACC1), mai_width(d, 1));
   vop3_source(d, 2, accumulates_in_agprs && !is_sparse);
-  d->bad |= is_mixed && inst->abid != d->is_scaled;
+  d->bad |= is_mixed && inst->vop.abid != d->is_scaled;
 }
 
 /* v_mfma_ld_scale_b32 and the v_mfma_f32_*_f8f6f4 after it, which are one instruction. Alone it has
@@ -270,13 +271,13 @@ void isa_decode_scaled(isa_decoder_t *d)
   inst->op = d->row->op;
   inst->row = d->row;
   isa_decode_mai(d);
-  inst->has_scale = true;
-  inst->op_sel = (uint8_t)field(&prefix, F_VOP3P_OP_SEL) & 3;
-  inst->op_sel_hi = (uint8_t)field(&prefix, F_VOP3P_OP_SEL_HI);
+  inst->vop.has_scale = true;
+  inst->vop.op_sel = (uint8_t)field(&prefix, F_VOP3P_OP_SEL) & 3;
+  inst->vop.op_sel_hi = (uint8_t)field(&prefix, F_VOP3P_OP_SEL_HI);
   for (unsigned i = 0; i < 2; ++i) {
     const unsigned code = i ? field(&prefix, F_VOP3P_SRC1) : field(&prefix, F_VOP3P_SRC0);
     d->bad |= code == ISA_CODE_LITERAL;
-    isa_decode_source(d, &inst->data[i], code, 1);
+    isa_decode_source(d, &inst->vop.scale[i], code, 1);
   }
 }
 
@@ -304,9 +305,9 @@ void isa_decode_vopd(isa_decoder_t *d)
   }
   const unsigned dst = field(d, F_VOPD_VDSTX);
   isa_decode_vgpr(d, &inst->dst, dst, 1, false);
-  isa_decode_vgpr(d, &inst->other.dst, field(d, F_VOPD_VDSTY) << 1 | !(dst & 1), 1, false);
-  inst->other.row = other;
+  isa_decode_vgpr(d, &inst->vopd.dst, field(d, F_VOPD_VDSTY) << 1 | !(dst & 1), 1, false);
+  inst->vopd.row = other;
   decode_half(d, d->row, &inst->dst, inst->src, field(d, F_VOPD_SRCX0), field(d, F_VOPD_VSRCX1));
-  decode_half(d, other, &inst->other.dst, inst->other.src, field(d, F_VOPD_SRCY0),
+  decode_half(d, other, &inst->vopd.dst, inst->vopd.src, field(d, F_VOPD_SRCY0),
               field(d, F_VOPD_VSRCY1));
 }

@@ -33,6 +33,7 @@ typedef enum isa_encoding {
   ISA_VOPC,
   ISA_VOP3,
   ISA_VOP3P,
+  ISA_VOPD,
   ISA_DS,
   ISA_FLAT,
   ISA_GLOBAL,
@@ -40,7 +41,6 @@ typedef enum isa_encoding {
   ISA_MUBUF,
   ISA_MTBUF,
   ISA_MIMG,
-  ISA_VOPD,
   ISA_ENCODING_COUNT
 } isa_encoding_t;
 
@@ -117,11 +117,55 @@ typedef struct isa_dpp {
   bool fi;         /* GFX10: inactive lanes are read, too */
 } isa_dpp_t;
 
+typedef struct isa_opcode isa_opcode_t;
+
+/* What the VALU's formats add to an instruction: VOP1, VOP2, VOPC, VOP3 and VOP3P. */
+typedef struct isa_vop {
+  uint8_t abs, neg;  /* bit i: applies to src[i] (VOP3, SDWA, DPP) */
+  uint8_t neg_hi;    /* VOP3P */
+  uint8_t op_sel;    /* VOP3: bits 0-2 sources, bit 3 destination; VOP3P: low-half selects */
+  uint8_t op_sel_hi; /* VOP3P */
+  uint8_t omod;      /* 0 none, 1 *2, 2 *4, 3 /2 */
+  bool clamp;
+  bool has_sdwa, has_dpp;
+  bool has_dpp8; /* has_dpp, of which only `fi` counts, and simm: three bits a lane */
+  isa_sdwa_t sdwa;
+  isa_dpp_t dpp;
+  uint8_t cbsz, abid, blgp; /* MFMA */
+  /* gfx950: the MFMA follows a v_mfma_ld_scale_b32, whose operands these are. Bit n of op_sel and
+   * of op_sel_hi: the low and high bit of the byte of scale[n] that counts. */
+  bool has_scale;
+  isa_operand_t scale[2];
+} isa_vop_t;
+
+/* Those of memory: SMEM, DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG. */
+typedef struct isa_mem {
+  isa_operand_t vaddr;   /* VGPR (pair): address, or offset when saddr is given; NONE for off */
+  isa_operand_t saddr;   /* FLAT family: SGPR (pair), NONE for off; SMEM: sbase; MUBUF: srsrc */
+  isa_operand_t soffset; /* SMEM: register or inline offset; MUBUF: soffset; MIMG: sampler */
+  isa_operand_t data[2]; /* stored, compared or exchanged data (DS data0/data1); SMEM store data */
+  int32_t offset;        /* bytes, sign-extended where the encoding is signed; DS: see offset1 */
+  union {
+    uint32_t offset1; /* DS of two addresses: of the second; both are in units of an element */
+    uint32_t format;  /* MTBUF */
+    struct {
+      uint8_t dmask;
+      bool unnormalized : 1, da : 1, a16 : 1, lwe : 1, d16 : 1;
+    } image; /* MIMG */
+  };
+  bool glc, slc, scc, dlc, nv, lds, gds, offen, idxen, tfe;
+} isa_mem_t;
+
+/* VOPD: the other instruction. Both read before either writes. */
+typedef struct isa_vopd {
+  const isa_opcode_t *row;
+  isa_operand_t dst, src[3];
+} isa_vopd_t;
+
 enum { ISA_MOST_DWORDS = 4 }; /* of an instruction */
 enum { ISA_KEEPS_HALF = 8 };  /* its result is half a register, and the other half stays */
 
 typedef struct isa_wave isa_wave_t;
-typedef struct isa_opcode isa_opcode_t;
 typedef struct isa_inst isa_inst_t;
 typedef struct isa_probed isa_probed_t;
 
@@ -159,58 +203,32 @@ struct isa_inst {
   uint8_t encoding;        /* isa_encoding_t; the base one for SDWA and DPP */
   uint8_t dwords;          /* 1-4, literal or scale prefix included */
   uint8_t chip;            /* softgpu_chip_t it was decoded for */
+  uint8_t mask_dwords;     /* of a mask of lanes: 2, or 1 in waves of 32 */
+  uint8_t moves;           /* memory; program.c: which of a wave's isa_moves_t it uses */
   const isa_opcode_t *row; /* operand widths and forms: opcodes.h */
-  bool has_sdwa, has_dpp;
-  bool has_dpp8;       /* has_dpp, of which only `fi` counts, and simm: three bits a lane */
-  uint8_t mask_dwords; /* of a mask of lanes: 2, or 1 in waves of 32 */
 
-  /* VALU and SALU operands. dst is vdst or sdst; sdst is the mask or carry result of VOP3B, VOPC
-   * (vcc, or SDWA's sdst) and VOP2 carry instructions. src[2] of VOP2 carry-in and v_cndmask is the
-   * mask (vcc in the 32-bit encodings), and of v_fmac/v_mac it is dst. */
+  /* dst is vdst or sdst, of loads vdata; sdst is the mask or carry result of VOP3B, VOPC (vcc, or
+   * SDWA's sdst) and VOP2 carry instructions. src[2] of VOP2 carry-in and v_cndmask is the mask
+   * (vcc in the 32-bit encodings), and of v_fmac/v_mac it is dst. Memory has no sdst and no src. */
   isa_operand_t dst, sdst, src[3];
-  uint8_t abs, neg;  /* bit i: applies to src[i] (VOP3, SDWA, DPP) */
-  uint8_t neg_hi;    /* VOP3P */
-  uint8_t op_sel;    /* VOP3: bits 0-2 sources, bit 3 destination; VOP3P: low-half selects */
-  uint8_t op_sel_hi; /* VOP3P */
-  uint8_t omod;      /* 0 none, 1 *2, 2 *4, 3 /2 */
-  bool clamp;
-  uint8_t cbsz, abid, blgp; /* MFMA */
-  /* gfx950: the MFMA follows a v_mfma_ld_scale_b32, whose operands are data[0] and data[1]. Bit n
-   * of op_sel and of op_sel_hi: the low and high bit of the byte of data[n] that counts. */
-  bool has_scale;
-  isa_sdwa_t sdwa;
-  isa_dpp_t dpp;
-
   /* SOPK/SOPP immediate (sign-extended where the instruction does), and branch distance in dwords.
    * v_bitop3: its truth table. DPP8: the lanes. */
   int32_t simm;
-
-  union {
-    /* Memory: SMEM, DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG. vdata = dst for loads, src[0..]
-     * are not used. */
-    struct {
-      isa_operand_t vaddr;   /* VGPR (pair): address, or offset when saddr is given; NONE for off */
-      isa_operand_t saddr;   /* FLAT family: SGPR (pair), NONE for off; SMEM: sbase; MUBUF: srsrc */
-      isa_operand_t soffset; /* SMEM: register or inline offset; MUBUF: soffset; MIMG: sampler */
-      isa_operand_t
-          data[2]; /* stored, compared or exchanged data (DS data0/data1); SMEM store data */
-    };
-    /* VOPD: the other instruction. Both read before either writes. */
-    struct {
-      isa_operand_t dst, src[3];
-      const isa_opcode_t *row;
-    } other;
+  union { /* by encoding */
+    isa_vop_t vop;
+    isa_mem_t mem;
+    isa_vopd_t vopd;
   };
-  int32_t offset;   /* bytes, sign-extended where the encoding is signed; DS offset1:offset0 for
-                     2-address forms is kept as offset (low) and offset1. MIMG: dmask */
-  uint32_t offset1; /* MIMG: bits 0-17 of the instruction, and d16 as bit 31 */
-  bool glc, slc, scc, nv, lds, gds, offen, idxen, tfe;
-  bool dlc;      /* GFX10 */
-  uint8_t moves; /* program.c: which of a wave's isa_moves_t it uses */
 
   isa_run_t unchecked;        /* what checks.c runs then */
   const isa_probed_t *probed; /* what run/probe.c does before; NULL: nothing */
 } __attribute__((aligned(64)));
+
+/* Whether it has `mem`. */
+static inline bool isa_is_memory(const isa_inst_t *inst)
+{
+  return inst->encoding == ISA_SMEM || inst->encoding >= ISA_DS;
+}
 
 typedef enum isa_decode_status {
   ISA_DECODED,

@@ -63,7 +63,7 @@ static inline unsigned mfma_format(const mfma_t *m, const isa_inst_t *inst, unsi
 {
   const unsigned format = n ? m->b : m->a;
   if (format == MFMA_MIXED)
-    return MFMA_E4M3 + (n ? inst->blgp : inst->cbsz);
+    return MFMA_E4M3 + (n ? inst->vop.blgp : inst->vop.cbsz);
   if (isa_chip(inst->chip)->ocp_floats && (format == MFMA_FP8 || format == MFMA_BF8))
     return MFMA_E4M3 + (format == MFMA_BF8);
   return format;
@@ -110,7 +110,7 @@ static inline unsigned mfma_group_of_b(const mfma_t *m, unsigned part, unsigned 
 static inline unsigned mfma_index_shift(const mfma_t *m, const isa_inst_t *inst)
 {
   const unsigned bits = 4 * mfma_groups(m);
-  return inst->cbsz & 3 ? 0 : inst->abid % (32 / bits) * bits;
+  return inst->vop.cbsz & 3 ? 0 : inst->vop.abid % (32 / bits) * bits;
 }
 
 /* NULL when `op` is not one of them. */

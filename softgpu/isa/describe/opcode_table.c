@@ -46,13 +46,12 @@ const isa_access_t *isa_access_of(unsigned op)
 
 unsigned isa_image_dwords(const isa_inst_t *inst)
 {
-  const unsigned components = (unsigned)__builtin_popcount((unsigned)inst->offset);
-  const bool has_d16 = inst->offset1 >> 31;
+  const unsigned components = (unsigned)__builtin_popcount(inst->mem.image.dmask);
   const isa_access_t *access = isa_access_of(inst->op);
   const bool is_atomic = access && access->kind == ISA_ATOMIC;
   if (is_atomic && access->atomic == ISA_ATOMIC_CMPSWAP)
     return components == 4 ? 4 : 2;
   if (is_atomic)
     return components == 2 ? 2 : 1;
-  return components == 0 ? 1 : has_d16 ? (components + 1) / 2 : components;
+  return components == 0 ? 1 : inst->mem.image.d16 ? (components + 1) / 2 : components;
 }

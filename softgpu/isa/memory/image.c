@@ -53,7 +53,7 @@ static const struct {
 
 static const uint32_t *descriptor_of(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return &wave->s[inst->saddr.index];
+  return &wave->s[inst->mem.saddr.index];
 }
 
 static bool has_level(const isa_inst_t *inst)
@@ -73,7 +73,7 @@ isa_image_t isa_image_read(const isa_wave_t *wave, const isa_inst_t *inst)
       .layers = 1,
       .dimensions = (uint8_t)dimensions,
       .is_array = types[type].is_array,
-      .is_declared_array = types[type].is_array && inst->offset1 & ISA_IMAGE_DA,
+      .is_declared_array = types[type].is_array && inst->mem.image.da,
       .has_level = has_level(inst),
       .border = (uint8_t)(s[4] >> 29),
   };
@@ -97,8 +97,8 @@ isa_image_t isa_image_read(const isa_wave_t *wave, const isa_inst_t *inst)
 uint32_t isa_image_address(const isa_wave_t *wave, const isa_inst_t *inst, unsigned component,
                            unsigned lane)
 {
-  const isa_row_t *rows = isa_rows(wave, &inst->vaddr);
-  if (inst->offset1 & ISA_IMAGE_A16)
+  const isa_row_t *rows = isa_rows(wave, &inst->mem.vaddr);
+  if (inst->mem.image.a16)
     return rows[component / 2][lane] >> 16 * (component % 2) & 0xffff;
   return rows[component][lane];
 }
@@ -113,7 +113,7 @@ static bool refuse(isa_wave_t *wave, reason_t reason)
 static bool atomic_fits(const isa_inst_t *inst, const isa_format_t *format)
 {
   const unsigned values = inst->op == ISA_image_atomic_cmpswap ? 2 : 1;
-  const unsigned dmask = (unsigned)inst->offset;
+  const unsigned dmask = inst->mem.image.dmask;
   return (dmask == (1u << values) - 1 && format->bytes == 4 && format->bits[0] == 32) ||
          (dmask == (1u << 2 * values) - 1 && format->bytes == 8 && format->bits[0] == 32);
 }
@@ -121,10 +121,10 @@ static bool atomic_fits(const isa_inst_t *inst, const isa_format_t *format)
 /* That linear filters are not for three dimensions, HIP says from 5.3 on ("3D linear filter"). */
 static bool check_sampler(isa_wave_t *wave, const isa_inst_t *inst, unsigned dimensions)
 {
-  const uint32_t *s = &wave->s[inst->soffset.index];
+  const uint32_t *s = &wave->s[inst->mem.soffset.index];
   const unsigned magnify = s[2] >> 20 & 3, minify = s[2] >> 22 & 3, depth = s[2] >> 24 & 3;
   const bool compares_or_reduces = s[0] >> 29 & 3, has_degamma = s[0] >> 20 & 1;
-  if (inst->offset1 >> 17 & 1)
+  if (inst->mem.image.lwe)
     return refuse(wave, NO_WARNING);
   if (magnify != minify || magnify > 1 || depth > 2 || compares_or_reduces || has_degamma)
     return refuse(wave, NO_FILTER);
@@ -142,11 +142,11 @@ static bool check_sampler(isa_wave_t *wave, const isa_inst_t *inst, unsigned dim
 static unsigned address_registers(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const unsigned type = descriptor_of(wave, inst)[3] >> 28;
-  const bool has_layer = types[type].is_array && inst->offset1 & ISA_IMAGE_DA;
+  const bool has_layer = types[type].is_array && inst->mem.image.da;
   unsigned count = types[type].dimensions + (unsigned)has_layer + has_level(inst);
   if (inst->op == ISA_image_get_resinfo)
     count = 1;
-  return inst->offset1 & ISA_IMAGE_A16 ? (count + 1) / 2 : count;
+  return inst->mem.image.a16 ? (count + 1) / 2 : count;
 }
 
 bool isa_image_check(isa_wave_t *wave, const isa_inst_t *inst)
@@ -160,7 +160,7 @@ bool isa_image_check(isa_wave_t *wave, const isa_inst_t *inst)
   isa_tiling_t tiling;
   if (!dimensions)
     return refuse(wave, NO_TYPE);
-  if (inst->vaddr.index + address_registers(wave, inst) > wave->vgprs)
+  if (inst->mem.vaddr.index + address_registers(wave, inst) > wave->vgprs)
     return refuse(wave, NO_REGISTERS);
   if (inst->op == ISA_image_get_resinfo)
     return true;

@@ -17,9 +17,6 @@ typedef enum isa_image_type {
   ISA_IMAGE_2D_ARRAY
 } isa_image_type_t;
 
-/* Bits of isa_inst.offset1. */
-enum { ISA_IMAGE_UNNORMALIZED = 1 << 12, ISA_IMAGE_DA = 1 << 14, ISA_IMAGE_A16 = 1 << 15 };
-
 enum { ISA_TILING_COLUMNS = 16 };
 
 /* Where in its block a texel is: at the byte that the columns of the coordinates' bits make,

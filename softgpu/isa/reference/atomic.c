@@ -129,7 +129,7 @@ uint64_t isa_reference_exchange(const isa_inst_t *inst, uint8_t *at, unsigned by
 /* Lanes give dwords to each other; the lane that another reads from, or writes to. */
 static unsigned partner(const isa_inst_t *inst, unsigned lane, uint32_t address)
 {
-  const unsigned pattern = (unsigned)inst->offset, lanes = isa_chip(inst->chip)->exchanging;
+  const unsigned pattern = (unsigned)inst->mem.offset, lanes = isa_chip(inst->chip)->exchanging;
   if (inst->op != ISA_ds_swizzle_b32)
     return lane / lanes * lanes + (address + pattern) / 4 % lanes;
   const unsigned half = lane & 32, in_half = lane & 31;
@@ -147,10 +147,10 @@ static unsigned partner(const isa_inst_t *inst, unsigned lane, uint32_t address)
 static bool run_permutation(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool pushes = inst->op == ISA_ds_permute_b32, is_swizzle = inst->op == ISA_ds_swizzle_b32;
-  const isa_operand_t *data = is_swizzle ? &inst->vaddr : &inst->data[0];
+  const isa_operand_t *data = is_swizzle ? &inst->mem.vaddr : &inst->mem.data[0];
   uint32_t out[ISA_LANES] = {0};
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
-    uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
+    uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, 0, lane, 1);
     unsigned other = partner(inst, lane, address);
     unsigned from = pushes ? lane : other, to = pushes ? other : lane;
     if (isa_exec(wave) >> from & 1)
@@ -173,8 +173,8 @@ static bool find_of_pair(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane
 {
   const unsigned bytes = pair_bytes(inst);
   const unsigned unit = bytes * (has(isa_op_name(inst->op), "st64") ? 64 : 1);
-  const uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
-  const uint32_t offset = (i ? inst->offset1 : (uint32_t)inst->offset) * unit;
+  const uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, 0, lane, 1);
+  const uint32_t offset = (i ? inst->mem.offset1 : (uint32_t)inst->mem.offset) * unit;
   return isa_reference_lds(wave, lane, address + offset, bytes, 0, place);
 }
 
@@ -190,7 +190,7 @@ static bool run_pair(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
     old[i] = is_done ? isa_reference_get(&place, 0, bytes) : 0;
     if (t->kind != 'L' && is_done)
       isa_reference_put(&place, 0, bytes,
-                        isa_reference_rows(wave, &inst->data[i], 0, lane, bytes / 4));
+                        isa_reference_rows(wave, &inst->mem.data[i], 0, lane, bytes / 4));
   }
   for (unsigned i = 0; inst->dst.kind && i < bytes / 2; ++i)
     isa_reference_set(wave, &inst->dst, i, lane,
@@ -202,11 +202,11 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
                      const place_t *place, unsigned lane)
 {
   const unsigned dwords = t->bytes / 4;
-  const bool has_two = inst->data[1].kind != ISA_OPERAND_NONE;     /* the condition comes first */
+  const bool has_two = inst->mem.data[1].kind != ISA_OPERAND_NONE; /* the condition comes first */
   const bool is_reversed = has(isa_op_name(inst->op), "cmpstore"); /* it comes last */
-  uint64_t first = isa_reference_rows(wave, &inst->data[is_reversed], 0, lane, dwords);
+  uint64_t first = isa_reference_rows(wave, &inst->mem.data[is_reversed], 0, lane, dwords);
   uint64_t second =
-      has_two ? isa_reference_rows(wave, &inst->data[!is_reversed], 0, lane, dwords) : 0;
+      has_two ? isa_reference_rows(wave, &inst->mem.data[!is_reversed], 0, lane, dwords) : 0;
   const bool is_whole = isa_reference_is_whole(place);
   uint64_t offset = is_whole ? (uint64_t)(place->at[0] - wave->lds) : 0, old = 0;
   if (offset % t->bytes)
@@ -227,9 +227,10 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
 static bool find_aligned(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, uint32_t offset,
                          unsigned bytes, place_t *place)
 {
-  uint32_t base = inst->vaddr.kind ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1)
-                                   : wave->s[ISA_M0] & 0xffff;
-  uint32_t address = base + (uint32_t)inst->offset + offset;
+  uint32_t base = inst->mem.vaddr.kind
+                      ? (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, 0, lane, 1)
+                      : wave->s[ISA_M0] & 0xffff;
+  uint32_t address = base + (uint32_t)inst->mem.offset + offset;
   if (!isa_reference_lds(wave, lane, address, bytes, 0, place))
     return false;
   if (!isa_reference_is_whole(place))
@@ -261,7 +262,7 @@ static bool run_count(isa_wave_t *wave, const isa_inst_t *inst)
 
 static bool find_rare(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane, place_t *place)
 {
-  const bool is_by_lane = !inst->vaddr.kind, is_wide = inst->op == ISA_ds_condxchg32_rtn_b64;
+  const bool is_by_lane = !inst->mem.vaddr.kind, is_wide = inst->op == ISA_ds_condxchg32_rtn_b64;
   return find_aligned(wave, inst, lane, is_by_lane ? 4 * lane : 0, is_wide ? 8 : 4, place);
 }
 
@@ -272,17 +273,18 @@ static bool run_rare(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
   if (!find_rare(wave, inst, lane, &place))
     return false;
   uint64_t old = isa_reference_get(&place, 0, is_wide ? 8 : 4);
-  uint32_t first =
-      inst->data[0].kind ? (uint32_t)isa_reference_rows(wave, &inst->data[0], 0, lane, 1) : 0;
+  uint32_t first = inst->mem.data[0].kind
+                       ? (uint32_t)isa_reference_rows(wave, &inst->mem.data[0], 0, lane, 1)
+                       : 0;
   if (inst->op == ISA_ds_write_addtid_b32) {
     isa_reference_put(&place, 0, 4, first);
     return true;
   }
   if (inst->op == ISA_ds_wrap_rtn_b32) {
-    uint64_t second = isa_reference_rows(wave, &inst->data[1], 0, lane, 1);
+    uint64_t second = isa_reference_rows(wave, &inst->mem.data[1], 0, lane, 1);
     isa_reference_put(&place, 0, 4, old < first ? old + second : old - first);
   }
-  uint64_t both = is_wide ? isa_reference_rows(wave, &inst->data[0], 0, lane, 2) : 0;
+  uint64_t both = is_wide ? isa_reference_rows(wave, &inst->mem.data[0], 0, lane, 2) : 0;
   for (unsigned i = 0; i < 2; ++i)
     if (both >> (32 * i + 31) & 1)
       isa_reference_put(&place, 4 * i, 4, both >> 32 * i & 0x7fffffff);
@@ -306,8 +308,9 @@ static bool is_rare(unsigned op)
 static bool find(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane,
                  place_t *place)
 {
-  const uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
-  return isa_reference_lds(wave, lane, address + (uint32_t)inst->offset, t->bytes, t->kind, place);
+  const uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, 0, lane, 1);
+  return isa_reference_lds(wave, lane, address + (uint32_t)inst->mem.offset, t->bytes, t->kind,
+                           place);
 }
 
 static bool run_lane(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane)
@@ -381,10 +384,11 @@ static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
   unsigned lane = 0;
   while (lane < ISA_LANES && !(isa_exec(wave) >> lane & 1))
     ++lane;
-  const uint32_t value =
-      inst->row->src[2] ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane % ISA_LANES, 1)
-                        : 0;
-  return isa_gws_run(wave, inst, (wave->s[ISA_M0] / 65536 + (uint32_t)inst->offset) % 64, value);
+  const uint32_t value = inst->row->src[2] ? (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, 0,
+                                                                          lane % ISA_LANES, 1)
+                                           : 0;
+  return isa_gws_run(wave, inst, (wave->s[ISA_M0] / 65536 + (uint32_t)inst->mem.offset) % 64,
+                     value);
 }
 
 bool isa_reference_ds(isa_wave_t *wave, const isa_inst_t *inst)

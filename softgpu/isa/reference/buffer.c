@@ -24,9 +24,9 @@ static unsigned swizzled_bytes(const isa_inst_t *inst, const uint32_t *s)
 /* Whether a buffer is the wave's scratch memory: swizzled by lane, a dword at a time. */
 bool isa_reference_is_private(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const uint32_t *s = &wave->s[inst->saddr.index];
-  const uint64_t start =
-      (s[0] | (uint64_t)(s[1] & 0xffff) << 32) + isa_reference_scalar(wave, &inst->soffset, 1, 32);
+  const uint32_t *s = &wave->s[inst->mem.saddr.index];
+  const uint64_t start = (s[0] | (uint64_t)(s[1] & 0xffff) << 32) +
+                         isa_reference_scalar(wave, &inst->mem.soffset, 1, 32);
   return swizzled_bytes(inst, s) == 4 && is_by_lane(inst, s[3]) && wave->private_bytes &&
          start - wave->dispatch->scratch_base < wave->dispatch->scratch_bytes;
 }
@@ -34,9 +34,9 @@ bool isa_reference_is_private(const isa_wave_t *wave, const isa_inst_t *inst)
 /* GFX10 swizzles what has an index, which is the instruction's or the lane. */
 bool isa_reference_is_swizzled(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const uint32_t *s = &wave->s[inst->saddr.index];
+  const uint32_t *s = &wave->s[inst->mem.saddr.index];
   return swizzled_bytes(inst, s) &&
-         (!isa_chip(inst->chip)->unified_formats || inst->idxen || (s[3] >> 23 & 1));
+         (!isa_chip(inst->chip)->unified_formats || inst->mem.idxen || (s[3] >> 23 & 1));
 }
 
 /* A buffer's access of GFX10. `offset` is what instruction and register say. */
@@ -67,19 +67,19 @@ static bool is_within(const uint32_t *s, const access10_t *a, unsigned bytes)
 static bool find_component10(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                              unsigned lane, unsigned first, place_t *place)
 {
-  const uint32_t *s = &wave->s[inst->saddr.index];
+  const uint32_t *s = &wave->s[inst->mem.saddr.index];
   const uint64_t base = s[0] | (uint64_t)(s[1] & 0xffff) << 32, group = 8u << (s[3] >> 21 & 3),
                  element = swizzled_bytes(inst, s);
   access10_t a = {.index = s[3] >> 23 & 1 ? lane : 0,
-                  .soffset = isa_reference_scalar(wave, &inst->soffset, 1, 32),
+                  .soffset = isa_reference_scalar(wave, &inst->mem.soffset, 1, 32),
                   .stride = s[1] >> 16 & 0x3fff,
                   .is_swizzled = isa_reference_is_swizzled(wave, inst)};
-  uint32_t low = (uint32_t)inst->offset;
+  uint32_t low = (uint32_t)inst->mem.offset;
   unsigned row = 0;
-  if (inst->idxen)
-    a.index = isa_reference_rows(wave, &inst->vaddr, row++, lane, 1);
-  if (inst->offen)
-    low += (uint32_t)isa_reference_rows(wave, &inst->vaddr, row, lane, 1);
+  if (inst->mem.idxen)
+    a.index = isa_reference_rows(wave, &inst->mem.vaddr, row++, lane, 1);
+  if (inst->mem.offen)
+    low += (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, row, lane, 1);
   a.offset = (uint64_t)low + first;
   if (isa_reference_is_private(wave, inst))
     return isa_reference_find_scratch(wave, lane, base + a.soffset, a.offset, t->bytes, place);
@@ -100,18 +100,18 @@ static bool find_component(isa_wave_t *wave, const isa_inst_t *inst, const trans
 {
   if (isa_chip(inst->chip)->unified_formats)
     return find_component10(wave, inst, t, lane, first, place);
-  const uint32_t *s = &wave->s[inst->saddr.index];
+  const uint32_t *s = &wave->s[inst->mem.saddr.index];
   const uint64_t base = s[0] | (uint64_t)(s[1] & 0xffff) << 32, records = s[2];
   const bool is_swizzled = s[1] >> 31, adds_lane = s[3] >> 23 & 1;
   const uint64_t element = 2u << (s[3] >> 19 & 3), group = 8u << (s[3] >> 21 & 3);
   const uint64_t stride = (s[1] >> 16 & 0x3fff) | (adds_lane ? (s[3] >> 15 & 15) << 14 : 0);
-  const uint64_t soffset = isa_reference_scalar(wave, &inst->soffset, 1, 32);
-  uint32_t index = 0, low = (uint32_t)inst->offset;
+  const uint64_t soffset = isa_reference_scalar(wave, &inst->mem.soffset, 1, 32);
+  uint32_t index = 0, low = (uint32_t)inst->mem.offset;
   unsigned row = 0;
-  if (inst->idxen)
-    index = (uint32_t)isa_reference_rows(wave, &inst->vaddr, row++, lane, 1);
-  if (inst->offen)
-    low += (uint32_t)isa_reference_rows(wave, &inst->vaddr, row, lane, 1);
+  if (inst->mem.idxen)
+    index = (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, row++, lane, 1);
+  if (inst->mem.offen)
+    low += (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, row, lane, 1);
   if (adds_lane)
     index += lane;
   const uint64_t start = base + soffset, offset = (uint64_t)low + first;
@@ -122,7 +122,7 @@ static bool find_component(isa_wave_t *wave, const isa_inst_t *inst, const trans
     linear = (index / group * stride + offset / element * element) * group +
              index % group * element + offset % element;
   *place = (place_t){.bytes = t->bytes};
-  if (inst->idxen && stride) {
+  if (inst->mem.idxen && stride) {
     if (index >= records || (is_swizzled && offset >= stride))
       return true; /* out of range: no place */
   } else if (linear + soffset + t->bytes > records) {

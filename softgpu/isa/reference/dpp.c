@@ -51,15 +51,15 @@ static int dpp8_source(const isa_inst_t *inst, unsigned lane)
 bool isa_reference_takes_part(const isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
                               int *from)
 {
-  const isa_dpp_t *dpp = &inst->dpp;
+  const isa_dpp_t *dpp = &inst->vop.dpp;
   const uint64_t exec = isa_exec(wave);
   *from = (int)lane;
-  if (inst->has_dpp) {
-    *from = inst->has_dpp8 ? dpp8_source(inst, lane) : dpp_source(dpp->ctrl, (int)lane);
+  if (inst->vop.has_dpp) {
+    *from = inst->vop.has_dpp8 ? dpp8_source(inst, lane) : dpp_source(dpp->ctrl, (int)lane);
     if (*from >= 0 && !dpp->fi && !(exec >> *from & 1))
       *from = -1;
   }
-  if (inst->has_dpp && !inst->has_dpp8) {
+  if (inst->vop.has_dpp && !inst->vop.has_dpp8) {
     if (!(dpp->row_mask >> lane / 16 & 1) || !(dpp->bank_mask >> lane % 16 / 4 & 1) ||
         (*from < 0 && !dpp->bound_ctrl))
       return false;
@@ -72,8 +72,8 @@ bool isa_reference_takes_part(const isa_wave_t *wave, const isa_inst_t *inst, un
  * no broadcasts from row to row, but lanes by XOR. */
 bool isa_reference_allows_dpp(const isa_inst_t *inst)
 {
-  const unsigned ctrl = inst->dpp.ctrl, row = ctrl & 0x1f0, count = ctrl & 15;
-  if (inst->has_dpp8)
+  const unsigned ctrl = inst->vop.dpp.ctrl, row = ctrl & 0x1f0, count = ctrl & 15;
+  if (inst->vop.has_dpp8)
     return true;
   if (isa_chip(inst->chip)->dpp_in_rows && (row == 0x130 || row == 0x140 || row == 0x160))
     return row == 0x160 || (row == 0x140 && count < 2);

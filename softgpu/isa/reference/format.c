@@ -75,14 +75,14 @@ static bool unified_layout(unsigned unified, bool has_fewer, layout_t *l)
 
 static bool layout_of(const isa_wave_t *wave, const isa_inst_t *inst, layout_t *l)
 {
-  const uint32_t word = wave->s[inst->saddr.index + 3];
+  const uint32_t word = wave->s[inst->mem.saddr.index + 3];
   const bool is_own = inst->encoding == ISA_MTBUF;
   const bool has_fewer = isa_chip(inst->chip)->fewer_formats;
   if (isa_chip(inst->chip)->unified_formats)
-    return unified_layout(is_own ? inst->offset1 : word >> 12 & (has_fewer ? 0x3f : 0x7f),
+    return unified_layout(is_own ? inst->mem.format : word >> 12 & (has_fewer ? 0x3f : 0x7f),
                           has_fewer, l);
-  return isa_reference_layout(is_own ? inst->offset1 % 16 : word / 32768 % 16,
-                              is_own ? inst->offset1 / 16 : word / 4096 % 8, l);
+  return isa_reference_layout(is_own ? inst->mem.format % 16 : word / 32768 % 16,
+                              is_own ? inst->mem.format / 16 : word / 4096 % 8, l);
 }
 
 bool isa_reference_is_integer(const layout_t *l)
@@ -223,7 +223,7 @@ typedef struct what {
 static void load(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, what_t what,
                  const place_t *place, unsigned lane)
 {
-  const uint32_t word = wave->s[inst->saddr.index + 3];
+  const uint32_t word = wave->s[inst->mem.saddr.index + 3];
   const bool is_integer = isa_reference_is_integer(l);
   for (unsigned i = 0; i < what.count; ++i) {
     const unsigned select = inst->encoding == ISA_MTBUF ? 4 + i : word >> 3 * i & 7;
@@ -252,8 +252,8 @@ static void store(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, w
   const bool is_packed = l->width[0] % 8;
   for (unsigned i = 0; i < what.count && i < l->count; ++i) {
     const unsigned half = i + what.first;
-    uint32_t value =
-        (uint32_t)isa_reference_rows(wave, &inst->data[0], what.is_half ? half / 2 : i, lane, 1);
+    uint32_t value = (uint32_t)isa_reference_rows(wave, &inst->mem.data[0],
+                                                  what.is_half ? half / 2 : i, lane, 1);
     if (what.is_half)
       value = value >> 16 * (half % 2) & 0xffff;
     const uint64_t bits = isa_reference_stored(l, i, value, what.is_half);

@@ -79,18 +79,18 @@ static uint64_t number_bits(const isa_wave_t *wave, const isa_inst_t *inst, cons
   const unsigned width = formats[c->from].bits, n = c->has_two ? i % 2 : 0;
   unsigned first = (c->has_two ? i / 2 : i) * width;
   if (width == 16 && c->count == 1)
-    first += 16 * (inst->op_sel & 1u);
+    first += 16 * (inst->vop.op_sel & 1u);
   if (width < 16 && c->count * width == 8) /* a byte of the register */
-    first += 8 * (inst->op_sel & 3u);
+    first += 8 * (inst->vop.op_sel & 3u);
   if (width < 16 && c->count * width == 16)
-    first += 16 * (inst->op_sel & 1u);
+    first += 16 * (inst->vop.op_sel & 1u);
   uint64_t bits = 0;
   for (unsigned bit = 0; bit < width; ++bit)
     bits |= (uint64_t)(dword(wave, inst, n, (first + bit) / 32, lane) >> (first + bit) % 32 & 1)
             << bit;
   const uint64_t sign = (uint64_t)1 << (width - 1);
-  bits = inst->abs >> n & 1 ? bits & ~sign : bits;
-  return inst->neg >> n & 1 ? bits ^ sign : bits;
+  bits = inst->vop.abs >> n & 1 ? bits & ~sign : bits;
+  return inst->vop.neg >> n & 1 ? bits ^ sign : bits;
 }
 
 /* Into one of the small formats, where a NaN keeps its sign and FP16_OVFL ends at the largest. */
@@ -126,9 +126,9 @@ static void convert_lane(const isa_wave_t *wave, const isa_inst_t *inst, const c
   uint32_t noise = c->has_noise ? dword(wave, inst, 1, 0, lane) : 0;
   unsigned start = 0;
   if (all == 8)
-    start = 8 * (inst->op_sel >> 2 & 3u);
+    start = 8 * (inst->vop.op_sel >> 2 & 3u);
   else if (all == 16)
-    start = 16 * (inst->op_sel >> 3 & 1u);
+    start = 16 * (inst->vop.op_sel >> 3 & 1u);
   for (unsigned i = 0; i < c->count; ++i) {
     real_t x = real_of(number_bits(wave, inst, c, i, lane), formats[c->from].format);
     const bool negative = x.negative;
@@ -172,10 +172,10 @@ static bool run_bitop3(isa_wave_t *wave, const isa_inst_t *inst)
     for (unsigned bit = 0; bit < (is_half ? 16 : 32); ++bit) {
       unsigned entry = 0;
       for (unsigned n = 0; n < 3; ++n) {
-        const unsigned from = bit + (is_half && inst->op_sel >> n & 1 ? 16 : 0);
+        const unsigned from = bit + (is_half && inst->vop.op_sel >> n & 1 ? 16 : 0);
         entry = entry * 2 + (dword(wave, inst, n, 0, lane) >> from & 1);
       }
-      put_bits(&out, bit + (is_half && inst->op_sel & 8 ? 16 : 0), 1,
+      put_bits(&out, bit + (is_half && inst->vop.op_sel & 8 ? 16 : 0), 1,
                (uint64_t)(inst->simm >> entry & 1));
     }
     d[0][lane] = out;
@@ -187,7 +187,7 @@ static bool run_bitop3(isa_wave_t *wave, const isa_inst_t *inst)
 static bool run_swap(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const unsigned row = inst->op == ISA_v_permlane16_swap_b32 ? 16 : 32;
-  const bool fetches = inst->op_sel & 1, bounds = inst->op_sel & 2;
+  const bool fetches = inst->vop.op_sel & 1, bounds = inst->vop.op_sel & 2;
   const uint64_t exec = isa_exec(wave);
   isa_row_t source, result;
   memcpy(source, wave->v[inst->src[0].index], sizeof source);
@@ -229,12 +229,12 @@ bool isa_reference_transpose(isa_wave_t *wave, const isa_inst_t *inst)
   const unsigned bytes = 4 * inst->row->dst, count = 8 * bytes / bits;
   uint64_t elements[ISA_LANES][16] = {{0}}; /* of a lane; none of an inactive one */
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
-    uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1);
+    uint32_t address = (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, 0, lane, 1);
     uint32_t words[4] = {0};
     place_t place;
     if (!(isa_exec(wave) >> lane & 1))
       continue;
-    if (!isa_reference_lds(wave, lane, address + (uint32_t)inst->offset, bytes, 'L', &place))
+    if (!isa_reference_lds(wave, lane, address + (uint32_t)inst->mem.offset, bytes, 'L', &place))
       return false;
     for (unsigned i = 0; i < bytes; i += 4)
       words[i / 4] = (uint32_t)isa_reference_get(&place, i, 4);

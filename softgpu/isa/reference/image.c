@@ -15,7 +15,7 @@ static bool has(const isa_inst_t *inst, const char *part)
 static uint32_t bits(const isa_wave_t *wave, const isa_inst_t *inst, unsigned word, unsigned first,
                      unsigned count)
 {
-  return wave->s[inst->saddr.index + word] >> first & ((1u << count) - 1);
+  return wave->s[inst->mem.saddr.index + word] >> first & ((1u << count) - 1);
 }
 
 /* Letters of the coordinates, by the descriptor's type. */
@@ -29,13 +29,13 @@ static const char *letters(const isa_wave_t *wave, const isa_inst_t *inst)
 /* What the instruction's address says of a letter; 0 where it says nothing. */
 static uint32_t coordinate(isa_wave_t *wave, const isa_inst_t *inst, char letter, unsigned lane)
 {
-  const bool declares = inst->offset1 >> 14 & 1, is_short = inst->offset1 >> 15 & 1;
+  const bool declares = inst->mem.image.da, is_short = inst->mem.image.a16;
   unsigned n = 0;
   for (const char *at = letters(wave, inst); *at && *at != letter; ++at)
     n += *at != 'l' || declares;
   if (letter == 'l' && (!declares || !strchr(letters(wave, inst), 'l')))
     return 0;
-  const uint64_t row = isa_reference_rows(wave, &inst->vaddr, is_short ? n / 2 : n, lane, 1);
+  const uint64_t row = isa_reference_rows(wave, &inst->mem.vaddr, is_short ? n / 2 : n, lane, 1);
   return (uint32_t)(is_short ? row >> n % 2 * 16 & 0xffff : row);
 }
 
@@ -71,8 +71,8 @@ static bool find(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, un
     is_inside = false;
   if (!is_inside)
     return true;
-  const uint64_t start = ((uint64_t)bits(wave, inst, 1, 0, 8) << 32 | wave->s[inst->saddr.index])
-                         << 8;
+  const uint64_t start =
+      ((uint64_t)bits(wave, inst, 1, 0, 8) << 32 | wave->s[inst->mem.saddr.index]) << 8;
   const uint64_t offset =
       isa_reference_texel(bits(wave, inst, 3, 20, 5), is_deep, place->bytes, pitch, height, at);
   const char kind = has(inst, "load") ? 'L' : has(inst, "store") ? 'S' : 'A';
@@ -87,7 +87,7 @@ static bool find(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, un
 static void set(isa_wave_t *wave, const isa_inst_t *inst, unsigned nth, unsigned lane,
                 uint32_t value)
 {
-  if (!(inst->offset1 >> 31)) {
+  if (!(inst->mem.image.d16)) {
     isa_reference_set(wave, &inst->dst, nth, lane, value);
     return;
   }
@@ -103,7 +103,7 @@ void isa_reference_image_put(isa_wave_t *wave, const isa_inst_t *inst, unsigned 
 {
   unsigned nth = 0;
   for (unsigned i = 0; i < 4; ++i)
-    if (inst->offset >> i & 1)
+    if (inst->mem.image.dmask >> i & 1)
       set(wave, inst, nth++, lane, values[i]);
   if (!nth)
     isa_reference_set(wave, &inst->dst, 0, lane, 0);
@@ -112,7 +112,7 @@ void isa_reference_image_put(isa_wave_t *wave, const isa_inst_t *inst, unsigned 
 static uint32_t value_of(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l,
                          const place_t *place, unsigned i)
 {
-  const bool is_half = inst->offset1 >> 31;
+  const bool is_half = inst->mem.image.d16;
   const unsigned select = bits(wave, inst, 3, 3 * i, 3);
   if (select == 1)
     return isa_reference_is_integer(l) ? 1 : is_half ? 0x3c00 : 0x3f800000;
@@ -145,14 +145,14 @@ static void load(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, co
 static void store(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, const place_t *place,
                   unsigned lane)
 {
-  const bool is_half = inst->offset1 >> 31;
+  const bool is_half = inst->mem.image.d16;
   uint32_t values[4] = {0};
   uint64_t words[2] = {0};
   unsigned nth = 0, row = 0;
   for (unsigned i = 0; i < 4; ++i)
-    if (inst->offset >> i & 1) {
+    if (inst->mem.image.dmask >> i & 1) {
       row = is_half ? nth / 2 : nth;
-      values[i] = (uint32_t)isa_reference_rows(wave, &inst->data[0], row, lane, 1);
+      values[i] = (uint32_t)isa_reference_rows(wave, &inst->mem.data[0], row, lane, 1);
       if (is_half)
         values[i] = nth % 2 ? values[i] >> 16 : values[i] & 0xffff;
       ++nth;
@@ -181,22 +181,22 @@ static void store(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, c
 static void exchange(isa_wave_t *wave, const isa_inst_t *inst, const place_t *place, unsigned lane)
 {
   const unsigned dwords = place->bytes / 4;
-  const uint64_t data = isa_reference_rows(wave, &inst->data[0], 0, lane, dwords);
+  const uint64_t data = isa_reference_rows(wave, &inst->mem.data[0], 0, lane, dwords);
   uint64_t compare = 0, old = 0;
   if (has(inst, "cmpswap"))
-    compare = isa_reference_rows(wave, &inst->data[0], dwords, lane, dwords);
+    compare = isa_reference_rows(wave, &inst->mem.data[0], dwords, lane, dwords);
   if (place->at[0])
     old = isa_reference_exchange(inst, place->at[0], place->bytes, data, compare);
-  for (unsigned i = 0; inst->glc && i < dwords; ++i)
-    isa_reference_set(wave, &inst->data[0], i, lane, (uint32_t)(old >> 32 * i));
+  for (unsigned i = 0; inst->mem.glc && i < dwords; ++i)
+    isa_reference_set(wave, &inst->mem.data[0], i, lane, (uint32_t)(old >> 32 * i));
 }
 
 /* The level's sizes in the order of the coordinates, and how many levels there are. */
 static void tell(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
 {
   const unsigned first = bits(wave, inst, 3, 12, 4), last = bits(wave, inst, 3, 16, 4);
-  const uint32_t level = (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1) &
-                         (inst->offset1 >> 15 & 1 ? 0xffff : UINT32_MAX);
+  const uint32_t level = (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, 0, lane, 1) &
+                         (inst->mem.image.a16 ? 0xffff : UINT32_MAX);
   const bool is_there = last >= first && level <= last - first;
   const uint32_t depth = bits(wave, inst, 4, 0, 13), base = bits(wave, inst, 5, 0, 13);
   uint32_t told[4] = {0, 0, 0, last >= first ? last - first + 1 : 0};

@@ -22,7 +22,7 @@ static void permute_rows(isa_wave_t *wave, const isa_inst_t *inst, unsigned othe
 {
   const uint64_t selects = isa_reference_scalar(wave, &inst->src[1], 1, 32) |
                            isa_reference_scalar(wave, &inst->src[2], 1, 32) << 32;
-  const bool reads_inactive = inst->op_sel & 1, reads_zero = inst->op_sel & 2;
+  const bool reads_inactive = inst->vop.op_sel & 1, reads_zero = inst->vop.op_sel & 2;
   uint32_t values[ISA_LANES];
   for (unsigned i = 0; i < ISA_LANES; ++i)
     values[i] = lane_value(wave, &inst->src[0], i);
@@ -150,7 +150,7 @@ bool isa_reference_lanes(isa_wave_t *wave, const isa_inst_t *inst)
     for (unsigned n = 0; n < 2; ++n)
       for (unsigned i = 0; i < ISA_LANES; ++i) {
         const isa_operand_t *pair = &inst->src[n];
-        unsigned second = inst->op_sel >> n & 1;
+        unsigned second = inst->vop.op_sel >> n & 1;
         values[n][i] =
             isa_reference_is_vector(pair) ? isa_reference_register(wave, pair, (int)n, 2, second, i)
             : pair->kind == ISA_OPERAND_SGPR ? wave->s[pair->index + second]

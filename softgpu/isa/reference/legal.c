@@ -60,8 +60,8 @@ bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst)
 static bool has_data(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   return may_have(wave, &inst->dst, inst->row->dst) &&
-         may_have(wave, &inst->data[0], inst->row->src[0]) &&
-         may_have(wave, &inst->data[1], inst->row->src[1]);
+         may_have(wave, &inst->mem.data[0], inst->row->src[0]) &&
+         may_have(wave, &inst->mem.data[1], inst->row->src[1]);
 }
 
 /* None is no descriptor, which has four dwords. */
@@ -75,8 +75,9 @@ static bool may_have_base(const isa_wave_t *wave, const isa_operand_t *base, uns
 bool isa_reference_allows_smem(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   return !has(inst, "scratch") && may_have(wave, &inst->dst, inst->row->dst) &&
-         may_have(wave, &inst->data[0], inst->row->src[0]) &&
-         may_have_base(wave, &inst->saddr, inst->row->sdst) && may_have(wave, &inst->soffset, 1);
+         may_have(wave, &inst->mem.data[0], inst->row->src[0]) &&
+         may_have_base(wave, &inst->mem.saddr, inst->row->sdst) &&
+         may_have(wave, &inst->mem.soffset, 1);
 }
 
 /* Global memory and registers of a GPU's own there are not, and nothing in it that waves order by;
@@ -85,19 +86,19 @@ bool isa_reference_allows_smem(const isa_wave_t *wave, const isa_inst_t *inst)
 bool isa_reference_allows_ds(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool is_sync = has(inst, "gws");
-  return inst->gds == is_sync && !has(inst, "ordered_count") && !has(inst, "gs_reg") &&
+  return inst->mem.gds == is_sync && !has(inst, "ordered_count") && !has(inst, "gs_reg") &&
          !has(inst, "bvh") && has_data(wave, inst) &&
-         may_have(wave, &inst->vaddr, inst->row->src[2]) &&
-         !(has(inst, "swizzle") && inst->offset >= 0xe000);
+         may_have(wave, &inst->mem.vaddr, inst->row->src[2]) &&
+         !(has(inst, "swizzle") && inst->mem.offset >= 0xe000);
 }
 
 /* The instructions that load into LDS are others on the chips that have them: the bit is none's. */
 bool isa_reference_allows_flat(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const bool is_scratch = inst->encoding == ISA_SCRATCH, has_base = inst->saddr.kind;
-  return !inst->lds && has_data(wave, inst) &&
-         may_have(wave, &inst->vaddr, is_scratch || has_base ? 1 : 2) &&
-         may_have(wave, &inst->saddr, is_scratch ? 1 : 2);
+  const bool is_scratch = inst->encoding == ISA_SCRATCH, has_base = inst->mem.saddr.kind;
+  return !inst->mem.lds && has_data(wave, inst) &&
+         may_have(wave, &inst->mem.vaddr, is_scratch || has_base ? 1 : 2) &&
+         may_have(wave, &inst->mem.saddr, is_scratch ? 1 : 2);
 }
 
 /* Bytes, shorts and dwords go into LDS, and from gfx950 on three or four dwords. */
@@ -112,21 +113,21 @@ static bool allows_lds(const isa_inst_t *inst)
 
 bool isa_reference_allows_buffer(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const unsigned address = (inst->offen ? 1u : 0) + (inst->idxen ? 1u : 0);
-  return (!inst->lds || allows_lds(inst)) && !(inst->tfe && inst->row->sdst) &&
-         may_have(wave, &inst->dst, inst->lds ? 0 : inst->row->dst) &&
-         may_have(wave, &inst->data[0], inst->row->src[0]) &&
-         may_have(wave, &inst->vaddr, address) && may_have_base(wave, &inst->saddr, 4) &&
-         may_have(wave, &inst->soffset, 1);
+  const unsigned address = (inst->mem.offen ? 1u : 0) + (inst->mem.idxen ? 1u : 0);
+  return (!inst->mem.lds || allows_lds(inst)) && !(inst->mem.tfe && inst->row->sdst) &&
+         may_have(wave, &inst->dst, inst->mem.lds ? 0 : inst->row->dst) &&
+         may_have(wave, &inst->mem.data[0], inst->row->src[0]) &&
+         may_have(wave, &inst->mem.vaddr, address) && may_have_base(wave, &inst->mem.saddr, 4) &&
+         may_have(wave, &inst->mem.soffset, 1);
 }
 
 /* How many registers the address has is known when the descriptor is. */
 bool isa_reference_allows_image(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const unsigned dwords = isa_image_dwords(inst);
-  return may_have(wave, &inst->dst, dwords) && may_have(wave, &inst->data[0], dwords) &&
-         may_have(wave, &inst->vaddr, 1) && may_have(wave, &inst->saddr, 8) &&
-         may_have(wave, &inst->soffset, 4);
+  return may_have(wave, &inst->dst, dwords) && may_have(wave, &inst->mem.data[0], dwords) &&
+         may_have(wave, &inst->mem.vaddr, 1) && may_have(wave, &inst->mem.saddr, 8) &&
+         may_have(wave, &inst->mem.soffset, 4);
 }
 
 /* --- vectors without a row in reference/valu_table.inc --- */
@@ -163,9 +164,9 @@ static bool allows_matrix(const isa_wave_t *wave, const isa_inst_t *inst, bool i
   const isa_operand_t *third = &inst->src[2];
   const bool is_mixed = row->flags & ISA_F_MIXED;
   for (unsigned n = 0; n < 2; ++n) {
-    const unsigned which = n ? inst->blgp : inst->cbsz;
+    const unsigned which = n ? inst->vop.blgp : inst->vop.cbsz;
     if (!has_vector(wave, &inst->src[n], is_mixed ? isa_mfma_mixed_dwords(which) : row->src[n]) ||
-        (inst->has_scale && !isa_reference_has(wave, &inst->data[n], 1)))
+        (inst->vop.has_scale && !isa_reference_has(wave, &inst->vop.scale[n], 1)))
       return false;
   }
   if (!has_vector(wave, &inst->dst, row->dst))
@@ -191,10 +192,10 @@ static bool allows_scaled(const isa_wave_t *wave, const isa_inst_t *inst)
   for (unsigned n = 0; n < 3; ++n) {
     if (inst->row->src[n] > 1 && !isa_reference_is_vector(&inst->src[n]))
       return false;
-    if ((inst->abs | inst->neg) >> n & 1 & ~signs >> n)
+    if ((inst->vop.abs | inst->vop.neg) >> n & 1 & ~signs >> n)
       return false;
   }
-  return !inst->clamp && !inst->omod && has_sources(wave, inst) &&
+  return !inst->vop.clamp && !inst->vop.omod && has_sources(wave, inst) &&
          has_vgprs(wave, &inst->dst, inst->row->dst) &&
          !(narrows && !is_of_f32 && is_unclear(&inst->src[0]));
 }
@@ -246,7 +247,7 @@ static bool allows_lanes(const isa_wave_t *wave, const isa_inst_t *inst)
     return has_result && !is_unclear(&inst->src[0]) && !is_unclear(&inst->src[1]) &&
            !is_unclear(&inst->src[2]);
   case ISA_v_pk_mov_b32:
-    return has_result && !inst->clamp;
+    return has_result && !inst->vop.clamp;
   default:
     return isa_reference_allows_valu(wave, inst);
   }

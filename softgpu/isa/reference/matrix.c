@@ -59,9 +59,9 @@ static double number(unsigned format, uint64_t bits, bool is_flushed)
 static unsigned lane_of_a(const mfma_t *m, const isa_inst_t *inst, unsigned block, unsigned i,
                           unsigned part)
 {
-  unsigned group = 1u << inst->cbsz;
+  unsigned group = 1u << inst->vop.cbsz;
   if (m->a != MFMA_F64 && m->a != MFMA_MIXED && group <= m->blocks)
-    block = block / group * group + inst->abid % group;
+    block = block / group * group + inst->vop.abid % group;
   return i + m->size * (block + m->blocks * part);
 }
 
@@ -69,11 +69,11 @@ static unsigned lane_of_b(const mfma_t *m, const isa_inst_t *inst, unsigned bloc
                           unsigned part)
 {
   unsigned lane = j + m->size * (block + m->blocks * part);
-  if (m->a == MFMA_F64 || m->a == MFMA_MIXED || !inst->blgp)
+  if (m->a == MFMA_F64 || m->a == MFMA_MIXED || !inst->vop.blgp)
     return lane;
-  if (inst->blgp <= 2)
-    return lane % 32 + (inst->blgp == 2 ? 32 : 0);
-  return inst->blgp == 3 ? (lane + 16) % 64 : lane % 16 + (inst->blgp - 4u) * 16;
+  if (inst->vop.blgp <= 2)
+    return lane % 32 + (inst->vop.blgp == 2 ? 32 : 0);
+  return inst->vop.blgp == 3 ? (lane + 16) % 64 : lane % 16 + (inst->vop.blgp - 4u) * 16;
 }
 
 /* Where row i, column j of a block of the result is: the formulas' H, B_I, M_I and G. */
@@ -132,12 +132,12 @@ static double factor(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_
 static int scale_of(const isa_wave_t *wave, const isa_inst_t *inst, const mfma_t *m, unsigned n,
                     unsigned i, unsigned k)
 {
-  const isa_operand_t *operand = &inst->data[n];
+  const isa_operand_t *operand = &inst->vop.scale[n];
   const unsigned lane = i + m->size * (k / 32);
   const uint32_t bits = isa_reference_is_vector(operand)
                             ? isa_reference_register(wave, operand, -1, 1, 0, lane)
                             : (uint32_t)isa_reference_scalar(wave, operand, 1, 32);
-  const unsigned byte = (inst->op_sel >> n & 1u) + 2u * (inst->op_sel_hi >> n & 1u);
+  const unsigned byte = (inst->vop.op_sel >> n & 1u) + 2u * (inst->vop.op_sel_hi >> n & 1u);
   return (int)(bits >> 8 * byte & 255);
 }
 
@@ -162,14 +162,15 @@ static uint64_t multiplied(const isa_wave_t *wave, const isa_inst_t *inst, const
   c = is_flushed ? flushed(c, &real_f32) : c;
   uint32_t integer = (uint32_t)c;
   float single = float_of((uint32_t)c);
-  double twice = signed_number(double_of(c), wide && inst->blgp >> 2 & 1);
+  double twice = signed_number(double_of(c), wide && inst->vop.blgp >> 2 & 1);
   for (unsigned k = 0; k < m->k; ++k) {
     double a = factor(wave, inst, m, 0, i, k, block), b = factor(wave, inst, m, 1, j, k, block);
     if (m->a == MFMA_I8)
       integer += (uint32_t)((int32_t)a * (int32_t)b);
     else if (wide)
-      twice = fma(signed_number(a, inst->blgp & 1), signed_number(b, inst->blgp >> 1 & 1), twice);
-    else if (inst->has_scale)
+      twice = fma(signed_number(a, inst->vop.blgp & 1), signed_number(b, inst->vop.blgp >> 1 & 1),
+                  twice);
+    else if (inst->vop.has_scale)
       single = added_scaled(single, a, b, scale_of(wave, inst, m, 0, i, k),
                             scale_of(wave, inst, m, 1, j, k));
     else
@@ -222,7 +223,7 @@ static uint32_t multiplied_sparse(const isa_wave_t *wave, const isa_inst_t *inst
   float single = float_of(integer);
   /* Indices of 8 bits a lane: four sets; of 16: two; of 32: one. */
   const unsigned set_bits = 4u << strlen(at->a_group), sets = 32 / set_bits;
-  const unsigned set = inst->cbsz % 4 ? 0 : inst->abid % sets;
+  const unsigned set = inst->vop.cbsz % 4 ? 0 : inst->vop.abid % sets;
   for (unsigned n = 0; n < m->k / 2u; ++n) {
     const unsigned q = n / 2, a_group = chosen_bits(q, at->a_group);
     const unsigned a_lane = i + m->size * chosen_bits(q, at->a_lanes);

@@ -152,7 +152,7 @@ static uint32_t widened(const transfer_t *t, uint64_t raw, uint32_t old)
 bool isa_reference_move(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t,
                         const place_t *place, unsigned lane)
 {
-  const isa_operand_t *operand = t->kind == 'L' ? &inst->dst : &inst->data[0];
+  const isa_operand_t *operand = t->kind == 'L' ? &inst->dst : &inst->mem.data[0];
   if (t->kind == 'S' && t->bytes < 4) {
     uint64_t value = isa_reference_rows(wave, operand, 0, lane, 1) >> (t->is_high ? 16 : 0);
     isa_reference_put(place, 0, t->bytes, value);
@@ -187,7 +187,7 @@ static uint32_t lds_offset(const isa_wave_t *wave, const isa_inst_t *inst, const
                            unsigned lane)
 {
   const uint32_t start = wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base;
-  return start + (uint32_t)inst->offset + lds_bytes(t) * lane;
+  return start + (uint32_t)inst->mem.offset + lds_bytes(t) * lane;
 }
 
 /* Into LDS; when that is, is decided elsewhere in the engine. */
@@ -239,9 +239,9 @@ static bool exchange(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t 
 {
   const unsigned dwords = t->bytes / 4;
   const bool is_compare = has(isa_op_name(inst->op), "cmpswap");
-  uint64_t data = isa_reference_rows(wave, &inst->data[0], 0, lane, dwords), old = 0;
+  uint64_t data = isa_reference_rows(wave, &inst->mem.data[0], 0, lane, dwords), old = 0;
   uint64_t compare =
-      is_compare ? isa_reference_rows(wave, &inst->data[0], dwords, lane, dwords) : 0;
+      is_compare ? isa_reference_rows(wave, &inst->mem.data[0], dwords, lane, dwords) : 0;
   uint8_t *at = isa_reference_is_whole(place) ? place->at[0] : NULL;
   if (is_misaligned(place))
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, lane, isa_device_address(wave, at),
@@ -266,27 +266,27 @@ static uint64_t scratch_base(const isa_wave_t *wave, const isa_inst_t *inst)
 /* What an instruction's VGPRs say of an address; of those that have none, the lane's dword. */
 static uint64_t lane_address(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
 {
-  if (!inst->vaddr.kind)
+  if (!inst->mem.vaddr.kind)
     return 4 * lane;
-  return isa_reference_rows(wave, &inst->vaddr, 0, lane, inst->saddr.kind ? 1 : 2);
+  return isa_reference_rows(wave, &inst->mem.vaddr, 0, lane, inst->mem.saddr.kind ? 1 : 2);
 }
 
 static bool find_flat(isa_wave_t *wave, const isa_inst_t *inst, const transfer_t *t, unsigned lane,
                       place_t *place)
 {
-  const bool has_base = inst->saddr.kind != ISA_OPERAND_NONE;
-  const uint64_t offset = (uint64_t)(int64_t)inst->offset;
+  const bool has_base = inst->mem.saddr.kind != ISA_OPERAND_NONE;
+  const uint64_t offset = (uint64_t)(int64_t)inst->mem.offset;
   const uint64_t scratch = scratch_base(wave, inst);
   if (inst->encoding == ISA_SCRATCH) {
     uint32_t private_offset = (uint32_t)offset;
-    private_offset += has_base ? wave->s[inst->saddr.index] : 0;
+    private_offset += has_base ? wave->s[inst->mem.saddr.index] : 0;
     private_offset +=
-        inst->vaddr.kind ? (uint32_t)isa_reference_rows(wave, &inst->vaddr, 0, lane, 1) : 0;
+        inst->mem.vaddr.kind ? (uint32_t)isa_reference_rows(wave, &inst->mem.vaddr, 0, lane, 1) : 0;
     return isa_reference_find_scratch(wave, lane, scratch, private_offset, t->bytes, place);
   }
   uint64_t address = lane_address(wave, inst, lane) + offset;
   if (has_base)
-    address += isa_reference_scalar(wave, &inst->saddr, 2, 64);
+    address += isa_reference_scalar(wave, &inst->mem.saddr, 2, 64);
   if (inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->shared_aperture_hi)
     return isa_reference_lds(wave, lane, address & UINT32_MAX, t->bytes, t->kind, place);
   if (inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->private_aperture_hi)
@@ -325,7 +325,7 @@ bool isa_reference_memory_passes(isa_wave_t *wave, const isa_inst_t *inst, unsig
     return isa_reference_format_passes(wave, inst, lane);
   if (!find(wave, inst, &t, lane, &place))
     return false;
-  if (is_from_lds || t.to_lds || inst->lds)
+  if (is_from_lds || t.to_lds || inst->mem.lds)
     return isa_reference_lds(wave, lane, lds_offset(wave, inst, &t, lane), lds_bytes(&t), 0, &lds);
   return t.kind != 'A' || !is_misaligned(&place);
 }
@@ -336,7 +336,7 @@ bool isa_reference_memory_writes(isa_wave_t *wave, const isa_inst_t *inst, unsig
   const transfer_t t = isa_reference_transfer(inst->op);
   if (part || (is_buffer(inst) && !inst->row->sdst))
     return false;
-  if (t.to_lds || (inst->lds && t.kind == 'L'))
+  if (t.to_lds || (inst->mem.lds && t.kind == 'L'))
     return isa_reference_lds(wave, lane, lds_offset(wave, inst, &t, lane), lds_bytes(&t), 0, place);
   if (t.kind == 'L')
     return false;
@@ -353,7 +353,7 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
   if (is_typed(inst))
     return isa_reference_format(wave, inst);
   /* buffer.c refuses to split a load into LDS, too. */
-  if (inst->lds && t.bytes > 4 && isa_reference_is_swizzled(wave, inst) &&
+  if (inst->mem.lds && t.bytes > 4 && isa_reference_is_swizzled(wave, inst) &&
       !isa_reference_is_private(wave, inst))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) /* nothing is done when one faults */
@@ -361,7 +361,7 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
       return false;
   if (has(isa_op_name(inst->op), "store_lds"))
     return move_from_lds(wave, inst, &t, places);
-  if (t.to_lds || inst->lds)
+  if (t.to_lds || inst->mem.lds)
     return move_to_lds(wave, inst, &t, places);
   for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (isa_exec(wave) >> lane & 1 &&
@@ -377,10 +377,10 @@ bool isa_reference_memory(isa_wave_t *wave, const isa_inst_t *inst)
 static bool find_scalar(isa_wave_t *wave, const isa_inst_t *inst, uint64_t more, transfer_t *t,
                         place_t *place)
 {
-  const uint32_t *s = &wave->s[inst->saddr.index];
-  uint64_t offset = (uint64_t)(int64_t)inst->offset;
-  if (inst->soffset.kind)
-    offset += isa_reference_scalar(wave, &inst->soffset, 1, 32);
+  const uint32_t *s = &wave->s[inst->mem.saddr.index];
+  uint64_t offset = (uint64_t)(int64_t)inst->mem.offset;
+  if (inst->mem.soffset.kind)
+    offset += isa_reference_scalar(wave, &inst->mem.soffset, 1, 32);
   *place = (place_t){.bytes = t->bytes};
   uint64_t base = s[0] | (uint64_t)s[1] << 32;
   if (inst->row->sdst == 4) {
@@ -426,8 +426,8 @@ static bool load_scalars(isa_wave_t *wave, const isa_inst_t *inst, transfer_t *t
 static bool exchange_scalar(isa_wave_t *wave, const isa_inst_t *inst, transfer_t *t)
 {
   const unsigned dwords = t->bytes / 4;
-  uint64_t data = isa_reference_scalar(wave, &inst->data[0], dwords, 64), compare = 0;
-  isa_operand_t second = inst->data[0];
+  uint64_t data = isa_reference_scalar(wave, &inst->mem.data[0], dwords, 64), compare = 0;
+  isa_operand_t second = inst->mem.data[0];
   place_t place;
   if (!find_scalar(wave, inst, 0, t, &place))
     return false;
@@ -439,7 +439,7 @@ static bool exchange_scalar(isa_wave_t *wave, const isa_inst_t *inst, transfer_t
   if (has(isa_op_name(inst->op), "cmpswap"))
     compare = isa_reference_scalar(wave, &second, dwords, 64);
   uint64_t old = isa_reference_exchange(inst, place.at[0], t->bytes, data, compare);
-  for (unsigned i = 0; inst->glc && i < dwords; ++i)
+  for (unsigned i = 0; inst->mem.glc && i < dwords; ++i)
     wave->s[inst->dst.index + i] = (uint32_t)(old >> 32 * i);
   return true;
 }
@@ -475,6 +475,6 @@ bool isa_reference_smem(isa_wave_t *wave, const isa_inst_t *inst)
   if (!find_scalar(wave, inst, 0, &t, &place))
     return false;
   for (unsigned i = 0; i < inst->row->src[0]; ++i)
-    isa_reference_put(&place, 4 * i, 4, wave->s[inst->data[0].index + i]);
+    isa_reference_put(&place, 4 * i, 4, wave->s[inst->mem.data[0].index + i]);
   return true;
 }

@@ -64,7 +64,7 @@ bool isa_reference_salu_float(isa_wave_t *wave, const isa_inst_t *inst)
     bool holds;
     vector.op = twins[i].twin;
     vector.encoding = ISA_VOP3;
-    vector.op_sel = twins[i].high;
+    vector.vop = (isa_vop_t){.op_sel = twins[i].high};
     if (inst->op == ISA_s_fmac_f32 || inst->op == ISA_s_fmac_f16)
       vector.src[2] = inst->dst;
     const uint64_t value = isa_reference_valu_lane(wave, &vector, &holds);

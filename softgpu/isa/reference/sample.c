@@ -18,7 +18,7 @@ typedef struct texture {
 
 static texture_t texture_of(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  texture_t x = {.t = &wave->s[inst->saddr.index], .s = &wave->s[inst->soffset.index]};
+  texture_t x = {.t = &wave->s[inst->mem.saddr.index], .s = &wave->s[inst->mem.soffset.index]};
   const unsigned type = x.t[3] >> 28;
   x.dimensions = type == 10 ? 3 : type % 4 == 1 ? 2 : 1;
   x.has_layers = type > 10;
@@ -33,9 +33,10 @@ static texture_t texture_of(const isa_wave_t *wave, const isa_inst_t *inst)
 
 static real_t address(isa_wave_t *wave, const isa_inst_t *inst, unsigned n, unsigned lane)
 {
-  if (!(inst->offset1 >> 15 & 1))
-    return real_of(isa_reference_rows(wave, &inst->vaddr, n, lane, 1), &real_f32);
-  return real_of(isa_reference_rows(wave, &inst->vaddr, n / 2, lane, 1) >> 16 * (n % 2) & 0xffff,
+  if (!(inst->mem.image.a16))
+    return real_of(isa_reference_rows(wave, &inst->mem.vaddr, n, lane, 1), &real_f32);
+  return real_of(isa_reference_rows(wave, &inst->mem.vaddr, n / 2, lane, 1) >> 16 * (n % 2) &
+                     0xffff,
                  &real_f16);
 }
 
@@ -43,7 +44,7 @@ static real_t address(isa_wave_t *wave, const isa_inst_t *inst, unsigned n, unsi
 static int64_t position(const texture_t *x, const isa_inst_t *inst, unsigned axis, real_t c)
 {
   const unsigned how = x->s[0] >> 3 * axis & 7;
-  const bool is_normalized = !(x->s[0] >> 15 & 1 || inst->offset1 >> 12 & 1);
+  const bool is_normalized = !(x->s[0] >> 15 & 1 || inst->mem.image.unnormalized);
   const int64_t round = 2 * 256 * (int64_t)x->sizes[axis];
   if (c.kind == REAL_NAN || (c.kind == REAL_INFINITE && how <= MIRROR))
     return 0;
@@ -97,7 +98,7 @@ static uint32_t border(const texture_t *x, unsigned component)
 static bool texel(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x, unsigned lane,
                   const int64_t at[3], uint32_t values[4])
 {
-  const bool is_half = inst->offset1 >> 31 && isa_reference_is_integer(&x->layout);
+  const bool is_half = inst->mem.image.d16 && isa_reference_is_integer(&x->layout);
   const uint32_t place_at[3] = {(uint32_t)at[0], (uint32_t)at[1], (uint32_t)at[2]};
   place_t place = {.bytes = x->layout.total / 8, .is_shared = true};
   const bool is_outside = at[0] < 0 || at[1] < 0 || at[2] < 0 || x->last < x->first;
@@ -147,7 +148,7 @@ static bool sampled(isa_wave_t *wave, const isa_inst_t *inst, const texture_t *x
   }
   if (x->dimensions < 3) {
     real_t layer = real_of_integer(0);
-    if (x->has_layers && inst->offset1 >> 14 & 1)
+    if (x->has_layers && inst->mem.image.da)
       layer = address(wave, inst, x->dimensions, lane);
     first[2] = real_integer(layer, REAL_NEAREST, 0, (int64_t)x->last - x->first) + x->first;
   }
@@ -185,7 +186,7 @@ bool isa_reference_sample_passes(isa_wave_t *wave, const isa_inst_t *inst, unsig
 bool isa_reference_sample(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const texture_t x = texture_of(wave, inst);
-  const bool is_half = inst->offset1 >> 31, is_integer = isa_reference_is_integer(&x.layout);
+  const bool is_half = inst->mem.image.d16, is_integer = isa_reference_is_integer(&x.layout);
   uint32_t values[ISA_LANES][4];
   for (unsigned lane = 0; lane < ISA_LANES; ++lane)
     if (isa_exec(wave) >> lane & 1 && !sampled(wave, inst, &x, lane, values[lane]))

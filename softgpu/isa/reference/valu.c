@@ -163,7 +163,8 @@ static uint64_t raw_source(const machine_t *m, unsigned n, char type, unsigned l
 {
   const isa_operand_t *operand = &m->inst->src[n];
   const bool is_wide = width_of(type) == 64, is_packed = m->inst->encoding == ISA_VOP3P;
-  unsigned pair = m->row->flags & REGISTERS ? (m->half ? m->inst->op_sel_hi : m->inst->op_sel) : 0;
+  unsigned pair =
+      m->row->flags & REGISTERS ? (m->half ? m->inst->vop.op_sel_hi : m->inst->vop.op_sel) : 0;
   unsigned second = pair >> n & 1;
   if (type == 'm')
     return isa_reference_scalar(m->wave, operand, MASK_DWORDS, 0) >> lane & 1;
@@ -198,15 +199,15 @@ typedef struct modifiers {
 static modifiers_t modifiers_of(const machine_t *m, unsigned n)
 {
   const isa_inst_t *inst = m->inst;
-  modifiers_t out = {inst->op_sel >> n & 1, inst->abs >> n & 1, inst->neg >> n & 1};
+  modifiers_t out = {inst->vop.op_sel >> n & 1, inst->vop.abs >> n & 1, inst->vop.neg >> n & 1};
   if (inst->src[n].half)
     out.high = inst->src[n].half == ISA_HIGH_HALF;
   if (m->row->flags & MIXED) {
-    out.high = inst->op_sel >> n & 1;
-    out.absolute = inst->neg_hi >> n & 1;
+    out.high = inst->vop.op_sel >> n & 1;
+    out.absolute = inst->vop.neg_hi >> n & 1;
   } else if (inst->encoding == ISA_VOP3P) {
-    out.high = (m->half ? inst->op_sel_hi : inst->op_sel) >> n & 1;
-    out.negative = (m->half ? inst->neg_hi : inst->neg) >> n & 1;
+    out.high = (m->half ? inst->vop.op_sel_hi : inst->vop.op_sel) >> n & 1;
+    out.negative = (m->half ? inst->vop.neg_hi : inst->vop.neg) >> n & 1;
   } else if (m->row->flags & HALVES) {
     out.high = m->half;
   }
@@ -218,14 +219,14 @@ static uint64_t arranged(const machine_t *m, unsigned n, char type, uint64_t val
 {
   const isa_inst_t *inst = m->inst;
   if (inst->encoding != ISA_VOP3P) { /* DPP: a sign of the whole register */
-    value = inst->abs >> n & 1 ? value & 0x7fffffff : value;
-    return inst->neg >> n & 1 ? value ^ 0x80000000 : value;
+    value = inst->vop.abs >> n & 1 ? value & 0x7fffffff : value;
+    return inst->vop.neg >> n & 1 ? value ^ 0x80000000 : value;
   }
-  uint64_t low = value >> (inst->op_sel >> n & 1) * 16 & 0xffff;
-  uint64_t high = value >> (inst->op_sel_hi >> n & 1) * 16 & 0xffff;
+  uint64_t low = value >> (inst->vop.op_sel >> n & 1) * 16 & 0xffff;
+  uint64_t high = value >> (inst->vop.op_sel_hi >> n & 1) * 16 & 0xffff;
   if (type != 'p') {
-    low ^= (inst->neg >> n & 1u) << 15;
-    high ^= (inst->neg_hi >> n & 1u) << 15;
+    low ^= (inst->vop.neg >> n & 1u) << 15;
+    high ^= (inst->vop.neg_hi >> n & 1u) << 15;
   }
   return low | high << 16;
 }
@@ -243,10 +244,10 @@ static void take_source(const machine_t *m, lane_t *l, unsigned n, unsigned from
 {
   char type = m->row->types[n + 2];
   if (m->row->flags & MIXED)
-    type = m->inst->op_sel_hi >> n & 1 ? 'e' : 'f';
+    type = m->inst->vop.op_sel_hi >> n & 1 ? 'e' : 'f';
   uint64_t value = raw_source(m, n, type, from);
-  if (m->inst->has_sdwa && n < 2)
-    value = selected(value, m->inst->sdwa.src_sel[n], m->inst->sdwa.sext[n]);
+  if (m->inst->vop.has_sdwa && n < 2)
+    value = selected(value, m->inst->vop.sdwa.src_sel[n], m->inst->vop.sdwa.sext[n]);
   modifiers_t modifiers = modifiers_of(m, n);
   unsigned width = width_of(type);
   if (width == 16 || m->inst->src[n].half)
@@ -301,13 +302,13 @@ static uint64_t signalling_nan(const lane_t *l)
 static bool has_output_modifier(const machine_t *m, const lane_t *l)
 {
   unsigned field = strchr("fs", l->result_type) ? m->wave->mode >> 4 : m->wave->mode >> 6;
-  return m->inst->omod && !(field & 2) && !(m->wave->mode & ISA_MODE_IEEE);
+  return m->inst->vop.omod && !(field & 2) && !(m->wave->mode & ISA_MODE_IEEE);
 }
 
 /* Dot products of GFX11 do not look at it: programs that set it are right on hardware. */
 static bool clamps(const machine_t *m)
 {
-  return m->inst->clamp && m->inst->op != ISA_v_dot2_f32_f16_cut &&
+  return m->inst->vop.clamp && m->inst->op != ISA_v_dot2_f32_f16_cut &&
          m->inst->op != ISA_v_dot2_f32_bf16_cut;
 }
 
@@ -318,7 +319,7 @@ static real_t modified(const machine_t *m, const lane_t *l, real_t x, bool *clea
   bool has_omod = has_output_modifier(m, l);
   *clears_nan = clamps(m) && m->wave->mode & ISA_MODE_DX10_CLAMP;
   if (has_omod)
-    x = real_scaled(x, powers[m->inst->omod]);
+    x = real_scaled(x, powers[m->inst->vop.omod]);
   if (has_omod && l->result_type != 'e') {
     const real_format_t *format = format_of(l->result_type);
     x = x.kind == REAL_FINITE ? real_of(real_bits(x, format, REAL_NEAREST), format) : x;
@@ -340,7 +341,7 @@ static uint64_t finished(const machine_t *m, const lane_t *l, const result_t *r)
     nan = signalling_nan(l);
   /* What the modifiers see of an f16 is not rounded yet. */
   unsigned rounding = l->rounding;
-  if (!nan && l->result_type != 'e' && (m->inst->omod || clamps(m))) {
+  if (!nan && l->result_type != 'e' && (m->inst->vop.omod || clamps(m))) {
     x = real_of(real_bits(x, format, rounding), format);
     rounding = REAL_NEAREST;
   }
@@ -367,7 +368,7 @@ static uint64_t run_lane(const machine_t *m, unsigned index, int from, bool *mas
   l.flushes_products = isa_chip(m->inst->chip)->flushes_products;
   l.scales_by_exponents = isa_chip(m->inst->chip)->scales_by_exponents;
   l.clamp = clamps(m);
-  l.signed_sources = m->inst->neg;
+  l.signed_sources = m->inst->vop.neg;
   l.vcc = isa_vcc(m->wave) >> index & 1;
   l.flushes_out = is_float(result_type) && !keeps_denormals(m, result_type, true);
   for (unsigned n = 0; m->row->types[n + 2]; ++n) {
@@ -392,25 +393,25 @@ static uint32_t placed(const machine_t *m, uint32_t old, uint32_t value)
   const isa_inst_t *inst = m->inst;
   const bool is_half = width_of(m->row->types[0]) == 16;
   const unsigned flags = m->row->flags;
-  if (inst->has_sdwa && inst->sdwa.dst_sel != ISA_SEL_DWORD) {
-    unsigned select = inst->sdwa.dst_sel, bits = select < ISA_SEL_WORD_0 ? 8 : 16;
+  if (inst->vop.has_sdwa && inst->vop.sdwa.dst_sel != ISA_SEL_DWORD) {
+    unsigned select = inst->vop.sdwa.dst_sel, bits = select < ISA_SEL_WORD_0 ? 8 : 16;
     unsigned first = select < ISA_SEL_WORD_0 ? select * 8 : (select - ISA_SEL_WORD_0) * 16;
     uint32_t field = (uint32_t)(((1ull << bits) - 1) << first), part = value << first & field;
-    if (inst->sdwa.dst_unused == 2)
+    if (inst->vop.sdwa.dst_unused == 2)
       return (old & ~field) | part;
-    if (inst->sdwa.dst_unused == 1)
+    if (inst->vop.sdwa.dst_unused == 1)
       return (uint32_t)sign_extended(value, bits) << first;
     return part;
   }
   if (flags & BYTE) {
-    unsigned first = (inst->op_sel >> 2 & 3) * 8;
+    unsigned first = (inst->vop.op_sel >> 2 & 3) * 8;
     return (old & ~(255u << first)) | (value & 255) << first;
   }
   if (is_half && (flags & HIGH || inst->dst.half == ISA_HIGH_HALF ||
-                  (inst->encoding == ISA_VOP3 && inst->op_sel & 8)))
+                  (inst->encoding == ISA_VOP3 && inst->vop.op_sel & 8)))
     return (old & 0xffff) | value << 16;
   /* SDWA says itself what it writes: here the whole dword. */
-  const bool keeps = isa_chip(inst->chip)->keeps_halves && !inst->has_sdwa;
+  const bool keeps = isa_chip(inst->chip)->keeps_halves && !inst->vop.has_sdwa;
   if (is_half && (flags & KEEPS || keeps))
     return (old & 0xffff0000) | value;
   return value;
@@ -446,7 +447,7 @@ static bool allows_source(const machine_t *m, unsigned n, char type)
   const isa_operand_t *operand = &inst->src[n];
   const bool is_pair = width_of(type) == 64 || m->row->flags & REGISTERS;
   const unsigned dwords = type == 'm' ? MASK_DWORDS : is_pair ? 2 : 1;
-  const bool has_sign = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
+  const bool has_sign = (inst->vop.abs | inst->vop.neg | inst->vop.neg_hi) >> n & 1;
   return isa_reference_has(m->wave, operand, dwords) &&
          !(type == 'm' && isa_reference_is_vector(operand)) &&
          (!has_sign || strchr("bxXwWyefg", type));
@@ -460,7 +461,7 @@ static bool is_clear(const isa_inst_t *inst)
   const bool has_codes = strchr(rows[inst->op].types, 'W');
   const char *takes_bf16 = strstr(name, strstr(name, "dot2") ? "_bf16" : "_f32_bf16");
   if (strstr(name, "v_cvt_pk_") && strstr(name, "f16_f32"))
-    return !inst->omod;
+    return !inst->vop.omod;
   for (unsigned n = 0; takes_bf16 && !has_codes && n < 2; ++n)
     if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)
       return false;
@@ -487,9 +488,9 @@ bool isa_reference_allows_valu(const isa_wave_t *wave, const isa_inst_t *inst)
   if (!is_mask && !(isa_reference_is_vector(&inst->dst) &&
                     isa_reference_has(wave, &inst->dst, is_pair ? 2 : 1)))
     return false;
-  if (inst->clamp && !(is_float(type) || m.row->flags & CLAMPS || is_mask || type == 'c'))
+  if (inst->vop.clamp && !(is_float(type) || m.row->flags & CLAMPS || is_mask || type == 'c'))
     return false;
-  return (!inst->has_dpp || isa_reference_allows_dpp(inst)) && is_clear(inst);
+  return (!inst->vop.has_dpp || isa_reference_allows_dpp(inst)) && is_clear(inst);
 }
 
 /* Bits of lanes that there are not are 0. */
@@ -511,11 +512,12 @@ static void halves_of(const isa_inst_t *inst, isa_inst_t halves[2])
   for (unsigned n = 0; n < 2; ++n) {
     halves[n] = *inst;
     halves[n].encoding = ISA_VOP2;
+    halves[n].vop = (isa_vop_t){0};
   }
-  halves[1].op = inst->other.row->op;
-  halves[1].row = inst->other.row;
-  halves[1].dst = inst->other.dst;
-  memcpy(halves[1].src, inst->other.src, sizeof inst->other.src);
+  halves[1].op = inst->vopd.row->op;
+  halves[1].row = inst->vopd.row;
+  halves[1].dst = inst->vopd.dst;
+  memcpy(halves[1].src, inst->vopd.src, sizeof inst->vopd.src);
 }
 
 bool isa_reference_allows_dual(const isa_wave_t *wave, const isa_inst_t *inst)

@@ -39,7 +39,7 @@ static bool has_small_result(const kind_t *kind)
 static uint32_t pair_of(const isa_wave_t *wave, const isa_inst_t *inst, unsigned n, unsigned i,
                         unsigned k)
 {
-  const uint32_t signs = (inst->neg >> n & 1u) << 15 | (inst->neg_hi >> n & 1u) << 31;
+  const uint32_t signs = (inst->vop.neg >> n & 1u) << 15 | (inst->vop.neg_hi >> n & 1u) << 31;
   return isa_reference_register(wave, &inst->src[n], -1, 1, k / 2, i) ^ signs;
 }
 
@@ -49,7 +49,7 @@ static int64_t integer_of(const isa_wave_t *wave, const isa_inst_t *inst, unsign
   const uint32_t word =
       isa_reference_register(wave, &inst->src[n], -1, 1, k * bits / 32, i) >> k * bits % 32;
   const int64_t value = word & ((1u << bits) - 1), beyond = (int64_t)1 << bits;
-  return inst->neg >> n & 1 && value >= beyond / 2 ? value - beyond : value;
+  return inst->vop.neg >> n & 1 && value >= beyond / 2 ? value - beyond : value;
 }
 
 /* Of f16 and bf16 the constant of that format. */
@@ -69,13 +69,13 @@ static uint32_t third_of(const isa_wave_t *wave, const isa_inst_t *inst, const k
   const uint32_t sign = is_small ? 0x8000 : 0x80000000;
   uint32_t value = isa_reference_is_vector(source)
                        ? isa_reference_register(wave, source, -1, 1, row, lane) >>
-                             (is_small && inst->op_sel >> 2 & 1 ? 16 : 0)
+                             (is_small && inst->vop.op_sel >> 2 & 1 ? 16 : 0)
                        : constant_of(wave, source, kind);
   value &= is_small ? 0xffff : UINT32_MAX;
   if (kind->bits < 16)
     return value;
-  value = inst->neg_hi >> 2 & 1 ? value & ~sign : value;
-  return inst->neg >> 2 & 1 ? value ^ sign : value;
+  value = inst->vop.neg_hi >> 2 & 1 ? value & ~sign : value;
+  return inst->vop.neg >> 2 & 1 ? value ^ sign : value;
 }
 
 static uint32_t sum_of_integers(const isa_wave_t *wave, const isa_inst_t *inst, unsigned bits,
@@ -84,7 +84,7 @@ static uint32_t sum_of_integers(const isa_wave_t *wave, const isa_inst_t *inst, 
   int64_t sum = (int32_t)third;
   for (unsigned k = 0; k < SIZE; ++k)
     sum += integer_of(wave, inst, bits, 0, row, k) * integer_of(wave, inst, bits, 1, column, k);
-  if (inst->clamp)
+  if (inst->vop.clamp)
     sum = sum < INT32_MIN ? INT32_MIN : sum > INT32_MAX ? INT32_MAX : sum;
   return (uint32_t)sum;
 }
@@ -117,7 +117,7 @@ bool isa_reference_wmma(isa_wave_t *wave, const isa_inst_t *inst)
     for (unsigned lane = 0; lane < ISA_LANES; ++lane)
       results[i][lane] = sum_of(wave, inst, kind, i * GROUPS + lane / SIZE, lane % SIZE,
                                 third_of(wave, inst, kind, i, lane));
-  const unsigned shift = has_small_result(kind) && inst->op_sel >> 2 & 1 ? 16 : 0;
+  const unsigned shift = has_small_result(kind) && inst->vop.op_sel >> 2 & 1 ? 16 : 0;
   const uint32_t kept = has_small_result(kind) ? ~(0xffffu << shift) : 0;
   for (unsigned i = 0; i < RESULTS; ++i)
     for (unsigned lane = 0; lane < ISA_LANES; ++lane) {

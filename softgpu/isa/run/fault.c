@@ -276,7 +276,7 @@ static softgpu_access_t access_of(const isa_inst_t *inst, softgpu_fault_kind_t k
   if (access->kind == ISA_ATOMIC)
     return SOFTGPU_ACCESS_ATOMIC;
   const bool is_from_lds = access->kind == ISA_STORE_LDS;
-  const bool is_to_lds = access->kind == ISA_LOAD_LDS || (inst->lds && !is_from_lds);
+  const bool is_to_lds = access->kind == ISA_LOAD_LDS || (inst->mem.lds && !is_from_lds);
   if ((is_from_lds || is_to_lds) && is_in_lds(kind))
     return is_to_lds ? SOFTGPU_ACCESS_WRITE : SOFTGPU_ACCESS_READ;
   return isa_kind_writes(access->kind) ? SOFTGPU_ACCESS_WRITE : SOFTGPU_ACCESS_READ;

@@ -268,8 +268,8 @@ static void link_stretch(isa_inst_t *inst, uint32_t count)
     inst[n].end = end;
   }
   for (; count-- > 0; ++inst) {
-    if (inst->vaddr.kind == ISA_OPERAND_VGPR) {
-      uint8_t *const number = &known[inst->vaddr.index];
+    if (isa_is_memory(inst) && inst->mem.vaddr.kind == ISA_OPERAND_VGPR) {
+      uint8_t *const number = &known[inst->mem.vaddr.index];
       if (!*number)
         *number = (uint8_t)(1 + patterns++ % ISA_MOVES_KEPT);
       inst->moves = *number - 1;

@@ -44,8 +44,9 @@ static bool reads_result(const isa_inst_t *inst)
 static void replace_null(isa_inst_t *inst)
 {
   static const isa_operand_t zero = {.kind = ISA_OPERAND_INLINE, .index = ISA_CODE_ZERO};
-  isa_operand_t *const sources[] = {&inst->src[0], &inst->src[1], &inst->src[2], &inst->soffset};
-  const size_t count = sizeof sources / sizeof *sources - (inst->encoding == ISA_VOPD);
+  isa_operand_t *const sources[] = {&inst->src[0], &inst->src[1], &inst->src[2],
+                                    &inst->mem.soffset};
+  const size_t count = isa_is_memory(inst) ? 4 : 3;
   isa_operand_t *const results[] = {&inst->dst, &inst->sdst};
   for (size_t i = 0; i < count; ++i)
     if (sources[i]->kind == ISA_OPERAND_SGPR && sources[i]->index == ISA_NULL)

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "tests/softgpu/isa/llvm.h"
+#include "tests/softgpu/isa/words.h"
 extern "C" {
 #include "softgpu/isa/describe/chips.h"
 #include "softgpu/isa/describe/opcodes.h"
@@ -570,9 +571,7 @@ TEST(DecodeRdna, RandomWordsStayWithinBounds)
     ++count;
     EXPECT_LE(inst.dwords, 1 + i / 2 % ISA_MOST_DWORDS);
     EXPECT_FALSE(text_of(inst).empty());
-    for (const isa_operand_t *operand :
-         {&inst.dst, &inst.sdst, &inst.src[0], &inst.src[1], &inst.src[2], &inst.vaddr, &inst.saddr,
-          &inst.soffset, &inst.data[0]}) // of VOPD the other half's
+    for (const isa_operand_t *operand : words::operands_of(inst))
       EXPECT_LT(operand->index, operand->kind == ISA_OPERAND_SGPR ? 128 : 256);
   }
   EXPECT_GT(count, 60000u);

@@ -11,6 +11,7 @@
 
 #include "tests/softgpu/isa/kernels.h"
 #include "tests/softgpu/isa/llvm.h"
+#include "tests/softgpu/isa/words.h"
 extern "C" {
 #include "softgpu/execute.h"
 #include "softgpu/isa/describe/opcodes.h"
@@ -369,9 +370,7 @@ bool decodes_within_bounds(unsigned chip, const uint32_t *words, uint32_t availa
   char small[8];
   isa_text(&inst, small, sizeof small);
   EXPECT_LT(strlen(small), sizeof small);
-  for (const isa_operand_t *operand :
-       {&inst.dst, &inst.sdst, &inst.src[0], &inst.src[1], &inst.src[2], &inst.vaddr, &inst.saddr,
-        &inst.soffset, &inst.data[0], &inst.data[1]})
+  for (const isa_operand_t *operand : words::operands_of(inst))
     EXPECT_LT(operand->index, operand->kind == ISA_OPERAND_SGPR ? 128 : 256);
   return true;
 }
@@ -403,7 +402,8 @@ TEST(Decode, WhateverFollowsAPrefix)
         isa_inst_t inst;
         for (uint32_t available = 1; available <= ISA_MOST_DWORDS; ++available)
           decoded += decodes_within_bounds(chip, words, available);
-        scaled += isa_decode(chip, words, ISA_MOST_DWORDS, &inst) == ISA_DECODED && inst.has_scale;
+        scaled += isa_decode(chip, words, ISA_MOST_DWORDS, &inst) == ISA_DECODED &&
+                  inst.encoding == ISA_VOP3P && inst.vop.has_scale;
       }
   EXPECT_GT(decoded, 60000u);
   EXPECT_GT(scaled, 0u);

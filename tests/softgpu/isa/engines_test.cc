@@ -316,10 +316,12 @@ std::string text_of(const isa_inst_t &inst, const State &before)
   char text[200], more[100];
   isa_text(&inst, text, sizeof text);
   snprintf(more, sizeof more, " [mode %x exec %llx%s]", before.wave.mode,
-           (unsigned long long)isa_exec(&before.wave), inst.has_sdwa ? " sdwa" : "");
+           (unsigned long long)isa_exec(&before.wave),
+           !isa_is_memory(&inst) && inst.vop.has_sdwa ? " sdwa" : "");
   std::string all = std::string(text) + more;
-  for (unsigned i = 0; inst.saddr.kind && inst.row->sdst == 4 && i < 4; ++i) { // a descriptor
-    snprintf(more, sizeof more, " %08x", before.wave.s[inst.saddr.index + i]);
+  for (unsigned i = 0; isa_is_memory(&inst) && inst.mem.saddr.kind && inst.row->sdst == 4 && i < 4;
+       ++i) { // a descriptor
+    snprintf(more, sizeof more, " %08x", before.wave.s[inst.mem.saddr.index + i]);
     all += more;
   }
   return all;

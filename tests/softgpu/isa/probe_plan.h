@@ -135,18 +135,18 @@ private:
   {
     const bool is_buffer = inst.encoding == ISA_MUBUF;
     point.action = RAWHAL_PROBE_ACCESS;
-    point.immediate[0] = inst.offset;
-    point.vector = uint8_t(inst.vaddr.index);
-    point.lane_bytes = inst.vaddr.kind == ISA_OPERAND_VGPR ? 4 : 0;
+    point.immediate[0] = inst.mem.offset;
+    point.vector = uint8_t(inst.mem.vaddr.index);
+    point.lane_bytes = inst.mem.vaddr.kind == ISA_OPERAND_VGPR ? 4 : 0;
     if (inst.encoding == ISA_DS) {
       point.source = RAWHAL_PROBE_LDS;
     } else if (is_buffer) {
       point.source = RAWHAL_PROBE_BUFFER;
-      point.scalar = uint8_t(inst.saddr.index);
-      point.soffset = uint8_t(inst.soffset.index);
-    } else if (inst.encoding == ISA_GLOBAL && inst.saddr.kind != ISA_OPERAND_NONE) {
+      point.scalar = uint8_t(inst.mem.saddr.index);
+      point.soffset = uint8_t(inst.mem.soffset.index);
+    } else if (inst.encoding == ISA_GLOBAL && inst.mem.saddr.kind != ISA_OPERAND_NONE) {
       point.source = RAWHAL_PROBE_GLOBAL;
-      point.scalar = uint8_t(inst.saddr.index);
+      point.scalar = uint8_t(inst.mem.saddr.index);
     } else if (inst.encoding == ISA_FLAT || inst.encoding == ISA_GLOBAL) {
       point.source = RAWHAL_PROBE_FLAT;
       point.lane_bytes = 8;

@@ -90,9 +90,9 @@ bool is_float_atomic(const std::string &name)
   return is_float && (name.find("atomic") != std::string::npos || !name.compare(0, 3, "ds_"));
 }
 
-const char *const encodings[] = {"SOP1", "SOP2",   "SOPK",    "SOPC",  "SOPP",  "SMEM",
-                                 "VOP1", "VOP2",   "VOPC",    "VOP3",  "VOP3P", "DS",
-                                 "FLAT", "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG"};
+const char *const encodings[] = {"SOP1",   "SOP2",    "SOPK",  "SOPC",  "SOPP", "SMEM", "VOP1",
+                                 "VOP2",   "VOPC",    "VOP3",  "VOP3P", "VOPD", "DS",   "FLAT",
+                                 "GLOBAL", "SCRATCH", "MUBUF", "MTBUF", "MIMG"};
 
 const char preamble[] = R"(# Instructions of softgpu
 

@@ -167,7 +167,7 @@ TEST(ValuConvert, StochasticResultsGoToTheChosenByte)
     for (unsigned byte = 0; byte < 4; ++byte) {
       Machine machine;
       isa_inst_t inst = instruction(op, "u:fu");
-      inst.op_sel = (uint8_t)(byte << 2);
+      inst.vop.op_sel = (uint8_t)(byte << 2);
       machine.set(SRC, 9, bits(1.0f), false);
       machine.set(SRC + SRC_STEP, 9, 0, false);
       machine.set(DST, 9, 0xdeadbeef, false);

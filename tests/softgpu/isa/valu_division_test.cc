@@ -21,7 +21,7 @@ struct Sequence {
     inst.chip = (uint8_t)chip;
     inst.encoding = ISA_VOP3;
     inst.dst = vgpr(d);
-    inst.neg = (uint8_t)neg;
+    inst.vop.neg = (uint8_t)neg;
     unsigned n = 0;
     for (unsigned source : sources)
       inst.src[n++] = source == 255 ? constant(242) : vgpr(source); /* 242 is 1.0 */

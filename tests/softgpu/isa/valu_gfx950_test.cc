@@ -111,16 +111,16 @@ void check_product(const Mixed &m, Random &random)
   inst.chip = SOFTGPU_GFX950;
   inst.dst = inst.src[2] = vgpr(D);
   inst.src[0] = vgpr(A), inst.src[1] = vgpr(B);
-  inst.cbsz = (uint8_t)m.a, inst.blgp = (uint8_t)m.b;
-  inst.has_scale = m.has_scale;
-  inst.data[0] = vgpr(SCALE_A), inst.data[1] = vgpr(SCALE_B);
-  inst.op_sel = random() & 3, inst.op_sel_hi = random() & 3;
+  inst.vop.cbsz = (uint8_t)m.a, inst.vop.blgp = (uint8_t)m.b;
+  inst.vop.has_scale = m.has_scale;
+  inst.vop.scale[0] = vgpr(SCALE_A), inst.vop.scale[1] = vgpr(SCALE_B);
+  inst.vop.op_sel = random() & 3, inst.vop.op_sel_hi = random() & 3;
   for (unsigned lane = 0; lane < 64; ++lane)
     for (unsigned row : {SCALE_A, SCALE_B})
       for (unsigned byte = 0; byte < 4; ++byte)
         machine.v[row][lane] |= (uint32_t)(126 + random() % 3) << 8 * byte;
   auto scale = [&](unsigned n, unsigned i, unsigned k) {
-    const unsigned byte = (inst.op_sel >> n & 1u) + 2u * (inst.op_sel_hi >> n & 1u);
+    const unsigned byte = (inst.vop.op_sel >> n & 1u) + 2u * (inst.vop.op_sel_hi >> n & 1u);
     const uint32_t word = machine.v[n ? SCALE_B : SCALE_A][i + m.size * (k / 32)];
     return m.has_scale ? std::ldexp(1, (int)(word >> 8 * byte & 255) - 127) : 1;
   };
@@ -174,7 +174,7 @@ TEST(Gfx950, SourcesAreAsWideAsTheirFormat)
   inst.dst = inst.src[2] = vgpr(0);
   inst.src[0] = vgpr(60), inst.src[1] = vgpr(8);
   for (unsigned format = 0; format < 5; ++format) {
-    inst.cbsz = (uint8_t)format;
+    inst.vop.cbsz = (uint8_t)format;
     isa_inst_t copy = inst;
     EXPECT_EQ(isa_prepare(&copy, &machine.limits), format == 4);
   }
@@ -191,7 +191,7 @@ TEST(Gfx950, Bitop3LooksUpEveryTable)
       isa_inst_t inst = decoded_row(op, "u:uuu");
       inst.simm = (int32_t)table;
       const unsigned selects = op == ISA_v_bitop3_b16 ? random() & 15 : 0;
-      inst.op_sel = (uint8_t)selects;
+      inst.vop.op_sel = (uint8_t)selects;
       uint32_t s[3][64];
       for (unsigned lane = 0; lane < 64; ++lane) {
         for (unsigned n = 0; n < 3; ++n)
@@ -249,7 +249,7 @@ TEST(Gfx950, ScaledConversionsUpAreExact)
     inst.dst = vgpr(32);
     std::vector<std::array<unsigned, 32>> codes(64);
     const unsigned select = row.count * f.width() == 8 ? 3 : row.count * f.width() == 16 ? 1 : 0;
-    inst.op_sel = (uint8_t)select;
+    inst.vop.op_sel = (uint8_t)select;
     for (unsigned lane = 0; lane < 64; ++lane) {
       machine.v[SRC + SRC_STEP][lane] = (uint32_t)bits(std::ldexp(1.75f, (int)lane - 32));
       const unsigned start = select * row.count * f.width();

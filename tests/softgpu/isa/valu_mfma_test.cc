@@ -234,8 +234,8 @@ TEST(ValuMfma, OneBlockOfACanStandForSeveral)
       Product product(shape_of("v_mfma_f32_4x4x4f16"), random);
       product.load(machine, machine.v + A_ROW, machine.v + B_ROW, machine.v + D_ROW);
       isa_inst_t inst = mfma(ISA_v_mfma_f32_4x4x4f16);
-      inst.cbsz = (uint8_t)cbsz;
-      inst.abid = (uint8_t)abid;
+      inst.vop.cbsz = (uint8_t)cbsz;
+      inst.vop.abid = (uint8_t)abid;
       ASSERT_TRUE(machine.run(inst));
       for (unsigned b = 0; b < 16; ++b)
         EXPECT_EQ(product.result(machine.v + D_ROW, b, 1, 2),
@@ -252,7 +252,7 @@ TEST(ValuMfma, LanesOfBCanBeBroadcast)
       machine.v[B_ROW][i] = (uint32_t)bits((float)i);
     }
     isa_inst_t inst = mfma(ISA_v_mfma_f32_16x16x1f32); /* one lane of B is one column of a block */
-    inst.blgp = (uint8_t)blgp;
+    inst.vop.blgp = (uint8_t)blgp;
     ASSERT_TRUE(machine.run(inst));
     for (unsigned lane = 0; lane < 64; ++lane) {
       unsigned from[] = {lane,      lane % 32,      lane % 32 + 32, (lane + 16) % 64,
@@ -271,7 +271,7 @@ TEST(ValuMfma, DoublesTakeBlgpAsSigns)
     Product product(shape_of("v_mfma_f64_4x4x4f64"), random);
     product.load(machine, machine.v + A_ROW, machine.v + B_ROW, machine.v + D_ROW);
     isa_inst_t inst = mfma(ISA_v_mfma_f64_4x4x4f64);
-    inst.blgp = (uint8_t)blgp;
+    inst.vop.blgp = (uint8_t)blgp;
     ASSERT_TRUE(machine.run(inst));
     int sign_ab = (blgp & 1) != (blgp >> 1 & 1) ? -1 : 1, sign_c = blgp & 4 ? -1 : 1;
     for (unsigned b = 0; b < 4; ++b) {

@@ -90,31 +90,31 @@ TEST_F(ValuModifier, AbsThenNegOnEveryFloatWidth)
   a()[0] = (uint32_t)bits(-2.0f);
   b()[0] = (uint32_t)bits(3.0f);
   isa_inst_t inst = instruction(ISA_v_mul_f32, "f:ff");
-  inst.abs = 1;
-  inst.neg = 3;
+  inst.vop.abs = 1;
+  inst.vop.neg = 3;
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(f32(d()[0]), 6.0f); /* -|-2| * -3 */
   machine.set(SRC, 0, bits(-2.0), true);
   machine.set(SRC + SRC_STEP, 0, bits(3.0), true);
   inst = instruction(ISA_v_mul_f64, "g:gg");
-  inst.abs = 1;
+  inst.vop.abs = 1;
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(f64(machine.get(DST, 0, true)), 6.0);
   a()[0] = 0x1234c000; /* -2 */
   b()[0] = 0x56784200; /* 3 */
   inst = instruction(ISA_v_mul_f16, "e:ee");
-  inst.neg = 1;
+  inst.vop.neg = 1;
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(d()[0], 0x4600u);
   inst = instruction(ISA_v_cndmask_b32, "u:uum");
-  inst.neg = 2;
+  inst.vop.neg = 2;
   isa_write_s64(&machine.wave, MASK_IN, 2);
   a()[0] = b()[1] = 5;
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(d()[0], 5u);
   EXPECT_EQ(d()[1], 0x80000005u);
   inst = instruction(ISA_v_add_u32, "u:uu");
-  inst.neg = 1;
+  inst.vop.neg = 1;
   EXPECT_FALSE(machine.run(inst)) << "integers have no sign modifier";
 }
 
@@ -132,8 +132,8 @@ TEST_F(ValuModifier, SdwaSelectsExtendsAndPlaces)
         for (unsigned unused = 0; unused < 3; ++unused) {
           isa_inst_t inst = instruction(ISA_v_add_u32, "u:uu");
           inst.encoding = ISA_VOP2;
-          inst.has_sdwa = true;
-          inst.sdwa = {
+          inst.vop.has_sdwa = true;
+          inst.vop.sdwa = {
               {(uint8_t)src, ISA_SEL_DWORD}, {sext != 0, false}, (uint8_t)dst, (uint8_t)unused};
           d()[0] = 0x5a5a5a5a;
           ASSERT_TRUE(machine.run(inst));
@@ -152,15 +152,15 @@ TEST_F(ValuModifier, SdwaOnFloatsAndComparisons)
   a()[0] = 0xc0003c00; /* f16 -2, 1 */
   isa_inst_t inst = instruction(ISA_v_cvt_f32_f16, "f:e");
   inst.encoding = ISA_VOP1;
-  inst.has_sdwa = true;
-  inst.sdwa = {{ISA_SEL_WORD_1, ISA_SEL_DWORD}, {}, ISA_SEL_DWORD, 0};
-  inst.abs = 1;
+  inst.vop.has_sdwa = true;
+  inst.vop.sdwa = {{ISA_SEL_WORD_1, ISA_SEL_DWORD}, {}, ISA_SEL_DWORD, 0};
+  inst.vop.abs = 1;
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(f32(d()[0]), 2.0f);
   inst = instruction(ISA_v_cmp_eq_u32, "m:uu");
   inst.encoding = ISA_VOPC;
-  inst.has_sdwa = true;
-  inst.sdwa = {{ISA_SEL_BYTE_1, ISA_SEL_BYTE_0}, {}, ISA_SEL_DWORD, 0};
+  inst.vop.has_sdwa = true;
+  inst.vop.sdwa = {{ISA_SEL_BYTE_1, ISA_SEL_BYTE_0}, {}, ISA_SEL_DWORD, 0};
   for (unsigned i = 0; i < ISA_LANES; ++i) {
     a()[i] = i << 8 | 0xff0000ff;
     b()[i] = i % 3 ? i : i + 1;
@@ -215,11 +215,11 @@ TEST_F(ValuModifier, DppReadsOtherLanes)
     for (unsigned variant = 0; variant < 6; ++variant) {
       isa_inst_t inst = instruction(ISA_v_mov_b32, "u:u");
       inst.encoding = ISA_VOP1;
-      inst.has_dpp = true;
-      inst.dpp.ctrl = (uint16_t)ctrl;
-      inst.dpp.bound_ctrl = variant & 1;
-      inst.dpp.row_mask = variant < 2 ? 15 : (uint8_t)random() & 15;
-      inst.dpp.bank_mask = variant < 2 ? 15 : (uint8_t)random() & 15;
+      inst.vop.has_dpp = true;
+      inst.vop.dpp.ctrl = (uint16_t)ctrl;
+      inst.vop.dpp.bound_ctrl = variant & 1;
+      inst.vop.dpp.row_mask = variant < 2 ? 15 : (uint8_t)random() & 15;
+      inst.vop.dpp.bank_mask = variant < 2 ? 15 : (uint8_t)random() & 15;
       uint64_t exec = variant < 4 ? UINT64_MAX : random();
       isa_write_s64(&machine.wave, ISA_EXEC, exec);
       isa_row_t old;
@@ -228,9 +228,12 @@ TEST_F(ValuModifier, DppReadsOtherLanes)
       for (int i = 0; i < ISA_LANES; ++i) {
         int lane = source_lane(ctrl, i);
         bool valid = lane >= 0 && (exec >> lane & 1);
-        bool chosen = (exec >> i & 1) && (inst.dpp.row_mask >> i / 16 & 1) &&
-                      (inst.dpp.bank_mask >> i % 16 / 4 & 1);
-        uint32_t expected = !chosen ? old[i] : valid ? a()[lane] : inst.dpp.bound_ctrl ? 0 : old[i];
+        bool chosen = (exec >> i & 1) && (inst.vop.dpp.row_mask >> i / 16 & 1) &&
+                      (inst.vop.dpp.bank_mask >> i % 16 / 4 & 1);
+        uint32_t expected = !chosen                   ? old[i]
+                            : valid                   ? a()[lane]
+                            : inst.vop.dpp.bound_ctrl ? 0
+                                                      : old[i];
         ASSERT_EQ(d()[i], expected) << std::hex << ctrl << " lane " << std::dec << i;
       }
     }
@@ -240,8 +243,8 @@ TEST_F(ValuModifier, DppMovesPairsAndWorksInPlace)
 {
   isa_inst_t inst = instruction(ISA_v_mov_b64, "q:q");
   inst.encoding = ISA_VOP1;
-  inst.has_dpp = true;
-  inst.dpp = {0x153, 15, 15, false, false};
+  inst.vop.has_dpp = true;
+  inst.vop.dpp = {0x153, 15, 15, false, false};
   ASSERT_TRUE(machine.run(inst));
   for (unsigned i = 0; i < ISA_LANES; ++i)
     EXPECT_EQ(machine.get(DST, i, true), machine.get(SRC, i / 16 * 16 + 3, true));
@@ -250,12 +253,12 @@ TEST_F(ValuModifier, DppMovesPairsAndWorksInPlace)
   inst = instruction(ISA_v_add_u32, "u:uu");
   inst.encoding = ISA_VOP2;
   inst.dst = inst.src[1] = inst.src[0];
-  inst.has_dpp = true;
-  inst.dpp = {0x140, 15, 15, false, false};
+  inst.vop.has_dpp = true;
+  inst.vop.dpp = {0x140, 15, 15, false, false};
   ASSERT_TRUE(machine.run(inst));
   for (unsigned i = 0; i < ISA_LANES; ++i)
     EXPECT_EQ(a()[i], old[i] + old[i / 16 * 16 + 15 - i % 16]);
-  inst.dpp.ctrl = 0x100;
+  inst.vop.dpp.ctrl = 0x100;
   EXPECT_FALSE(machine.run(inst)) << "row_shl by 0 does not exist";
 }
 
@@ -349,8 +352,8 @@ TEST_F(ValuModifier, OmodHasNoNegativeZero)
     a()[i] = inputs[i], b()[i] = (uint32_t)bits(1.0f);
   for (unsigned clamp = 0; clamp < 2; ++clamp) {
     isa_inst_t inst = instruction(ISA_v_mul_f32, "f:ff");
-    inst.clamp = clamp;
-    inst.omod = 3;
+    inst.vop.clamp = clamp;
+    inst.vop.omod = 3;
     machine.wave.mode = 0;
     ASSERT_TRUE(machine.run(inst));
     EXPECT_EQ(d()[0], 0u);
@@ -362,8 +365,8 @@ TEST_F(ValuModifier, OmodHasNoNegativeZero)
 
     // Rounded up, half of what is below every f16 is no less than -0.
     inst = instruction(ISA_v_cvt_f16_f32, "e:f");
-    inst.clamp = clamp;
-    inst.omod = 3;
+    inst.vop.clamp = clamp;
+    inst.vop.omod = 3;
     machine.wave.mode = 0x34;
     ASSERT_TRUE(machine.run(inst));
     for (unsigned i = 0; i < 2; ++i)
@@ -381,7 +384,7 @@ TEST_F(ValuModifier, OmodOfHugeHalves)
   for (unsigned i = 0; i < 2; ++i)
     a()[i] = (uint32_t)bits(i ? 0x1p127f : -0x1p127f);
   isa_inst_t inst = instruction(ISA_v_cvt_f16_f32, "e:f");
-  inst.omod = 2;
+  inst.vop.omod = 2;
   machine.wave.mode = 0x4; // up
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(d()[0], 0xfbffu);
@@ -398,7 +401,7 @@ TEST_F(ValuModifier, ClampAndOmod)
   for (unsigned i = 0; i < 5; ++i)
     a()[i] = (uint32_t)bits(inputs[i]), b()[i] = (uint32_t)bits(1.0f);
   isa_inst_t inst = instruction(ISA_v_mul_f32, "f:ff");
-  inst.clamp = true;
+  inst.vop.clamp = true;
   ASSERT_TRUE(machine.run(inst));
   const float clamped[] = {0, 0.25f, 1, 0, 1};
   for (unsigned i = 0; i < 5; ++i)
@@ -407,10 +410,10 @@ TEST_F(ValuModifier, ClampAndOmod)
   ASSERT_TRUE(machine.run(inst));
   EXPECT_TRUE(std::isnan(f32(d()[3])));
 
-  inst.clamp = false;
+  inst.vop.clamp = false;
   const float factors[] = {1, 2, 4, 0.5f};
   for (unsigned omod = 0; omod < 4; ++omod) {
-    inst.omod = (uint8_t)omod;
+    inst.vop.omod = (uint8_t)omod;
     machine.wave.mode = 0; /* denormals flushed, no IEEE: omod works */
     ASSERT_TRUE(machine.run(inst));
     EXPECT_EQ(f32(d()[2]), 7 * factors[omod]);
@@ -447,14 +450,14 @@ TEST_F(ValuModifier, IntegerClampSaturates)
   };
   for (const auto &row : table) {
     isa_inst_t inst = instruction(row.op, row.types);
-    inst.clamp = true;
+    inst.vop.clamp = true;
     a()[4] = row.a, b()[4] = row.b, machine.v[SRC + 2 * SRC_STEP][4] = row.c;
     d()[4] = 0;
     ASSERT_TRUE(machine.run(inst));
     EXPECT_EQ(d()[4], row.expected) << isa_op_name(row.op);
   }
   isa_inst_t inst = instruction(ISA_v_mad_u64_u32, "C:uuq");
-  inst.clamp = true;
+  inst.vop.clamp = true;
   EXPECT_FALSE(machine.run(inst)) << "not run rather than run without saturating";
 }
 
@@ -468,7 +471,7 @@ TEST_F(ValuModifier, HalfResultsZeroOrKeepTheOtherHalf)
   isa_inst_t inst = instruction(ISA_v_fma_f16, "e:eee");
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(d()[0], 0xaaaa3c00u);
-  inst.op_sel = 1 | 8; /* source 0 and the result high */
+  inst.vop.op_sel = 1 | 8; /* source 0 and the result high */
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(d()[0], 0x40003c00u);
 }
@@ -528,7 +531,7 @@ TEST_F(ValuModifier, GprIndexingOffsetsVectorOperands)
   machine.wave.s[ISA_M0] = 63 - SRC; /* the last register, and none after it for a pair */
   isa_inst_t pair = instruction(ISA_v_pk_add_f32, "q:qq");
   pair.encoding = ISA_VOP3P;
-  pair.op_sel_hi = 3;
+  pair.vop.op_sel_hi = 3;
   ASSERT_TRUE(machine.run(pair));
   EXPECT_EQ(f32(machine.v[DST + 1][8]),
             f32(machine.v[1][8]) + f32(machine.v[SRC + SRC_STEP + 1][8]));

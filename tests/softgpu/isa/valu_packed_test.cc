@@ -123,7 +123,7 @@ TEST(ValuPacked, FloatsOnBothHalves)
       Machine machine;
       isa_inst_t inst = instruction(row.op, row.wide ? "q:qqq" : "u:uuu");
       inst.encoding = row.tied ? ISA_VOP2 : ISA_VOP3P;
-      inst.op_sel_hi = row.tied ? 0 : 7;
+      inst.vop.op_sel_hi = row.tied ? 0 : 7;
       if (row.sources == 2)
         inst.src[2] = {};
       if (row.tied)
@@ -156,10 +156,10 @@ TEST(ValuPacked, SelectsAndSignsPerHalf)
   machine.v[SRC + SRC_STEP][0] = 0x44004200; /* 4, 3 */
   isa_inst_t inst = instruction(ISA_v_pk_add_f16, "u:uu");
   inst.encoding = ISA_VOP3P;
-  inst.op_sel = 1;    /* low: a.high + b.low */
-  inst.op_sel_hi = 2; /* high: a.low + b.high */
-  inst.neg = 2;
-  inst.neg_hi = 1;
+  inst.vop.op_sel = 1;    /* low: a.high + b.low */
+  inst.vop.op_sel_hi = 2; /* high: a.low + b.high */
+  inst.vop.neg = 2;
+  inst.vop.neg_hi = 1;
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(machine.v[DST][0], 0x4200bc00u); /* -1 + 4, 2 - 3 */
 }
@@ -172,8 +172,8 @@ TEST(ValuPacked, RegisterPairsSelectTheirHalves)
   isa_inst_t inst = instruction(ISA_v_pk_add_f32, "q:qq");
   inst.encoding = ISA_VOP3P;
   inst.src[1] = sgpr(30);
-  inst.op_sel = 1;
-  inst.op_sel_hi = 2;
+  inst.vop.op_sel = 1;
+  inst.vop.op_sel_hi = 2;
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(machine.get(DST, 3, true), bits(12.0f) | bits(21.0f) << 32);
   inst.src[1] = constant(244); /* 2.0 for both, whatever is selected */
@@ -200,7 +200,7 @@ TEST(ValuPacked, NansOfEitherHalfOfASumInPlace)
             isa_inst_t inst = instruction(ISA_v_pk_fma_f32, "q:qqq");
             inst.encoding = ISA_VOP3P;
             inst.dst = vgpr(sum);
-            inst.op_sel_hi = select ? 3 : 7;
+            inst.vop.op_sel_hi = select ? 3 : 7;
             if (scalar < 3)
               inst.src[scalar] = sgpr(30);
             float of[3][2][ISA_LANES];
@@ -251,7 +251,7 @@ TEST(ValuPacked, PairMoveTakesEachHalfFromItsSource)
   const uint64_t expected[] = {0x3333333311111111, 0x3333333322222222, 0x4444444411111111,
                                0x4444444422222222};
   for (unsigned select = 0; select < 4; ++select) {
-    inst.op_sel = (uint8_t)select;
+    inst.vop.op_sel = (uint8_t)select;
     ASSERT_TRUE(machine.run(inst));
     EXPECT_EQ(machine.get(DST, 2, true), expected[select]);
     EXPECT_EQ(machine.get(DST, 9, true), 7u);
@@ -272,10 +272,10 @@ TEST(ValuPacked, MixedPrecision)
   for (unsigned op : {ISA_v_fma_mix_f32, ISA_v_fma_mixlo_f16, ISA_v_fma_mixhi_f16}) {
     isa_inst_t inst = instruction(op, "u:uuu");
     inst.encoding = ISA_VOP3P;
-    inst.op_sel_hi = 1;
-    inst.op_sel = 1; /* the high half: 2 */
-    inst.neg_hi = 2; /* |-3| */
-    inst.neg = 4;
+    inst.vop.op_sel_hi = 1;
+    inst.vop.op_sel = 1; /* the high half: 2 */
+    inst.vop.neg_hi = 2; /* |-3| */
+    inst.vop.neg = 4;
     machine.v[DST][0] = 0xaaaabbbb;
     ASSERT_TRUE(machine.run(inst));
     uint32_t expected = op == ISA_v_fma_mix_f32     ? (uint32_t)bits(5.5f)
@@ -290,15 +290,15 @@ TEST(ValuPacked, ClampSaturates)
   Machine machine;
   isa_inst_t inst = instruction(ISA_v_pk_add_i16, "u:uu");
   inst.encoding = ISA_VOP3P;
-  inst.op_sel_hi = 3;
-  inst.clamp = true;
+  inst.vop.op_sel_hi = 3;
+  inst.vop.clamp = true;
   machine.v[SRC][0] = 0x7fff8000;
   machine.v[SRC + SRC_STEP][0] = 0x0001ffff;
   ASSERT_TRUE(machine.run(inst));
   EXPECT_EQ(machine.v[DST][0], 0x7fff8000u);
   inst = instruction(ISA_v_dot4_i32_i8, "u:uuu");
   inst.encoding = ISA_VOP3P;
-  inst.clamp = true;
+  inst.vop.clamp = true;
   machine.v[SRC][0] = machine.v[SRC + SRC_STEP][0] = 0x7f7f7f7f;
   machine.v[SRC + 2 * SRC_STEP][0] = 0x7fffff00;
   ASSERT_TRUE(machine.run(inst));
@@ -314,7 +314,7 @@ TEST(ValuPacked, Mi200FlushesDenormalsOfDotProducts)
       Machine machine;
       isa_inst_t inst = instruction(ISA_v_dot2_f32_f16, "u:uuu");
       inst.encoding = ISA_VOP3P;
-      inst.op_sel_hi = 7;
+      inst.vop.op_sel_hi = 7;
       inst.chip = (uint8_t)chip;
       machine.v[SRC][0] = a;
       machine.v[SRC + SRC_STEP][0] = b;

@@ -105,11 +105,11 @@ void check_down(unsigned op, const Form &f, Random &random)
   if (f.has_two || f.has_noise)
     inst.src[2] = vgpr(scale_row);
   inst.dst = vgpr(100);
-  inst.op_sel = 0;
+  inst.vop.op_sel = 0;
   if (f.count * width == 8) /* both bits of four bytes; a lone source half too */
-    inst.op_sel = (uint8_t)(to << 2 | (wide == 16 && f.count == 1 ? from : 0));
+    inst.vop.op_sel = (uint8_t)(to << 2 | (wide == 16 && f.count == 1 ? from : 0));
   if (f.count * width == 16)
-    inst.op_sel = (uint8_t)((to & 1) << 3);
+    inst.vop.op_sel = (uint8_t)((to & 1) << 3);
   isa_row_t *v = machine.more;
   for (unsigned lane = 0; lane < 64; ++lane) {
     for (unsigned row = 0; row < 32; ++row)
@@ -154,7 +154,7 @@ void check_up(unsigned op, const Form &f, Random &random)
   const unsigned width = f.small->width(), wide = f.wide == "f32" ? 32 : 16;
   const unsigned all = f.count * width, select = random() & (all == 8 ? 3 : all == 16 ? 1 : 0);
   const unsigned high = f.count == 1 && wide == 16 ? random() & 1 : 0;
-  inst.op_sel = (uint8_t)(select | high << 3);
+  inst.vop.op_sel = (uint8_t)(select | high << 3);
   inst.src[0] = vgpr(0), inst.src[1] = vgpr(10), inst.dst = vgpr(20);
   isa_row_t *v = machine.more;
   for (unsigned lane = 0; lane < 64; ++lane) {
@@ -258,7 +258,7 @@ TEST(ValuScale, ProductsOfTwoBfloat16AreAdded)
     for (unsigned round = 0; round < 64; ++round) {
       Machine machine;
       isa_inst_t inst = instruction(op, is_tied ? "f:uu" : "f:uuf");
-      inst.op_sel_hi = 7;
+      inst.vop.op_sel_hi = 7;
       inst.encoding = is_tied ? ISA_VOP2 : ISA_VOP3P;
       if (is_tied)
         inst.src[2] = inst.dst;
@@ -306,8 +306,8 @@ TEST(ValuScale, MatricesMultiplyByLargeAndSmallScales)
         inst.chip = SOFTGPU_GFX950;
         inst.dst = inst.src[2] = vgpr(16);
         inst.src[0] = vgpr(0), inst.src[1] = vgpr(8);
-        inst.has_scale = true;
-        inst.data[0] = vgpr(40), inst.data[1] = vgpr(41);
+        inst.vop.has_scale = true;
+        inst.vop.scale[0] = vgpr(40), inst.vop.scale[1] = vgpr(41);
         for (unsigned lane = 0; lane < 64; ++lane) {
           machine.v[0][lane] = pair.a; // k of 0, 16, 32, 48
           machine.v[8][lane] = pair.b;

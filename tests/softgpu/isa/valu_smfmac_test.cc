@@ -114,9 +114,9 @@ void put_indices(Machine &machine, const Shape &s, isa_inst_t &inst, Random &ran
                  const std::vector<unsigned> &chosen)
 {
   const unsigned width = 4 * s.pairs(), sets = 32 / width;
-  inst.cbsz = random() % 2 ? 0 : (uint8_t)(random() % 8);
-  inst.abid = (uint8_t)(random() % 16);
-  const unsigned set = inst.cbsz % 4 ? 0 : inst.abid % sets;
+  inst.vop.cbsz = random() % 2 ? 0 : (uint8_t)(random() % 8);
+  inst.vop.abid = (uint8_t)(random() % 16);
+  const unsigned set = inst.vop.cbsz % 4 ? 0 : inst.vop.abid % sets;
   for (uint32_t &word : machine.v[INDEX_ROW])
     word = (uint32_t)random();
   for (unsigned i = 0; i < s.size; ++i)
@@ -169,8 +169,8 @@ void check(const Shape &s, Random &random, bool in_agprs)
         sum += a[i * s.k + k] * b[k * s.size + j];
       const uint32_t got = result(out, s, i, j);
       ASSERT_EQ(s.a == 'i' ? (int32_t)got : (int)f32(got), sum)
-          << isa_op_name(s.op) << " at " << i << ", " << j << " cbsz " << (int)inst.cbsz << " abid "
-          << (int)inst.abid;
+          << isa_op_name(s.op) << " at " << i << ", " << j << " cbsz " << (int)inst.vop.cbsz
+          << " abid " << (int)inst.vop.abid;
     }
   isa_runs_on(&inst, isa_valu_portable.smfmac);
   inst.run(&copy.wave, &inst);

@@ -111,7 +111,7 @@ isa_inst_t build(const Row &row, unsigned chip)
     inst.sdst = sgpr(ISA_EXEC);
   if (row.flags & PACKED) {
     inst.encoding = ISA_VOP3P;
-    inst.op_sel_hi = 7;
+    inst.vop.op_sel_hi = 7;
   }
   if (row.flags & TIED)
     inst.dst = inst.src[2];

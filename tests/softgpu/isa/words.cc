@@ -312,4 +312,20 @@ std::vector<uint32_t> instruction(const isa_opcode &row, Random &random, uint32_
   }
 }
 
+std::vector<const isa_operand_t *> operands_of(const isa_inst_t &inst)
+{
+  std::vector<const isa_operand_t *> all = {&inst.dst, &inst.sdst, &inst.src[0], &inst.src[1],
+                                            &inst.src[2]};
+  if (isa_is_memory(&inst))
+    for (const isa_operand_t *operand : {&inst.mem.vaddr, &inst.mem.saddr, &inst.mem.soffset,
+                                         &inst.mem.data[0], &inst.mem.data[1]})
+      all.push_back(operand);
+  if (inst.encoding == ISA_VOP3P && inst.vop.has_scale)
+    all.insert(all.end(), {&inst.vop.scale[0], &inst.vop.scale[1]});
+  if (inst.encoding == ISA_VOPD)
+    all.insert(all.end(),
+               {&inst.vopd.dst, &inst.vopd.src[0], &inst.vopd.src[1], &inst.vopd.src[2]});
+  return all;
+}
+
 } // namespace words

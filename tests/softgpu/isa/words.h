@@ -34,6 +34,9 @@ std::vector<isa_opcode> opcodes_of(unsigned chip);
 std::vector<uint32_t> instruction_of(unsigned chip, const isa_opcode &row, Random &random,
                                      uint32_t vgprs);
 
+// Those of a decoded instruction, and places where it has none.
+std::vector<const isa_operand_t *> operands_of(const isa_inst_t &inst);
+
 } // namespace words
 
 #endif

@@ -28,8 +28,8 @@ static bool mfma_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       !isa_is_vector(&inst->src[1]) || !isa_operand_require(&inst->dst, result, limits) ||
       !isa_operand_require(&inst->src[0], sources[0], limits) ||
       !isa_operand_require(&inst->src[1], sources[1], limits) ||
-      (inst->has_scale && (!isa_operand_require(&inst->data[0], 1, limits) ||
-                           !isa_operand_require(&inst->data[1], 1, limits))))
+      (inst->vop.has_scale && (!isa_operand_require(&inst->vop.scale[0], 1, limits) ||
+                               !isa_operand_require(&inst->vop.scale[1], 1, limits))))
     return false;
   inst->plan = m;
   return isa_runs_on(inst, m->is_sparse ? build->smfmac : build->mfma);

@@ -102,12 +102,12 @@ static float wide_number(const isa_wave_t *wave, const isa_inst_t *inst, unsigne
 {
   const scale_op_t *s = inst->plan;
   const unsigned n = s->has_two ? i % 2 : 0, at = s->has_two ? i / 2 : i;
-  const bool abs = inst->abs >> n & 1, neg = inst->neg >> n & 1;
+  const bool abs = inst->vop.abs >> n & 1, neg = inst->vop.neg >> n & 1;
   uint32_t bits;
   if (s->wide == MFMA_F32) {
     bits = isa_vector_dword(wave, inst, n, at, lane);
   } else {
-    const unsigned high = s->count == 1 ? inst->op_sel & 1u : at % 2;
+    const unsigned high = s->count == 1 ? inst->vop.op_sel & 1u : at % 2;
     const uint32_t half = isa_vector_dword(wave, inst, 0, at / 2, lane) >> 16 * high & 0xffff;
     bits = s->wide == MFMA_F16 ? half_to_float_bits(half) : half << 16;
   }
@@ -126,7 +126,7 @@ static void narrow_lane(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t
   const scale_op_t *s = inst->plan;
   const small_format_t format = format_of(s);
   const bool saturate = wave->mode & ISA_MODE_FP16_OVFL;
-  const unsigned start = scale_small_shift(s, inst->op_sel);
+  const unsigned start = scale_small_shift(s, inst->vop.op_sel);
   uint32_t noise = s->has_noise ? isa_vector_dword(wave, inst, 1, 0, lane) : 0;
   for (unsigned i = 0; i < s->count; ++i) {
     const unsigned bit = start + i * format.bits;
@@ -157,7 +157,7 @@ static void widen_lane(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t 
   const scale_op_t *s = inst->plan;
   const small_format_t format = format_of(s);
   const double factor = scale == 255 ? __builtin_nan("") : double_of((scale + 896ull) << 52);
-  const unsigned start = scale_small_shift(s, inst->op_sel);
+  const unsigned start = scale_small_shift(s, inst->vop.op_sel);
   for (unsigned i = 0; i < s->count; ++i) {
     const uint32_t code = small_code(wave, inst, start + i * format.bits, format.bits, lane);
     const float value = (float)((double)small_to_float(code, format) * factor);
@@ -166,7 +166,7 @@ static void widen_lane(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t 
       out[i] = bits;
       continue;
     }
-    const unsigned high = s->count == 1 ? inst->op_sel >> 3 & 1u : i % 2;
+    const unsigned high = s->count == 1 ? inst->vop.op_sel >> 3 & 1u : i % 2;
     const uint32_t half = s->wide == MFMA_F16 ? float_bits_to_half(bits) : float_bits_to_bf16(bits);
     out[i / 2] = (out[i / 2] & ~(0xffffu << 16 * high)) | half << 16 * high;
   }
@@ -192,13 +192,13 @@ static bool run_scale(isa_wave_t *wave, const isa_inst_t *inst)
 bool isa_scale_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const scale_op_t *s = scale_find(inst->op);
-  if (!s || inst->clamp || inst->omod || !isa_vector_sources_ok(inst, limits) ||
+  if (!s || inst->vop.clamp || inst->vop.omod || !isa_vector_sources_ok(inst, limits) ||
       !isa_vector_result_ok(inst, limits))
     return false;
   /* Signs of f32 numbers and of a lone half; no document speaks of those of packed halves. */
   const bool has_signs = s->narrows && (s->wide == MFMA_F32 || s->count == 1);
   const unsigned numbers = has_signs ? s->has_two ? 3 : 1 : 0;
-  if ((inst->abs | inst->neg) & 7 & ~numbers & ~(1u << scale_source(s)))
+  if ((inst->vop.abs | inst->vop.neg) & 7 & ~numbers & ~(1u << scale_source(s)))
     return false;
   /* An inline constant of a register of halves is another one than that of an f32. */
   const isa_operand_t *source = &inst->src[0];

@@ -34,7 +34,7 @@ static void read_pairs(const isa_wave_t *wave, const isa_inst_t *inst, unsigned 
 {
   const isa_row_t *rows = isa_rows(wave, &inst->src[n]);
   const uint32_t signs =
-      (inst->neg >> n & 1 ? 0x8000u : 0) | (inst->neg_hi >> n & 1 ? 0x80000000u : 0);
+      (inst->vop.neg >> n & 1 ? 0x8000u : 0) | (inst->vop.neg_hi >> n & 1 ? 0x80000000u : 0);
   for (unsigned i = 0; i < SIZE; ++i)
     for (unsigned k = 0; k < SIZE / 2; ++k)
       pairs[i][k] = rows[k][i] ^ signs;
@@ -50,7 +50,7 @@ static void read_integers(const isa_wave_t *wave, const isa_inst_t *inst, unsign
     for (unsigned k = 0; k < SIZE; ++k) {
       const uint32_t top = rows[k / each][i] >> k % each * bits << (32 - bits);
       integers[i][k] =
-          inst->neg >> n & 1 ? (int32_t)top >> (32 - bits) : (int32_t)(top >> (32 - bits));
+          inst->vop.neg >> n & 1 ? (int32_t)top >> (32 - bits) : (int32_t)(top >> (32 - bits));
     }
 }
 
@@ -69,11 +69,11 @@ static uint32_t read_third(const isa_wave_t *wave, const isa_inst_t *inst, const
   if (!is_number)
     return bits;
   if (m->is_half) {
-    bits = (isa_is_vector(c) && inst->op_sel & 4 ? bits >> 16 : bits) & 0xffff;
+    bits = (isa_is_vector(c) && inst->vop.op_sel & 4 ? bits >> 16 : bits) & 0xffff;
     bits = m->element == F16 ? half_to_float_bits(bits) : bits << 16;
   }
-  bits = inst->neg_hi & 4 ? bits & 0x7fffffff : bits;
-  return inst->neg & 4 ? bits ^ 0x80000000 : bits;
+  bits = inst->vop.neg_hi & 4 ? bits & 0x7fffffff : bits;
+  return inst->vop.neg & 4 ? bits ^ 0x80000000 : bits;
 }
 
 /* Eight steps of dot2.h, each of which rounds to what D has. */
@@ -113,7 +113,7 @@ static void put(isa_wave_t *wave, const isa_inst_t *inst, const wmma_t *m,
   for (unsigned n = 0; n < ROWS_OF_D; ++n)
     for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
       if (m->is_half)
-        write_half(&d[n][lane], results[n][lane], inst->op_sel & 4);
+        write_half(&d[n][lane], results[n][lane], inst->vop.op_sel & 4);
       else
         d[n][lane] = results[n][lane];
     }
@@ -147,7 +147,7 @@ static bool run_integers(isa_wave_t *wave, const isa_inst_t *inst)
   for (unsigned n = 0; n < ROWS_OF_D; ++n)
     for (unsigned lane = 0; lane < ISA_LANES; ++lane)
       results[n][lane] = summed(a[n * GROUPS + lane / SIZE], b[lane % SIZE],
-                                (int32_t)read_third(wave, inst, m, n, lane), inst->clamp);
+                                (int32_t)read_third(wave, inst, m, n, lane), inst->vop.clamp);
   put(wave, inst, m, results);
   return true;
 }

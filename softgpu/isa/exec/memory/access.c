@@ -138,7 +138,7 @@ static void load_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acces
 static void store_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
                         const isa_lanes_t *lanes)
 {
-  isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  isa_row_t *data = isa_rows(wave, &inst->mem.data[0]);
   unsigned bytes = plan->bytes;
   if (are_plain_dwords(plan, lanes)) {
     store_dwords(data[0], lanes);
@@ -158,7 +158,7 @@ static void store_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_acce
 static bool atomic_lanes(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *plan,
                          const isa_lanes_t *lanes)
 {
-  isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  isa_row_t *data = isa_rows(wave, &inst->mem.data[0]);
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
   const bool is_compare =
       plan->atomic == ISA_ATOMIC_CMPSWAP || plan->atomic == ISA_ATOMIC_CMPSWAP_F;

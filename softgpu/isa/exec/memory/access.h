@@ -59,7 +59,7 @@ bool isa_lanes_run(isa_wave_t *wave, const isa_inst_t *inst, const isa_lanes_t *
  * (MI200 ISA document, "Memory Buffer Load to LDS"). gfx950's 160 KiB of LDS take 18 bits. */
 static inline uint32_t isa_lds_base(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return (wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base) + (uint32_t)inst->offset;
+  return (wave->s[ISA_M0] & isa_chip(inst->chip)->lds_base) + (uint32_t)inst->mem.offset;
 }
 
 /* How far apart the lanes' parts are: a dword, or what gfx950 loads of more. */

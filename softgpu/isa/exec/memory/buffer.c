@@ -27,7 +27,7 @@ typedef struct descriptor {
 
 static descriptor_t read_descriptor(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const uint32_t *s = &wave->s[inst->saddr.index];
+  const uint32_t *s = &wave->s[inst->mem.saddr.index];
   descriptor_t d = {
       .base = s[0] | (uint64_t)(s[1] & 0xffff) << 32,
       .stride = s[1] >> 16 & 0x3fff,
@@ -40,7 +40,7 @@ static descriptor_t read_descriptor(const isa_wave_t *wave, const isa_inst_t *in
   };
   if (isa_chip(inst->chip)->unified_formats) {
     const unsigned swizzle = isa_chip(inst->chip)->fewer_formats ? s[1] >> 30 : s[1] >> 31;
-    d.swizzled = swizzle && (inst->idxen || d.adds_lane); /* what has an index */
+    d.swizzled = swizzle && (inst->mem.idxen || d.adds_lane); /* what has an index */
     d.element_bytes = 2u << swizzle;
     d.bounds = s[3] >> 28 & 3;
   } else if (d.adds_lane) /* the data format field extends the stride */
@@ -121,10 +121,10 @@ static bool resolve(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t
                     unsigned first)
 {
   const descriptor_t *d = &access->d;
-  uint32_t index = inst->idxen ? access->vaddr[0][lane] : 0, low = (uint32_t)inst->offset;
-  if (inst->offen)
-    low += access->vaddr[inst->idxen][lane];
-  if (d->adds_lane && (!inst->idxen || d->bounds == BOUNDS_BY_INDEXING))
+  uint32_t index = inst->mem.idxen ? access->vaddr[0][lane] : 0, low = (uint32_t)inst->mem.offset;
+  if (inst->mem.offen)
+    low += access->vaddr[inst->mem.idxen][lane];
+  if (d->adds_lane && (!inst->mem.idxen || d->bounds == BOUNDS_BY_INDEXING))
     index += lane; /* from GFX10 on one or the other */
   if (is_scratch(wave, d, d->base + access->soffset)) {
     lanes->swizzled |= 1ull << lane;
@@ -151,11 +151,11 @@ static buffer_access_t access_of(isa_wave_t *wave, const isa_inst_t *inst, bool 
 {
   return (buffer_access_t){
       .d = read_descriptor(wave, inst),
-      .soffset = isa_read32(wave, &inst->soffset),
-      .vaddr = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL,
+      .soffset = isa_read32(wave, &inst->mem.soffset),
+      .vaddr = inst->mem.vaddr.kind ? isa_rows(wave, &inst->mem.vaddr) : NULL,
       .range = isa_range_of(wave, inst),
       .is_whole = is_whole,
-      .is_indexed = inst->idxen,
+      .is_indexed = inst->mem.idxen,
   };
 }
 
@@ -180,7 +180,7 @@ static bool run_components(isa_wave_t *wave, const isa_inst_t *inst, const buffe
     parts[i] = *inst;
     parts[i].plan = part;
     parts[i].dst.index = (uint16_t)(inst->dst.index + i);
-    parts[i].data[0].index = (uint16_t)(inst->data[0].index + i);
+    parts[i].mem.data[0].index = (uint16_t)(inst->mem.data[0].index + i);
     lanes[i] = (isa_lanes_t){0};
   }
   ISA_EACH_LANE(lane, isa_exec(wave))
@@ -206,21 +206,22 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const buffer_acc
   const isa_range_t *range = access->range;
   const bool is_store = plan->kind == ISA_STORE;
   const uint64_t start = d->base + access->soffset - range->base;
-  if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 || inst->lds || inst->idxen ||
-      d->swizzled || d->adds_lane || d->bounds < BOUNDS_RAW || access->soffset >= d->records ||
-      start >= range->size || (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
+  if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 || inst->mem.lds ||
+      inst->mem.idxen || d->swizzled || d->adds_lane || d->bounds < BOUNDS_RAW ||
+      access->soffset >= d->records || start >= range->size ||
+      (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
     return false;
   const isa_mover_t *mover = isa_mover();
   const uint64_t in_buffer = d->records - access->soffset, in_range = range->size - start;
   const uint64_t size = in_buffer < in_range ? in_buffer : in_range;
   uint8_t *base = isa_range_host(range, range->base + start);
   const isa_moves_t *moves =
-      mover->look(wave, inst, inst->offen ? access->vaddr[0] : zeros, plan->bytes);
-  if (!isa_moves_are_within(moves, (uint32_t)inst->offset, size))
+      mover->look(wave, inst, inst->mem.offen ? access->vaddr[0] : zeros, plan->bytes);
+  if (!isa_moves_are_within(moves, (uint32_t)inst->mem.offset, size))
     return false;
-  base += inst->offset;
+  base += inst->mem.offset;
   if (is_store)
-    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, base, moves);
+    mover->store(wave, isa_rows(wave, &inst->mem.data[0]), plan->bytes / 4u, base, moves);
   else
     mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, base, moves);
   return true;
@@ -232,14 +233,14 @@ static bool run_each(isa_wave_t *wave, const isa_inst_t *inst, const buffer_acce
   const bool has_components = plan->kind == ISA_LOAD || plan->kind == ISA_STORE;
   isa_lanes_t lanes = {.active = isa_exec(wave)};
   if (has_components && is_split(wave, access, plan->bytes))
-    return inst->lds ? isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0)
-                     : run_components(wave, inst, access);
+    return inst->mem.lds ? isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0)
+                         : run_components(wave, inst, access);
   ISA_EACH_LANE(lane, lanes.active)
     if (!resolve(wave, inst, plan, access, &lanes, lane, 0))
       return false;
   if (plan->kind == ISA_STORE_LDS)
     return isa_lanes_store_lds(wave, inst, &lanes);
-  return inst->lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
+  return inst->mem.lds ? isa_lanes_load_lds(wave, inst, &lanes) : isa_lanes_run(wave, inst, &lanes);
 }
 
 ISA_GOES_ON(run_buffer)
@@ -318,7 +319,7 @@ static uint32_t component_of(const isa_row_t *data, const isa_access_t *typed, u
 static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *typed,
                          const isa_format_t *format, const elements_t *elements, unsigned lane)
 {
-  const uint32_t descriptor = wave->s[inst->saddr.index + 3];
+  const uint32_t descriptor = wave->s[inst->mem.saddr.index + 3];
   uint32_t element[4] = {0}, values[4];
   const bool is_there = !(elements->lanes[0].absent >> lane & 1) && format->bytes;
   for (unsigned i = 0; is_there && i < elements->pieces; ++i) {
@@ -335,7 +336,7 @@ static void load_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_acc
 static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_access_t *typed,
                           const isa_format_t *format, const elements_t *elements, unsigned lane)
 {
-  const isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  const isa_row_t *data = isa_rows(wave, &inst->mem.data[0]);
   uint32_t element[4] = {0};
   if (elements->lanes[0].absent >> lane & 1 || !format->bytes)
     return;
@@ -356,18 +357,18 @@ static void store_element(isa_wave_t *wave, const isa_inst_t *inst, const isa_ac
 
 static bool run_typed(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const uint32_t word = wave->s[inst->saddr.index + 3];
+  const uint32_t word = wave->s[inst->mem.saddr.index + 3];
   const bool is_named = inst->encoding == ISA_MTBUF;
   const isa_access_t *typed = inst->plan;
   const bool is_store = typed->kind == ISA_STORE;
   isa_format_t format;
   const isa_chip_t *chip = isa_chip(inst->chip);
   if (chip->unified_formats
-          ? !isa_format_find_unified(is_named ? inst->offset1
+          ? !isa_format_find_unified(is_named ? inst->mem.format
                                               : word >> 12 & (chip->fewer_formats ? 63 : 127),
                                      chip->fewer_formats, &format)
-          : !isa_format_find(is_named ? inst->offset1 & 15 : word >> 15 & 15,
-                             is_named ? inst->offset1 >> 4 : word >> 12 & 7, &format))
+          : !isa_format_find(is_named ? inst->mem.format & 15 : word >> 15 & 15,
+                             is_named ? inst->mem.format >> 4 : word >> 12 & 7, &format))
     return isa_wave_fault(wave, SOFTGPU_FAULT_ILLEGAL_INSTRUCTION, 0, 0, 0);
   const buffer_access_t access = access_of(wave, inst, true);
   elements_t elements = {.plan = {.kind = typed->kind, .bytes = format.bytes}};
@@ -394,16 +395,16 @@ bool isa_buffer_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
   const bool typed = plan && plan->components;
-  if (!plan || (inst->tfe && row->sdst) ||
-      (inst->lds && (typed || !can_use_lds(plan, inst->chip))) ||
-      !isa_operand_prepare(&inst->dst, inst->lds ? 0 : row->dst, limits) ||
-      !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
-      !isa_operand_prepare(&inst->vaddr, (unsigned)inst->offen + inst->idxen, limits) ||
-      !isa_operand_prepare(&inst->saddr, 4, limits) ||
-      !isa_operand_prepare(&inst->soffset, 1, limits))
+  if (!plan || (inst->mem.tfe && row->sdst) ||
+      (inst->mem.lds && (typed || !can_use_lds(plan, inst->chip))) ||
+      !isa_operand_prepare(&inst->dst, inst->mem.lds ? 0 : row->dst, limits) ||
+      !isa_operand_prepare(&inst->mem.data[0], row->src[0], limits) ||
+      !isa_operand_prepare(&inst->mem.vaddr, (unsigned)inst->mem.offen + inst->mem.idxen, limits) ||
+      !isa_operand_prepare(&inst->mem.saddr, 4, limits) ||
+      !isa_operand_prepare(&inst->mem.soffset, 1, limits))
     return false;
   inst->plan = plan;
-  inst->is_alone = inst->lds;
+  inst->is_alone = inst->mem.lds;
   if (typed)
     inst->run = run_typed;
   else if (plan->kind == ISA_CACHE)

@@ -10,7 +10,7 @@
 /* What the lane stores of its registers. */
 static void set_words(isa_touch_t *touch, const isa_inst_t *inst, unsigned element, unsigned form)
 {
-  const isa_operand_t *data = &inst->data[element];
+  const isa_operand_t *data = &inst->mem.data[element];
   if (touch->reads || !data->kind)
     return;
   touch->words = &isa_rows(touch->wave, data)[0][touch->lane];
@@ -25,7 +25,7 @@ static bool check_ds(isa_wave_t *wave, const isa_inst_t *inst)
   ISA_EACH_LANE(lane, isa_exec(wave)) {
     touch.lane = lane;
     for (unsigned i = 0; i < what.count; ++i) {
-      touch.address = isa_rows(wave, &inst->vaddr)[0][touch.lane] + what.offset[i];
+      touch.address = isa_rows(wave, &inst->mem.vaddr)[0][touch.lane] + what.offset[i];
       set_words(&touch, inst, i, what.form);
       if (!isa_shadow_check(&touch))
         return false;
@@ -79,13 +79,13 @@ static bool check_end(isa_wave_t *wave)
 static bool check_flat(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
-  const isa_row_t *row = isa_rows(wave, &inst->vaddr);
-  const bool has_base = inst->saddr.kind != ISA_OPERAND_NONE;
-  const uint64_t base = has_base ? isa_read_s64(wave, inst->saddr.index) : 0;
+  const isa_row_t *row = isa_rows(wave, &inst->mem.vaddr);
+  const bool has_base = inst->mem.saddr.kind != ISA_OPERAND_NONE;
+  const uint64_t base = has_base ? isa_read_s64(wave, inst->mem.saddr.index) : 0;
   isa_touch_t touch = isa_touch_of(wave, plan->kind, plan->bytes);
   ISA_EACH_LANE(lane, isa_exec(wave)) {
     touch.lane = lane;
-    uint64_t address = base + (uint64_t)(int64_t)inst->offset + row[0][lane];
+    uint64_t address = base + (uint64_t)(int64_t)inst->mem.offset + row[0][lane];
     address += has_base ? 0 : (uint64_t)row[1][lane] << 32;
     const bool in_lds =
         inst->encoding == ISA_FLAT && address >> 32 == wave->dispatch->shared_aperture_hi;

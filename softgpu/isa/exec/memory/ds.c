@@ -12,7 +12,7 @@
 static uint32_t lds_address(const isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
                             uint32_t offset)
 {
-  return isa_rows(wave, &inst->vaddr)[0][lane] + offset;
+  return isa_rows(wave, &inst->mem.vaddr)[0][lane] + offset;
 }
 
 bool isa_ds_run_plain(isa_wave_t *wave, const isa_inst_t *inst)
@@ -20,7 +20,7 @@ bool isa_ds_run_plain(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_access_t *plan = inst->plan;
   isa_lanes_t lanes = {.active = isa_exec(wave)};
   ISA_EACH_LANE(lane, lanes.active) {
-    const uint32_t address = lds_address(wave, inst, lane, (uint32_t)inst->offset);
+    const uint32_t address = lds_address(wave, inst, lane, (uint32_t)inst->mem.offset);
     if (!isa_lanes_put_lds(wave, plan, &lanes, lane, address))
       return false;
   }
@@ -61,11 +61,11 @@ __attribute__((cold)) static bool atomic_at_end(isa_wave_t *wave, const isa_acce
 static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *op = inst->plan;
-  const isa_row_t *first = isa_rows(wave, &inst->data[0]);
-  const isa_row_t *second = inst->data[1].kind ? isa_rows(wave, &inst->data[1]) : NULL;
+  const isa_row_t *first = isa_rows(wave, &inst->mem.data[0]);
+  const isa_row_t *second = inst->mem.data[1].kind ? isa_rows(wave, &inst->mem.data[1]) : NULL;
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
   ISA_EACH_LANE(lane, isa_exec(wave)) {
-    const uint32_t address = lds_address(wave, inst, lane, (uint32_t)inst->offset);
+    const uint32_t address = lds_address(wave, inst, lane, (uint32_t)inst->mem.offset);
     const uint64_t value = row_value(second ? second : first, lane, op->bytes);
     const uint64_t compare = second ? row_value(first, lane, op->bytes) : 0;
     uint64_t old;
@@ -137,7 +137,7 @@ static uint64_t element_at_end(isa_wave_t *wave, const isa_access_t *op, uint64_
 bool isa_ds_run_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *op = inst->plan;
-  const uint32_t offsets[2] = {(uint32_t)inst->offset * op->unit, inst->offset1 * op->unit};
+  const uint32_t offsets[2] = {(uint32_t)inst->mem.offset * op->unit, inst->mem.offset1 * op->unit};
   const uint32_t bytes = op->bytes, dwords = bytes / 4u;
   isa_row_t *dst = inst->dst.kind ? isa_rows(wave, &inst->dst) : NULL;
   ISA_EACH_LANE(lane, isa_exec(wave)) {
@@ -145,7 +145,7 @@ bool isa_ds_run_pair(isa_wave_t *wave, const isa_inst_t *inst)
     for (unsigned i = 0; i < 2; ++i) {
       const uint32_t address = lds_address(wave, inst, lane, offsets[i]);
       const uint64_t value =
-          op->kind == ISA_LOAD ? 0 : row_value(isa_rows(wave, &inst->data[i]), lane, bytes);
+          op->kind == ISA_LOAD ? 0 : row_value(isa_rows(wave, &inst->mem.data[i]), lane, bytes);
       if (isa_lds_holds(wave, address, bytes))
         old[i] = element_move(op, wave->lds + address, value);
       else if (isa_lds_outside(wave, lane, address, bytes))
@@ -171,16 +171,17 @@ static bool run_store_pair(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *pair = inst->plan;
   const isa_mover_t *mover = isa_mover();
-  const uint32_t offsets[2] = {(uint32_t)inst->offset * pair->unit, inst->offset1 * pair->unit};
+  const uint32_t offsets[2] = {(uint32_t)inst->mem.offset * pair->unit,
+                               inst->mem.offset1 * pair->unit};
   const uint32_t bytes = pair->bytes, dwords = bytes / 4;
   const uint32_t apart =
       offsets[0] < offsets[1] ? offsets[1] - offsets[0] : offsets[0] - offsets[1];
-  const isa_moves_t *moves = mover->look(wave, inst, isa_rows(wave, &inst->vaddr)[0], bytes);
+  const isa_moves_t *moves = mover->look(wave, inst, isa_rows(wave, &inst->mem.vaddr)[0], bytes);
   if (!isa_moves_are_within(moves, offsets[0], wave->lds_bytes) ||
       !isa_moves_are_within(moves, offsets[1], wave->lds_bytes) || !are_disjoint(moves, apart))
     return isa_ds_run_pair(wave, inst);
   for (unsigned i = 0; i < 2; ++i)
-    mover->store(wave, isa_rows(wave, &inst->data[i]), dwords, wave->lds + offsets[i], moves);
+    mover->store(wave, isa_rows(wave, &inst->mem.data[i]), dwords, wave->lds + offsets[i], moves);
   return true;
 }
 
@@ -196,15 +197,15 @@ static inline unsigned exchanged(unsigned lane, unsigned all, uint32_t address)
 ISA_GOES_ON(run_bpermute)
 static bool run_bpermute(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const uint32_t *address = isa_rows(wave, &inst->vaddr)[0];
+  const uint32_t *address = isa_rows(wave, &inst->mem.vaddr)[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
   const uint64_t exec = isa_exec(wave);
   const unsigned all = isa_chip(inst->chip)->exchanging;
   isa_row_t data;
-  memcpy(data, isa_rows(wave, &inst->data[0]), sizeof data);
+  memcpy(data, isa_rows(wave, &inst->mem.data[0]), sizeof data);
   isa_row_t out;
   for (unsigned lane = 0; lane < ISA_LANES; ++lane) {
-    const unsigned from = exchanged(lane, all, address[lane] + (uint32_t)inst->offset);
+    const unsigned from = exchanged(lane, all, address[lane] + (uint32_t)inst->mem.offset);
     out[lane] = exec >> from & 1 ? data[from] : 0;
   }
   ISA_EACH_LANE(lane, exec)
@@ -215,13 +216,13 @@ static bool run_bpermute(isa_wave_t *wave, const isa_inst_t *inst)
 /* Lane i writes to the lane that its address names; the highest lane wins. */
 static bool run_permute(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const uint32_t *address = isa_rows(wave, &inst->vaddr)[0];
-  const uint32_t *data = isa_rows(wave, &inst->data[0])[0];
+  const uint32_t *address = isa_rows(wave, &inst->mem.vaddr)[0];
+  const uint32_t *data = isa_rows(wave, &inst->mem.data[0])[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
   const unsigned all = isa_chip(inst->chip)->exchanging;
   isa_row_t out = {0};
   ISA_EACH_LANE(lane, isa_exec(wave))
-    out[exchanged(lane, all, address[lane] + (uint32_t)inst->offset)] = data[lane];
+    out[exchanged(lane, all, address[lane] + (uint32_t)inst->mem.offset)] = data[lane];
   ISA_EACH_LANE(lane, isa_exec(wave))
     dst[lane] = out[lane];
   return true;
@@ -243,10 +244,10 @@ static unsigned swizzle_source(unsigned i, unsigned pattern)
 static bool run_swizzle(isa_wave_t *wave, const isa_inst_t *inst)
 {
   isa_row_t data;
-  memcpy(data, isa_rows(wave, &inst->vaddr), sizeof data);
+  memcpy(data, isa_rows(wave, &inst->mem.vaddr), sizeof data);
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
   ISA_EACH_LANE(lane, isa_exec(wave)) {
-    unsigned from = swizzle_source(lane, (unsigned)inst->offset);
+    unsigned from = swizzle_source(lane, (unsigned)inst->mem.offset);
     dst[lane] = isa_exec(wave) >> from & 1 ? data[from] : 0;
   }
   return true;
@@ -257,8 +258,8 @@ static bool run_gws(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const uint64_t exec = isa_exec(wave);
   const unsigned lane = exec ? (unsigned)__builtin_ctzll(exec) : 0;
-  const uint32_t value = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr)[0][lane] : 0;
-  return isa_gws_run(wave, inst, (wave->s[ISA_M0] >> 16) + (uint32_t)inst->offset, value);
+  const uint32_t value = inst->mem.vaddr.kind ? isa_rows(wave, &inst->mem.vaddr)[0][lane] : 0;
+  return isa_gws_run(wave, inst, (wave->s[ISA_M0] >> 16) + (uint32_t)inst->mem.offset, value);
 }
 
 isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
@@ -267,10 +268,10 @@ isa_ds_touch_t isa_ds_touch(const isa_inst_t *inst)
   if (!op) /* permutations */
     return (isa_ds_touch_t){.count = 0};
   isa_ds_touch_t touch = {.kind = op->kind, .bytes = op->bytes, .form = op->form, .count = 1};
-  touch.offset[0] = (uint32_t)inst->offset * (op->unit ? op->unit : 1);
+  touch.offset[0] = (uint32_t)inst->mem.offset * (op->unit ? op->unit : 1);
   if (op->unit) {
     touch.count = 2;
-    touch.offset[1] = inst->offset1 * op->unit;
+    touch.offset[1] = inst->mem.offset1 * op->unit;
   }
   return touch;
 }
@@ -287,9 +288,9 @@ static void exchange_comparand(isa_inst_t *inst)
   case ISA_ds_cmpstore_rtn_f32:
   case ISA_ds_cmpstore_rtn_b64:
   case ISA_ds_cmpstore_rtn_f64: {
-    const isa_operand_t first = inst->data[0];
-    inst->data[0] = inst->data[1];
-    inst->data[1] = first;
+    const isa_operand_t first = inst->mem.data[0];
+    inst->mem.data[0] = inst->mem.data[1];
+    inst->mem.data[1] = first;
     break;
   }
   default:
@@ -302,17 +303,17 @@ bool isa_ds_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_opcode_t *row = inst->row;
   const isa_access_t *op = isa_access_of(inst->op);
   const bool is_gws = row->flags & ISA_F_GWS;
-  if (inst->gds != is_gws || !isa_operand_prepare(&inst->dst, row->dst, limits) ||
-      !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
-      !isa_operand_prepare(&inst->data[1], row->src[1], limits) ||
-      !isa_operand_prepare(&inst->vaddr, row->src[2], limits))
+  if (inst->mem.gds != is_gws || !isa_operand_prepare(&inst->dst, row->dst, limits) ||
+      !isa_operand_prepare(&inst->mem.data[0], row->src[0], limits) ||
+      !isa_operand_prepare(&inst->mem.data[1], row->src[1], limits) ||
+      !isa_operand_prepare(&inst->mem.vaddr, row->src[2], limits))
     return false;
   exchange_comparand(inst);
   if (inst->op == ISA_ds_bpermute_b32) {
     ISA_RUNS(inst, run_bpermute);
   } else if (inst->op == ISA_ds_permute_b32) {
     inst->run = run_permute;
-  } else if (inst->op == ISA_ds_swizzle_b32 && inst->offset < 0xe000) {
+  } else if (inst->op == ISA_ds_swizzle_b32 && inst->mem.offset < 0xe000) {
     inst->run = run_swizzle;
   } else if (inst->op == ISA_ds_nop) {
     inst->run = isa_run_nothing;

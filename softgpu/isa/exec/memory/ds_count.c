@@ -20,12 +20,12 @@ static void dword_put(uint8_t *at, uint32_t value)
 
 static uint32_t m0_address(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return (wave->s[ISA_M0] & 0xffff) + (uint32_t)inst->offset;
+  return (wave->s[ISA_M0] & 0xffff) + (uint32_t)inst->mem.offset;
 }
 
 static uint32_t lane_address(const isa_wave_t *wave, const isa_inst_t *inst, unsigned lane)
 {
-  return isa_rows(wave, &inst->vaddr)[0][lane] + (uint32_t)inst->offset;
+  return isa_rows(wave, &inst->mem.vaddr)[0][lane] + (uint32_t)inst->mem.offset;
 }
 
 /* All active lanes receive what the counter was. */
@@ -50,7 +50,7 @@ static bool count_lanes(isa_wave_t *wave, const isa_inst_t *inst)
 static bool move_by_lane(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const bool is_store = inst->op == ISA_ds_write_addtid_b32;
-  uint32_t *row = isa_rows(wave, is_store ? &inst->data[0] : &inst->dst)[0];
+  uint32_t *row = isa_rows(wave, is_store ? &inst->mem.data[0] : &inst->dst)[0];
   ISA_EACH_LANE(lane, isa_exec(wave)) {
     uint8_t *at;
     if (!isa_lds_element(wave, lane, m0_address(wave, inst) + 4 * lane, 4, &at))
@@ -66,8 +66,8 @@ static bool move_by_lane(isa_wave_t *wave, const isa_inst_t *inst)
 /* Subtracts where it can, else adds the other operand. */
 static bool wrap(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const uint32_t *less = isa_rows(wave, &inst->data[0])[0];
-  const uint32_t *more = isa_rows(wave, &inst->data[1])[0];
+  const uint32_t *less = isa_rows(wave, &inst->mem.data[0])[0];
+  const uint32_t *more = isa_rows(wave, &inst->mem.data[1])[0];
   uint32_t *dst = isa_rows(wave, &inst->dst)[0];
   ISA_EACH_LANE(lane, isa_exec(wave)) {
     uint8_t *at;
@@ -83,7 +83,7 @@ static bool wrap(isa_wave_t *wave, const isa_inst_t *inst)
 /* Of each dword of data, bit 31 says whether the rest is stored. */
 static bool exchange_conditionally(isa_wave_t *wave, const isa_inst_t *inst)
 {
-  const isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  const isa_row_t *data = isa_rows(wave, &inst->mem.data[0]);
   isa_row_t *dst = isa_rows(wave, &inst->dst);
   ISA_EACH_LANE(lane, isa_exec(wave)) {
     const uint32_t new[2] = {data[0][lane], data[1][lane]};

@@ -15,7 +15,7 @@ static bool read_lanes(isa_wave_t *wave, const isa_inst_t *inst, uint32_t words[
 {
   const unsigned bytes = inst->row->dst * 4u;
   ISA_EACH_LANE(lane, isa_exec(wave)) {
-    const uint32_t address = isa_rows(wave, &inst->vaddr)[0][lane] + (uint32_t)inst->offset;
+    const uint32_t address = isa_rows(wave, &inst->mem.vaddr)[0][lane] + (uint32_t)inst->mem.offset;
     if (isa_lds_holds(wave, address, bytes)) {
       memcpy(words[lane], wave->lds + address, bytes);
       continue;

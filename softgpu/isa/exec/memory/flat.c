@@ -8,17 +8,18 @@
 
 static uint64_t scalar_base(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  uint64_t base = inst->saddr.kind == ISA_OPERAND_NONE ? 0 : isa_read_s64(wave, inst->saddr.index);
-  return base + (uint64_t)(int64_t)inst->offset;
+  uint64_t base =
+      inst->mem.saddr.kind == ISA_OPERAND_NONE ? 0 : isa_read_s64(wave, inst->mem.saddr.index);
+  return base + (uint64_t)(int64_t)inst->mem.offset;
 }
 
 static uint64_t lane_address(const isa_wave_t *wave, const isa_inst_t *inst, uint64_t base,
                              unsigned lane)
 {
-  if (!inst->vaddr.kind) /* of global_load_dword_addtid, the lane's dword */
+  if (!inst->mem.vaddr.kind) /* of global_load_dword_addtid, the lane's dword */
     return base + 4 * lane;
-  const isa_row_t *row = isa_rows(wave, &inst->vaddr);
-  if (inst->saddr.kind != ISA_OPERAND_NONE)
+  const isa_row_t *row = isa_rows(wave, &inst->mem.vaddr);
+  if (inst->mem.saddr.kind != ISA_OPERAND_NONE)
     return base + row[0][lane];
   return base + (row[0][lane] | (uint64_t)row[1][lane] << 32);
 }
@@ -31,19 +32,19 @@ static bool run_whole(isa_wave_t *wave, const isa_inst_t *inst, const isa_range_
 {
   const isa_access_t *plan = inst->plan;
   const bool is_store = plan->kind == ISA_STORE;
-  if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 || !inst->vaddr.kind ||
+  if ((plan->kind != ISA_LOAD && !is_store) || plan->bytes < 4 || !inst->mem.vaddr.kind ||
       (is_store && !(range->flags & SOFTGPU_MEMORY_WRITE)))
     return false;
   const isa_mover_t *mover = isa_mover();
-  const isa_row_t *address = isa_rows(wave, &inst->vaddr);
+  const isa_row_t *address = isa_rows(wave, &inst->mem.vaddr);
   uint8_t *base = isa_range_host(range, range->base);
   isa_moves_t moves;
-  if (!mover->look_wide(wave, address[0], inst->saddr.kind ? NULL : address[1],
+  if (!mover->look_wide(wave, address[0], inst->mem.saddr.kind ? NULL : address[1],
                         scalar_base(wave, inst) - range->base, plan->bytes, &moves) ||
       !isa_moves_are_within(&moves, 0, range->size))
     return false;
   if (is_store)
-    mover->store(wave, isa_rows(wave, &inst->data[0]), plan->bytes / 4u, base, &moves);
+    mover->store(wave, isa_rows(wave, &inst->mem.data[0]), plan->bytes / 4u, base, &moves);
   else
     mover->load(wave, isa_rows(wave, &inst->dst), plan->bytes / 4u, base, &moves);
   return true;
@@ -126,11 +127,11 @@ static bool run_scratch(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
   uint64_t base = flat_scratch(wave, inst);
-  uint32_t scalar = inst->saddr.kind ? wave->s[inst->saddr.index] : 0;
-  const isa_row_t *row = inst->vaddr.kind ? isa_rows(wave, &inst->vaddr) : NULL;
+  uint32_t scalar = inst->mem.saddr.kind ? wave->s[inst->mem.saddr.index] : 0;
+  const isa_row_t *row = inst->mem.vaddr.kind ? isa_rows(wave, &inst->mem.vaddr) : NULL;
   isa_lanes_t lanes = {.active = isa_exec(wave), .swizzled = ISA_ALL_LANES};
   ISA_EACH_LANE(lane, lanes.active) {
-    uint32_t offset = scalar + (row ? row[0][lane] : 0) + (uint32_t)inst->offset;
+    uint32_t offset = scalar + (row ? row[0][lane] : 0) + (uint32_t)inst->mem.offset;
     lanes.at[lane] = isa_scratch_at(wave, lane, base, offset, plan->bytes);
     if (!lanes.at[lane])
       return false;
@@ -143,11 +144,11 @@ bool isa_flat_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
   const bool is_scratch = inst->encoding == ISA_SCRATCH;
-  unsigned address_dwords = is_scratch || inst->saddr.kind ? 1 : 2;
-  if (!plan || inst->lds || !isa_operand_prepare(&inst->dst, row->dst, limits) ||
-      !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
-      !isa_operand_prepare(&inst->vaddr, address_dwords, limits) ||
-      !isa_operand_prepare(&inst->saddr, is_scratch ? 1 : 2, limits))
+  unsigned address_dwords = is_scratch || inst->mem.saddr.kind ? 1 : 2;
+  if (!plan || inst->mem.lds || !isa_operand_prepare(&inst->dst, row->dst, limits) ||
+      !isa_operand_prepare(&inst->mem.data[0], row->src[0], limits) ||
+      !isa_operand_prepare(&inst->mem.vaddr, address_dwords, limits) ||
+      !isa_operand_prepare(&inst->mem.saddr, is_scratch ? 1 : 2, limits))
     return false;
   inst->plan = plan;
   inst->is_alone = plan->kind == ISA_LOAD_LDS;

@@ -7,7 +7,7 @@
 
 static bool is_half(const isa_inst_t *inst)
 {
-  return inst->offset1 >> 31;
+  return inst->mem.image.d16;
 }
 
 /* Where a lane's texel is. What is out of range reads 0 and is not written. False for a fault. */
@@ -59,7 +59,7 @@ void isa_image_put(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
   const uint32_t kept = isa_half_kept(wave, inst);
   unsigned next = 0;
   for (unsigned i = 0; i < 4; ++i) {
-    if (!(inst->offset >> i & 1))
+    if (!(inst->mem.image.dmask >> i & 1))
       continue;
     if (!is_half(inst))
       dst[next][lane] = values[i];
@@ -69,7 +69,7 @@ void isa_image_put(isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
       dst[next / 2][lane] = (dst[next / 2][lane] & kept & 0xffff0000) | (values[i] & 0xffff);
     ++next;
   }
-  if (!inst->offset)
+  if (!inst->mem.image.dmask)
     dst[0][lane] = 0;
 }
 
@@ -123,11 +123,11 @@ static bool run_load(isa_wave_t *wave, const isa_inst_t *inst)
 static void get_values(const isa_wave_t *wave, const isa_inst_t *inst, unsigned lane,
                        uint32_t values[4])
 {
-  const isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  const isa_row_t *data = isa_rows(wave, &inst->mem.data[0]);
   unsigned next = 0;
   for (unsigned i = 0; i < 4; ++i) {
     values[i] = 0;
-    if (!(inst->offset >> i & 1))
+    if (!(inst->mem.image.dmask >> i & 1))
       continue;
     values[i] = is_half(inst) ? data[next / 2][lane] >> 16 * (next % 2) & 0xffff : data[next][lane];
     ++next;
@@ -161,7 +161,7 @@ static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
     get_values(wave, inst, lane, values);
     if (!is_packed)
       pack(inst, &image, values, element);
-    if (inst->offset) /* of no component, nothing is stored */
+    if (inst->mem.image.dmask) /* of no component, nothing is stored */
       isa_lane_write(&lanes, lane, is_packed ? values : element, image.format.bytes);
   }
   return true;
@@ -176,7 +176,7 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
   const isa_image_t image = isa_image_read(wave, inst);
   const unsigned dwords = image.format.bytes / 4u,
                  atomic = ((const isa_access_t *)inst->plan)->atomic;
-  isa_row_t *data = isa_rows(wave, &inst->data[0]);
+  isa_row_t *data = isa_rows(wave, &inst->mem.data[0]);
   isa_lanes_t lanes = {0};
   if (!find_texels(wave, inst, &image, &lanes, ISA_ATOMIC))
     return false;
@@ -189,7 +189,7 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
       old = dwords == 1
                 ? isa_atomic_memory32(lanes.at[lane], atomic, (uint32_t)in[0], (uint32_t)in[1])
                 : isa_atomic_memory64(lanes.at[lane], atomic, in[0], in[1]);
-    for (unsigned i = 0; inst->glc && i < dwords; ++i)
+    for (unsigned i = 0; inst->mem.glc && i < dwords; ++i)
       data[i][lane] = (uint32_t)(old >> 32 * i);
   }
   return true;
@@ -203,7 +203,7 @@ static bool run_info(isa_wave_t *wave, const isa_inst_t *inst)
   if (!isa_image_check(wave, inst))
     return false;
   const isa_image_t image = isa_image_read(wave, inst);
-  const uint32_t *s = &wave->s[inst->saddr.index];
+  const uint32_t *s = &wave->s[inst->mem.saddr.index];
   const uint32_t first = s[3] >> 12 & 15, last = s[3] >> 16 & 15;
   const uint32_t levels = last < first ? 0 : last - first + 1;
   ISA_EACH_LANE(lane, isa_exec(wave)) {
@@ -226,10 +226,10 @@ bool isa_image_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const unsigned dwords = isa_image_dwords(inst);
   inst->plan = plan;
   if (!isa_operand_prepare(&inst->dst, dwords, limits) ||
-      !isa_operand_prepare(&inst->data[0], dwords, limits) ||
-      !isa_operand_prepare(&inst->vaddr, 1, limits) ||
-      !isa_operand_prepare(&inst->saddr, 8, limits) ||
-      !isa_operand_prepare(&inst->soffset, inst->row->src[1], limits))
+      !isa_operand_prepare(&inst->mem.data[0], dwords, limits) ||
+      !isa_operand_prepare(&inst->mem.vaddr, 1, limits) ||
+      !isa_operand_prepare(&inst->mem.saddr, 8, limits) ||
+      !isa_operand_prepare(&inst->mem.soffset, inst->row->src[1], limits))
     return false;
   inst->run = plan && plan->kind == ISA_ATOMIC    ? run_atomic
               : plan && plan->kind == ISA_STORE   ? run_store

@@ -14,14 +14,14 @@ isa_sampler_t isa_sampler_read(const isa_wave_t *wave, const isa_inst_t *inst,
 {
   /* Which component of a texel is a border colour's alpha, by the image's order. */
   static const uint8_t alpha[8] = {3, 1, 0, 0, 3, 2, 3, 3};
-  const uint32_t *s = &wave->s[inst->soffset.index];
+  const uint32_t *s = &wave->s[inst->mem.soffset.index];
   const unsigned color = s[3] >> 30;
   const bool is_integer =
       image->format.number == ISA_NUMBER_UINT || image->format.number == ISA_NUMBER_SINT;
   isa_sampler_t sampler = {
       .clamp = {s[0] & 7, s[0] >> 3 & 7, s[0] >> 6 & 7},
       .is_linear = (s[2] >> 20 & 3) == 1 && !is_integer,
-      .is_unnormalized = s[0] >> 15 & 1 || inst->offset1 & ISA_IMAGE_UNNORMALIZED,
+      .is_unnormalized = s[0] >> 15 & 1 || inst->mem.image.unnormalized,
       .truncates = s[0] >> 27 & 1,
   };
   for (unsigned i = 0; i < 4; ++i)
@@ -92,7 +92,7 @@ static double coordinate_of(const isa_wave_t *wave, const isa_inst_t *inst, unsi
                             unsigned lane)
 {
   const uint32_t bits = isa_image_address(wave, inst, component, lane);
-  return (double)float_of(inst->offset1 & ISA_IMAGE_A16 ? half_to_float_bits(bits) : bits);
+  return (double)float_of(inst->mem.image.a16 ? half_to_float_bits(bits) : bits);
 }
 
 /* A texel that counts: its four components as registers have them. */
@@ -107,7 +107,7 @@ static bool fetch(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *i
   const isa_format_t *format = &image->format;
   const bool is_border = at[0] < 0 || at[1] < 0 || at[2] < 0 || !image->layers;
   const bool is_integer = format->number == ISA_NUMBER_UINT || format->number == ISA_NUMBER_SINT;
-  const bool is_half = is_integer && inst->offset1 >> 31;
+  const bool is_half = is_integer && inst->mem.image.d16;
   uint32_t element[4] = {0};
   if (!is_border) {
     isa_range_t *range = isa_range_of(wave, inst);
@@ -177,7 +177,7 @@ static void put(isa_wave_t *wave, const isa_inst_t *inst, const isa_image_t *ima
                 const uint32_t texel[4])
 {
   const isa_format_t *format = &image->format;
-  const bool is_half = inst->offset1 >> 31;
+  const bool is_half = inst->mem.image.d16;
   const bool is_integer = format->number == ISA_NUMBER_UINT || format->number == ISA_NUMBER_SINT;
   uint32_t values[4];
   for (unsigned i = 0; i < 4; ++i) {

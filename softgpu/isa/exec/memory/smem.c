@@ -13,15 +13,15 @@ static bool is_buffer(const isa_inst_t *inst)
 /* Negative ones are huge. */
 static uint64_t offset_of(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  uint64_t offset = (uint64_t)(int64_t)inst->offset;
-  if (inst->soffset.kind != ISA_OPERAND_NONE)
-    offset += isa_read32(wave, &inst->soffset);
+  uint64_t offset = (uint64_t)(int64_t)inst->mem.offset;
+  if (inst->mem.soffset.kind != ISA_OPERAND_NONE)
+    offset += isa_read32(wave, &inst->mem.soffset);
   return offset;
 }
 
 uint64_t isa_smem_address(const isa_wave_t *wave, const isa_inst_t *inst)
 {
-  return isa_read_s64(wave, inst->saddr.index) + offset_of(wave, inst);
+  return isa_read_s64(wave, inst->mem.saddr.index) + offset_of(wave, inst);
 }
 
 /* The address of a checked access to the bytes from `first` on, or NULL; `*absent` when it lies
@@ -30,7 +30,7 @@ static uint8_t *reach(isa_wave_t *wave, const isa_inst_t *inst, uint32_t first, 
                       unsigned kind, bool *absent)
 {
   isa_range_t *range = isa_range_of(wave, inst);
-  const uint32_t *s = &wave->s[inst->saddr.index];
+  const uint32_t *s = &wave->s[inst->mem.saddr.index];
   uint64_t offset = offset_of(wave, inst), address;
   *absent = false;
   if (is_buffer(inst)) {
@@ -128,14 +128,14 @@ static bool run_store(isa_wave_t *wave, const isa_inst_t *inst)
   if (!at)
     return absent;
   for (unsigned i = 0; i < dwords; ++i)
-    isa_store32(at + 4 * i, wave->s[inst->data[0].index + i]);
+    isa_store32(at + 4 * i, wave->s[inst->mem.data[0].index + i]);
   return true;
 }
 
 static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_access_t *plan = inst->plan;
-  uint32_t *data = &wave->s[inst->data[0].index], *out = &wave->s[inst->dst.index];
+  uint32_t *data = &wave->s[inst->mem.data[0].index], *out = &wave->s[inst->dst.index];
   bool absent, is_compare = plan->atomic == ISA_ATOMIC_CMPSWAP;
   uint8_t *at = reach(wave, inst, 0, plan->bytes, ISA_ATOMIC, &absent);
   if (!at)
@@ -144,14 +144,14 @@ static bool run_atomic(isa_wave_t *wave, const isa_inst_t *inst)
     return isa_wave_fault(wave, SOFTGPU_FAULT_MISALIGNED, 0, (uintptr_t)at, plan->bytes);
   if (plan->bytes == 4) {
     uint32_t old = isa_atomic_memory32(at, plan->atomic, data[0], is_compare ? data[1] : 0);
-    if (inst->glc)
+    if (inst->mem.glc)
       out[0] = old;
     return true;
   }
   uint64_t value = data[0] | (uint64_t)data[1] << 32;
   uint64_t compare = is_compare ? data[2] | (uint64_t)data[3] << 32 : 0;
   uint64_t old = isa_atomic_memory64(at, plan->atomic, value, compare);
-  if (inst->glc)
+  if (inst->mem.glc)
     isa_write_s64(wave, inst->dst.index, old);
   return true;
 }
@@ -179,9 +179,9 @@ bool isa_smem_prepare(isa_inst_t *inst, const isa_limits_t *limits)
   const isa_opcode_t *row = inst->row;
   const isa_access_t *plan = isa_access_of(inst->op);
   if (!isa_operand_prepare(&inst->dst, row->dst, limits) ||
-      !isa_operand_prepare(&inst->data[0], row->src[0], limits) ||
-      !isa_operand_prepare(&inst->saddr, row->sdst, limits) ||
-      !isa_operand_prepare(&inst->soffset, 1, limits))
+      !isa_operand_prepare(&inst->mem.data[0], row->src[0], limits) ||
+      !isa_operand_prepare(&inst->mem.saddr, row->sdst, limits) ||
+      !isa_operand_prepare(&inst->mem.soffset, 1, limits))
     return false;
   if (inst->op == ISA_s_memtime) {
     inst->run = run_memtime;

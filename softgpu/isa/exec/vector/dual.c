@@ -8,21 +8,21 @@
 /* One of both, as the decoder would have it alone. */
 static isa_inst_t half_of(const isa_inst_t *inst, bool is_second)
 {
-  const isa_opcode_t *row = is_second ? inst->other.row : inst->row;
+  const isa_opcode_t *row = is_second ? inst->vopd.row : inst->row;
   isa_inst_t half = {.op = row->op,
                      .encoding = ISA_VOP2,
                      .dwords = inst->dwords,
                      .chip = inst->chip,
                      .row = row,
                      .mask_dwords = inst->mask_dwords,
-                     .dst = is_second ? inst->other.dst : inst->dst};
-  memcpy(half.src, is_second ? inst->other.src : inst->src, sizeof half.src);
+                     .dst = is_second ? inst->vopd.dst : inst->dst};
+  memcpy(half.src, is_second ? inst->vopd.src : inst->src, sizeof half.src);
   return half;
 }
 
 bool isa_dual_halves(const isa_inst_t *inst, const isa_limits_t *limits, isa_inst_t halves[2])
 {
-  if (!inst->row || !inst->other.row) /* it was not decoded */
+  if (!inst->row || !inst->vopd.row) /* it was not decoded */
     return false;
   for (unsigned i = 0; i < 2; ++i) {
     halves[i] = half_of(inst, i);

@@ -115,8 +115,8 @@ static bool run_movrel(isa_wave_t *wave, const isa_inst_t *inst)
 static void put_across(const isa_wave_t *wave, const isa_inst_t *inst, uint32_t *to, unsigned lane,
                        unsigned from, uint32_t value)
 {
-  const bool is_there = isa_exec(wave) >> from & 1 || inst->op_sel & 1;
-  if (isa_exec(wave) >> lane & 1 && (is_there || inst->op_sel & 2))
+  const bool is_there = isa_exec(wave) >> from & 1 || inst->vop.op_sel & 1;
+  if (isa_exec(wave) >> lane & 1 && (is_there || inst->vop.op_sel & 2))
     to[lane] = is_there ? value : 0;
 }
 
@@ -192,10 +192,10 @@ static bool run_bitop3(isa_wave_t *wave, const isa_inst_t *inst)
   ISA_EACH_LANE(lane, d ? isa_exec(wave) : 0) {
     uint32_t s[3];
     for (unsigned n = 0; n < 3; ++n)
-      s[n] =
-          isa_vector_dword(wave, inst, n, 0, lane) >> (is_half && inst->op_sel >> n & 1 ? 16 : 0);
+      s[n] = isa_vector_dword(wave, inst, n, 0, lane) >>
+             (is_half && inst->vop.op_sel >> n & 1 ? 16 : 0);
     const uint32_t value = looked_up((unsigned)inst->simm, s[0], s[1], s[2]), old = d[0][lane];
-    const unsigned shift = inst->op_sel >> 3 ? 16 : 0;
+    const unsigned shift = inst->vop.op_sel >> 3 ? 16 : 0;
     const uint32_t field = is_half ? 0xffffu << shift : UINT32_MAX;
     d[0][lane] = (value << (is_half ? shift : 0) & field) | (old & ~field);
   }
@@ -264,7 +264,7 @@ bool isa_valu_lane_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     for (unsigned n = 0; n < 3; ++n)
       if (!is_kind(&inst->src[n], rows[i].src[n], limits))
         return false;
-    if ((is_move ? inst->clamp : inst->has_sdwa || inst->has_dpp) ||
+    if ((is_move ? inst->vop.clamp : inst->vop.has_sdwa || inst->vop.has_dpp) ||
         !is_kind(&inst->dst, rows[i].dst, limits) || !is_constant_ok(inst))
       return false;
     inst->plan = is_move ? &isa_valu_build()->ops[ISA_v_mov_b32] : inst->plan;

@@ -52,7 +52,7 @@ bool isa_scalar_float_prepare(isa_inst_t *inst, const isa_limits_t *limits)
       continue;
     if (rows[i].how == TIED)
       inst->src[2] = inst->dst;
-    inst->op_sel = rows[i].how == FROM_HIGH;
+    inst->vop = (isa_vop_t){.op_sel = rows[i].how == FROM_HIGH};
     for (unsigned n = 0; n < 3; ++n)
       if (!isa_operand_prepare(&inst->src[n], 1, limits))
         return false;

@@ -83,7 +83,7 @@ static bool operands_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_
   for (unsigned n = 0; n < 3; ++n) {
     const unsigned type = op->s[n];
     isa_operand_t *source = &inst->src[n];
-    const bool is_signed = (inst->abs | inst->neg | inst->neg_hi) >> n & 1;
+    const bool is_signed = (inst->vop.abs | inst->vop.neg | inst->vop.neg_hi) >> n & 1;
     if ((type != T_none) != (source->kind != ISA_OPERAND_NONE) ||
         !isa_operand_prepare(source, dwords_of(type, op->attributes), limits) ||
         (type == T_mask && isa_is_vector(source)) || (type && is_signed && !has_sign(type)))
@@ -99,10 +99,10 @@ static bool operands_ok(isa_inst_t *inst, const valu_op_t *op, const isa_limits_
 static bool dpp_ok(const isa_inst_t *inst)
 {
   const isa_chip_t *chip = isa_chip(inst->chip);
-  const unsigned ctrl = inst->dpp.ctrl;
+  const unsigned ctrl = inst->vop.dpp.ctrl;
   if (inst->src[0].kind != ISA_OPERAND_VGPR)
     return false;
-  if (inst->has_dpp8 || ctrl < 0x100 || ctrl == 0x140 || ctrl == 0x141)
+  if (inst->vop.has_dpp8 || ctrl < 0x100 || ctrl == 0x140 || ctrl == 0x141)
     return true;
   if (ctrl > 0x100 && ctrl < 0x130)
     return ctrl & 15;
@@ -119,7 +119,7 @@ static bool bf16_ok(const isa_inst_t *inst)
   const bool is_packing = inst->op == ISA_v_cvt_pk_bf16_f32 || inst->op == ISA_v_cvt_pk_f16_f32;
   if (inst->op != ISA_v_dot2_f32_bf16 && inst->op != ISA_v_dot2c_f32_bf16 &&
       inst->op != ISA_v_cvt_f32_bf16)
-    return !is_packing || !inst->omod;
+    return !is_packing || !inst->vop.omod;
   for (unsigned n = 0; n < 2; ++n)
     if (inst->src[n].kind == ISA_OPERAND_INLINE && inst->src[n].index >= ISA_CODE_FLOATS)
       return false;
@@ -198,7 +198,8 @@ static const uint32_t *constant_rows(uint64_t value)
 static bool keeps_half(const isa_inst_t *inst, const valu_op_t *op)
 {
   return op->d & VALU_HALF && !(op->attributes & VALU_PK16) &&
-         (op->attributes & VALU_KEEP || (isa_chip(inst->chip)->keeps_halves && !inst->has_sdwa));
+         (op->attributes & VALU_KEEP ||
+          (isa_chip(inst->chip)->keeps_halves && !inst->vop.has_sdwa));
 }
 
 /* Which operands are read, and written, where they are, without a call. Both kinds of registers are
@@ -244,14 +245,14 @@ static isa_run_t find_halves(isa_inst_t *inst, const valu_op_t *op)
   const uint32_t *constant = NULL;
   uint32_t low_at[3] = {0}, high_at[3] = {0};
   unsigned scalars = 0;
-  if (inst->neg || inst->neg_hi || inst->clamp || inst->omod)
+  if (inst->vop.neg || inst->vop.neg_hi || inst->vop.clamp || inst->vop.omod)
     return NULL;
   for (unsigned n = 0; n < 3 && op->s[n]; ++n) {
     const bool is_vector = inst->direct >> n & 1, is_scalar = inst->is_scalar >> n & 1;
     const uint32_t unit = is_vector ? (uint32_t)sizeof(isa_row_t) : is_scalar ? 1 : 0;
     const unsigned to = n < 2 && inst->direct & 1 && !(inst->direct & 2) ? 1 - n : n;
-    low_at[to] = inst->at[n] + unit * (inst->op_sel >> n & 1);
-    high_at[to] = inst->at[n] + unit * (inst->op_sel_hi >> n & 1);
+    low_at[to] = inst->at[n] + unit * (inst->vop.op_sel >> n & 1);
+    high_at[to] = inst->at[n] + unit * (inst->vop.op_sel_hi >> n & 1);
     scalars |= is_vector ? 0 : 1u << to;
     if (!is_vector && !is_scalar)
       constant = inst->constant[n];
@@ -278,13 +279,13 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build, bool ar
   enum { SPECIAL = VALU_KEEP | VALU_PK16 | VALU_PK32 | VALU_MIX | VALU_HIGH | VALU_BYTE };
   const valu_op_t *op = inst->plan;
   const uint8_t types[] = {op->d, op->s[0], op->s[1], op->s[2]};
-  const bool has_signs = inst->abs || inst->neg;
+  const bool has_signs = inst->vop.abs || inst->vop.neg;
   /* The operands can go to the lane loop as they are, their signs apart. */
-  bool can_be_plain = !(inst->has_sdwa || inst->has_dpp || inst->neg_hi || inst->omod ||
-                        inst->clamp || op->attributes & SPECIAL);
+  bool can_be_plain = !(inst->vop.has_sdwa || inst->vop.has_dpp || inst->vop.neg_hi ||
+                        inst->vop.omod || inst->vop.clamp || op->attributes & SPECIAL);
   for (unsigned n = 0; n < 4; ++n)
     can_be_plain &= types[n] != T_f16 && types[n] != T_v2f16 && types[n] != T_v2i16 &&
-                    !is_high(inst, n) && !(types[n] & VALU_HALF && inst->op_sel);
+                    !is_high(inst, n) && !(types[n] & VALU_HALF && inst->vop.op_sel);
   const bool has_mask = op->s[2] != T_mask || inst->is_scalar & 4; /* nearly always in registers */
   const bool is_own = op->fast && has_mask && can_be_plain;
   /* LLVM moves accumulators that stay where they are, in loops a third of all its moves. */
@@ -308,7 +309,7 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
 {
   const valu_build_t *build = isa_valu_build();
   const valu_op_t *op = &build->ops[inst->op];
-  if (inst->has_dpp && !dpp_ok(inst))
+  if (inst->vop.has_dpp && !dpp_ok(inst))
     return false;
   if (!op->lanes)
     return isa_valu_lane_prepare(inst, limits);
@@ -316,16 +317,16 @@ bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)
     inst->src[2] = inst->dst;
   /* Hardware does not look at it: bitsandbytes' products set it, and are right on gfx1100. */
   if (inst->op == ISA_v_dot2_f32_f16_cut || inst->op == ISA_v_dot2_f32_bf16_cut)
-    inst->clamp = false;
+    inst->vop.clamp = false;
   if (inst->op == ISA_v_dot4_i32_iu8 || inst->op == ISA_v_dot8_i32_iu4) {
-    inst->cbsz = inst->neg & 3; /* there it says which source has a sign */
-    inst->neg = inst->neg_hi = 0;
+    inst->vop.cbsz = inst->vop.neg & 3; /* there it says which source has a sign */
+    inst->vop.neg = inst->vop.neg_hi = 0;
   }
   /* Integer results saturate where the instruction can; elsewhere clamp would be ignored in
    * silence. */
   const bool can_clamp = op->saturating || op->d & VALU_FLOAT || op->d == T_carry ||
                          op->d == T_borrow || op->d == T_mask;
-  if (!operands_ok(inst, op, limits) || (inst->clamp && !can_clamp) || !bf16_ok(inst))
+  if (!operands_ok(inst, op, limits) || (inst->vop.clamp && !can_clamp) || !bf16_ok(inst))
     return false;
   inst->plan = op;
   return isa_runs_on(inst, choose_run(inst, build, find_rows(inst, op, limits)));
