@@ -73,7 +73,7 @@ protected:
     for (uint32_t i = 0; i < thread_count; ++i) {
       rawhal_queue_t *on = queue(options);
       threads.emplace_back(
-          [=, this] { work(from, on, kernels, i, each, rawhal_buffer_address(lost)); });
+          [=] { work(from, on, kernels, i, each, rawhal_buffer_address(lost)); });
     }
     for (std::thread &thread : threads)
       thread.join();

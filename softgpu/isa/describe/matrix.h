@@ -40,14 +40,11 @@ static inline unsigned mfma_items(const mfma_t *m)
   return (unsigned)m->k * m->size * m->blocks / ISA_MFMA_LANES;
 }
 
+extern const uint8_t isa_mfma_bits[]; /* of an element, by format */
+
 static inline unsigned mfma_element_bits(unsigned format)
 {
-  static const uint8_t bits[] = {
-      [MFMA_F32] = 32, [MFMA_XF32] = 32, [MFMA_F16] = 16, [MFMA_BF16] = 16, [MFMA_FP8] = 8,
-      [MFMA_BF8] = 8,  [MFMA_I8] = 8,    [MFMA_F64] = 64, [MFMA_MIXED] = 8, [MFMA_E4M3] = 8,
-      [MFMA_E5M2] = 8, [MFMA_E2M3] = 6,  [MFMA_E3M2] = 6, [MFMA_E2M1] = 4,
-  };
-  return bits[format];
+  return isa_mfma_bits[format];
 }
 
 /* Those with ISA_F_MIXED, whose sources have 32 elements a lane in one of five formats. */

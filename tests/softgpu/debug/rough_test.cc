@@ -276,7 +276,9 @@ TEST(Rough, WhoReadsNoAnswerHoldsNobodyUp)
   Session s("gfx90a");
   Debugger flood(s.target);
   ASSERT_EQ(s.gdb.attach(), 0);
-  const softgpu_wire_request_t request = {{.pid = (uint32_t)s.target.pid, .op = KFD_SET_FLAGS, {}}};
+  softgpu_wire_request_t request = {};
+  request.debug.pid = (uint32_t)s.target.pid;
+  request.debug.op = KFD_SET_FLAGS;
   for (int i = 0; i < 20000; ++i)
     if (send(flood.connection, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
         errno != EAGAIN)
