@@ -288,9 +288,18 @@ const bool cubes = add({
     {ISA_v_cubema_f32, "f:fff", MODEL(cube(A, B, C).major)},
 });
 
-// The result of v_div_fixup when nothing is special is the quotient with the operands' sign.
-template <typename T> T fixup(T quotient, T denominator, T numerator, int overflow, int underflow)
+// As exponents have it: a denormal's is one less than the least of normal numbers.
+template <typename T> int exponent_field(T x)
 {
+  return std::max(std::ilogb(x), std::numeric_limits<T>::min_exponent - 2);
+}
+
+// The result of v_div_fixup when nothing is special is the quotient with the operands' sign. On RDNA what is no number
+// has overflowed, and fields of exponents say what is too small.
+template <typename T>
+T fixup(const Lane &l, T quotient, T denominator, T numerator, int overflow, int underflow)
+{
+  const bool is_rdna = l.chip >= SOFTGPU_GFX1030;
   if (std::isnan(numerator) || std::isnan(denominator))
     return std::isnan(numerator) ? numerator : denominator;
   bool both_zero = denominator == 0 && numerator == 0;
@@ -302,6 +311,10 @@ template <typename T> T fixup(T quotient, T denominator, T numerator, int overfl
     magnitude = INFINITY;
   else if (numerator == 0 || std::isinf(denominator))
     magnitude = 0;
+  else if (is_rdna && exponent_field(numerator) - exponent_field(denominator) <= underflow)
+    magnitude = 0;
+  else if (is_rdna)
+    magnitude = std::isnan(quotient) ? (T)INFINITY : magnitude;
   else if (std::ilogb(numerator) - std::ilogb(denominator) > overflow)
     magnitude = INFINITY;
   else if (std::ilogb(numerator) - std::ilogb(denominator) <= underflow)
@@ -315,8 +328,8 @@ template <typename T> T quieted(T x)
 }
 
 const bool division = add({
-    {ISA_v_div_fixup_f32, "f:fff", MODEL(quieted(fixup(A, B, C, 128, -151))), OWN_NAN},
-    {ISA_v_div_fixup_f64, "g:ggg", MODEL(quieted(fixup(DA, DB, DC, 1024, -1076))), OWN_NAN},
+    {ISA_v_div_fixup_f32, "f:fff", MODEL(quieted(fixup(l, A, B, C, 128, -151))), OWN_NAN},
+    {ISA_v_div_fixup_f64, "g:ggg", MODEL(quieted(fixup(l, DA, DB, DC, 1024, -1076))), OWN_NAN},
 });
 
 TEST(ValuFloat, TrigPreopGivesSegmentsOfTwoOverPi)
