@@ -146,9 +146,11 @@ What cannot be known without hardware, and softgpu therefore decides:
 - gfx1030's vector ALU: a 16-bit result leaves the other half of its register, in conversions to f16 too, as LLVM found by
   experiments; those that fill a register (v_cvt_pk*, v_pack_b32_f16, packed ones) write all of it, and so does SDWA with
   dst_sel:DWORD. v_dot2_f32_f16 and v_dot2c_f32_f16 keep denormals. v_div_scale and v_div_fmas go by exponents alone, as
-  measured on gfx1100 and gfx1201. v_mullit_f32 multiplies as v_mul_legacy_f32 does: its text says that 0 times anything is
-  0, its pseudocode does not. DPP8 takes 0 from inactive lanes (LLVM) unless FI is set. Beyond the allocation, v_movrel*
-  read v0 and write nothing, and v_swaprel_b32 does nothing. op_sel of v_alignbit_b32 and v_alignbyte_b32 is ignored;
+  measured on gfx1100 and gfx1201, of denormals that the mode flushes as of zeros; v_div_fixup of numbers makes a quotient
+  that is NaN, as one that is infinite, what the mode's rounding makes of an overflow. v_mullit_f32 multiplies as
+  v_mul_legacy_f32 does: its text says that 0 times anything is 0, its pseudocode does not. DPP8 takes 0 from inactive
+  lanes (LLVM) unless FI is set. Beyond the allocation, v_movrel* read v0 and write nothing, and v_swaprel_b32 does
+  nothing. op_sel of v_alignbit_b32 and v_alignbyte_b32 is ignored;
 - the NaNs of float atomics: of two, the one in memory wins; denormals of 16-bit float atomics, which are kept here;
 - accesses beyond LDS: by the documents reads give 0 and writes are dropped, also for flat instructions. Decided here: each
   dword of a larger access counts for itself, an atomic counts as a whole, and LDS ends with its last unit of 512 bytes.

@@ -202,6 +202,92 @@ TEST(ValuDivision, ExponentsOfZerosSayWhatVccIs)
   }
 }
 
+// Where the mode flushes sources' denormals, they are zeros, too: hardware gave a NaN of one.
+TEST(ValuDivision, FlushedDenormalsAreNotScaled)
+{
+  const struct {
+    bool wide;
+    uint32_t mode;
+    uint64_t denominator, numerator;
+    bool is_nan, vcc;
+  } cases[] = {
+      {false, 0xc0, 1, bits(1.0f), true, true},
+      {false, 0xf0, 1, bits(1.0f), false, true},
+      {false, 0xc0, bits(1.0f), 0x80000001, true, true},
+      {false, 0xc0, bits(1.0f), bits(0x1p-126f), false, true},
+      {false, 0x10, 1, bits(1.0f), false, true},
+      {true, 0x30, 1, bits(1.0), true, true},
+      {true, 0xc0, 1, bits(1.0), false, true},
+  };
+  for (const auto &c : cases) {
+    Sequence sequence(c.wide, SOFTGPU_GFX1100);
+    sequence.machine.wave.mode = c.mode;
+    sequence.machine.set(DEN, 3, c.denominator, c.wide);
+    sequence.machine.set(NUM, 3, c.numerator, c.wide);
+    sequence.run(c.wide ? ISA_v_div_scale_f64 : ISA_v_div_scale_f32, SCALED_NUM, {DEN, DEN, NUM});
+    const uint64_t got = sequence.machine.get(SCALED_NUM, 3, c.wide);
+    EXPECT_EQ(c.wide ? std::isnan(f64(got)) : std::isnan(f32(got)), c.is_nan) << std::hex << c.mode;
+    EXPECT_EQ(isa_vcc(&sequence.machine.wave) >> 3 & 1, c.vcc) << std::hex << c.mode;
+  }
+}
+
+// On hardware a NaN of two numbers becomes an infinity: that and one too small are what the mode makes of them.
+TEST(ValuDivision, QuotientsOutOfRangeAreRounded)
+{
+  const float most = 0x1.fffffep127f, least = 0x1p-149f;
+  const struct {
+    uint32_t rounding;
+    float quotient, denominator, numerator, expected;
+  } cases[] = {
+      {0, NAN, 1, 1, INFINITY},
+      {0, NAN, -1, 1, -INFINITY},
+      {1, NAN, 1, 1, INFINITY},
+      {1, NAN, -1, 1, -most},
+      {2, NAN, 1, 1, most},
+      {2, NAN, -1, 1, -INFINITY},
+      {3, NAN, 1, 1, most},
+      {3, -INFINITY, 1, 1, most},
+      {0, INFINITY, 1, -1, -INFINITY},
+      {0, 7, 0x1p51f, 0x1p-100f, 0},
+      {1, 7, 0x1p51f, 0x1p-100f, least},
+      {2, 7, 0x1p51f, -0x1p-100f, -least},
+      {3, 7, 0x1p51f, 0x1p-100f, 0},
+      {0, 7, 0x1p50f, 0x1p-100f, 7},
+  };
+  for (const auto &c : cases) {
+    Sequence sequence(false, SOFTGPU_GFX1100);
+    sequence.machine.wave.mode = 0xf0 | c.rounding;
+    sequence.machine.set(X, 3, bits(c.quotient), false);
+    sequence.machine.set(DEN, 3, bits(c.denominator), false);
+    sequence.machine.set(NUM, 3, bits(c.numerator), false);
+    sequence.run(ISA_v_div_fixup_f32, OUT, {X, DEN, NUM});
+    EXPECT_EQ(f32(sequence.machine.get(OUT, 3, false)), c.expected)
+        << c.rounding << " " << c.quotient << " " << c.denominator << " " << c.numerator;
+  }
+}
+
+TEST(ValuDivision, WideQuotientsOutOfRangeAreRounded)
+{
+  const struct {
+    uint32_t mode;
+    double quotient, denominator, numerator, expected;
+  } cases[] = {
+      {0xf3, NAN, 1, -1, -INFINITY},
+      {0xfc, NAN, 1, -1, -0x1.fffffffffffffp1023},
+      {0xf4, 7, 0x1p1000, 0x1p-76, 0x1p-1074},
+      {0xf4, 7, 0x1p1000, 0x1p-75, 7},
+  };
+  for (const auto &c : cases) {
+    Sequence sequence(true, SOFTGPU_GFX1100);
+    sequence.machine.wave.mode = c.mode;
+    sequence.machine.set(X, 3, bits(c.quotient), true);
+    sequence.machine.set(DEN, 3, bits(c.denominator), true);
+    sequence.machine.set(NUM, 3, bits(c.numerator), true);
+    sequence.run(ISA_v_div_fixup_f64, OUT, {X, DEN, NUM});
+    EXPECT_EQ(f64(sequence.machine.get(OUT, 3, true)), c.expected) << c.mode << " " << c.numerator;
+  }
+}
+
 // Whatever is infinite stays so.
 TEST(ValuDivision, ScaledMultiplyAddOfInfinities)
 {

@@ -139,16 +139,12 @@ long double logarithm(long double x)
 const long double two_pi = 6.283185307179586476925286766559L;
 long double sine(long double turns)
 {
-  if (std::fabs(turns) > 256 && std::isfinite(turns))
-    return 0;
   long double rest = std::remainder(turns, 1.0L);
   // Exact at multiples of half a turn, where two_pi's last bit would show.
   return turns == 0 ? turns : std::fabs(rest) == 0.5L || rest == 0 ? 0 : std::sin(rest * two_pi);
 }
 long double cosine(long double turns)
 {
-  if (std::fabs(turns) > 256 && std::isfinite(turns))
-    return 1;
   long double rest = std::remainder(turns, 1.0L);
   return std::fabs(rest) == 0.25L ? 0 : std::cos(rest * two_pi);
 }
@@ -288,9 +284,18 @@ const bool cubes = add({
     {ISA_v_cubema_f32, "f:fff", MODEL(cube(A, B, C).major)},
 });
 
-// The result of v_div_fixup when nothing is special is the quotient with the operands' sign.
-template <typename T> T fixup(T quotient, T denominator, T numerator, int overflow, int underflow)
+// As exponents have it: a denormal's is one less than the least of normal numbers.
+template <typename T> int exponent_field(T x)
 {
+  return std::max(std::ilogb(x), std::numeric_limits<T>::min_exponent - 2);
+}
+
+// The result of v_div_fixup when nothing is special is the quotient with the operands' sign. On RDNA what is no number
+// has overflowed, and fields of exponents say what is too small.
+template <typename T>
+T fixup(const Lane &l, T quotient, T denominator, T numerator, int overflow, int underflow)
+{
+  const bool is_rdna = l.chip >= SOFTGPU_GFX1030;
   if (std::isnan(numerator) || std::isnan(denominator))
     return std::isnan(numerator) ? numerator : denominator;
   bool both_zero = denominator == 0 && numerator == 0;
@@ -302,6 +307,10 @@ template <typename T> T fixup(T quotient, T denominator, T numerator, int overfl
     magnitude = INFINITY;
   else if (numerator == 0 || std::isinf(denominator))
     magnitude = 0;
+  else if (is_rdna && exponent_field(numerator) - exponent_field(denominator) <= underflow)
+    magnitude = 0;
+  else if (is_rdna)
+    magnitude = std::isnan(quotient) ? (T)INFINITY : magnitude;
   else if (std::ilogb(numerator) - std::ilogb(denominator) > overflow)
     magnitude = INFINITY;
   else if (std::ilogb(numerator) - std::ilogb(denominator) <= underflow)
@@ -315,9 +324,37 @@ template <typename T> T quieted(T x)
 }
 
 const bool division = add({
-    {ISA_v_div_fixup_f32, "f:fff", MODEL(quieted(fixup(A, B, C, 128, -151))), OWN_NAN},
-    {ISA_v_div_fixup_f64, "g:ggg", MODEL(quieted(fixup(DA, DB, DC, 1024, -1076))), OWN_NAN},
+    {ISA_v_div_fixup_f32, "f:fff", MODEL(quieted(fixup(l, A, B, C, 128, -151))), OWN_NAN},
+    {ISA_v_div_fixup_f64, "g:ggg", MODEL(quieted(fixup(l, DA, DB, DC, 1024, -1076))), OWN_NAN},
 });
+
+// Examples of AMD's documents, by which the whole range is supported, and numbers far from 0.
+TEST(ValuFloat, SinesAndCosinesOfAllNumbers)
+{
+  const struct {
+    unsigned op;
+    float x;
+    uint32_t expected;
+  } cases[] = {
+      {ISA_v_sin_f32, -0x1.fffffep127f, 0},
+      {ISA_v_sin_f32, -0.0f, 0x80000000},
+      {ISA_v_sin_f32, 0.25f, 0x3f800000},
+      {ISA_v_cos_f32, -0x1.fffffep127f, 0x3f800000},
+      {ISA_v_cos_f32, -0.0f, 0x3f800000},
+      {ISA_v_cos_f32, 0.25f, 0},
+      {ISA_v_sin_f32, 0.5f, 0},
+      {ISA_v_sin_f32, 256.25f, 0x3f800000},
+      {ISA_v_sin_f32, -4194303.25f, 0xbf800000},
+      {ISA_v_cos_f32, 8388607.5f, 0xbf800000},
+      {ISA_v_cos_f32, 0x1p24f, 0x3f800000},
+  };
+  for (const auto &c : cases) {
+    Machine machine;
+    machine.set(SRC, 3, bits(c.x), false);
+    ASSERT_TRUE(machine.run(instruction(c.op, "f:f")));
+    EXPECT_EQ(machine.get(DST, 3, false), c.expected) << isa_op_name(c.op) << " " << c.x;
+  }
+}
 
 TEST(ValuFloat, TrigPreopGivesSegmentsOfTwoOverPi)
 {

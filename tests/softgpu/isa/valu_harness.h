@@ -243,6 +243,7 @@ struct Lane {
   uint64_t a, b, c;
   bool vcc;
   unsigned lane;
+  unsigned chip = 0;
 };
 struct Value {
   uint64_t d;

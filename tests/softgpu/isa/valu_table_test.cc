@@ -136,6 +136,7 @@ isa_inst_t build(const Row &row, unsigned chip)
   bool wide = is_wide(row.types[0]);
   bool is_half = std::strchr("he", row.types[0]) && !(row.flags & PACKED);
   for (unsigned i = 0; i < ISA_LANES; ++i) {
+    before.lanes[i].chip = chip;
     Value value = row.model(before.lanes[i]);
     uint64_t got = machine.get(inst.dst.index, i, wide), expected = value.d;
     if (is_nan(row.types[0], expected) && !(row.flags & (OWN_NAN | PACKED)))
