@@ -329,9 +329,9 @@ def check_unload(folder):
 
 def check_churn(folder):
     """Sixteen threads that each load code, launch it, and unload it when it has ended, while the others' runs."""
-    path, launches = os.path.join(folder, "churn"), 16 * 4
+    path, launches = os.path.join(folder, "churn"), 8 * 4
     for rule in ("waves+blocks,wait", "memory"):
-        out, errors = run("churn", "16", "4", options=("--probe", rule, "-o", path))
+        out, errors = run("churn", "8", "4", options=("--probe", rule, "-o", path))
         yes, no, lost = probed(errors)
         assert out == "right\n" and yes + no == launches and not lost and (not no or "wait" not in rule), (out, errors)
         made = read(path)

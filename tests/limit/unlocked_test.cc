@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "tests/extended.h"
 #include "tests/limit/admission.h"
 
 namespace {
@@ -111,7 +112,7 @@ TEST_F(Unlocked, CapsHoldAndNothingIsLeftOver)
 // On a clock that stands: what a burst allows is admitted once, whoever asks.
 TEST_F(Unlocked, ARateIsNobodysTwice)
 {
-  for (int round = 0; round < 50; ++round) {
+  for (int round = 0; round < (is_sanitized ? 10 : 50); ++round) {
     rawhal_limiter_t *limiter =
         Open({{RAWHAL_LIMIT_DISPATCH_RATE, 100000}, {RAWHAL_LIMIT_BURST, 20 * kMs}});
     limit_lease_t *leases[2] = {Lease(limiter), Lease(limiter)};
@@ -134,7 +135,7 @@ TEST_F(Unlocked, ARateIsNobodysTwice)
 TEST_F(Unlocked, AShareIsNobodysTwice)
 {
   for (uint64_t percent : {10, 50, 97})
-    for (int round = 0; round < 40; ++round) {
+    for (int round = 0; round < (is_sanitized ? 10 : 40); ++round) {
       const RegionFile::Limits limits = {{RAWHAL_LIMIT_GPU_SHARE, percent * 10000}};
       uint64_t alone = 0;
       rawhal_limiter_t *limiter = Open(limits);

@@ -72,8 +72,7 @@ protected:
     std::vector<std::thread> threads;
     for (uint32_t i = 0; i < thread_count; ++i) {
       rawhal_queue_t *on = queue(options);
-      threads.emplace_back(
-          [=] { work(from, on, kernels, i, each, rawhal_buffer_address(lost)); });
+      threads.emplace_back([=] { work(from, on, kernels, i, each, rawhal_buffer_address(lost)); });
     }
     for (std::thread &thread : threads)
       thread.join();

@@ -5,14 +5,12 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/extended.h"
+
 namespace status {
 
 // At least, for every mnemonic that is run. Sanitizers, which are slow, look for other errors.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { CASES = 500 };
-#else
-enum { CASES = 10000 };
-#endif
+const uint64_t CASES = is_sanitized ? 500 : is_extended_to_all() ? 10000 : 2000;
 
 // Why softgpu does not run it; NULL for those that it runs.
 const char *unsupported_reason(unsigned op);
