@@ -108,9 +108,9 @@ Written by a test from the engine's own tables (`tests/softgpu/isa/status_test.c
 What each claim was checked against:
 
 - every mnemonic: each build of the engine against a reference engine that was written separately and computes in
-  integers, in at least 2,000 cases (10,000 in the tests' tier `all`) of special and random values with random operands and modifiers. **Both engines have
-  the same author**: where a document was misread, both are wrong, as they once were for D16 loads with SRAM-ECC, reads
-  beyond LDS and buffer offsets near 2^32;
+  integers, in at least 2,000 cases (10,000 in the tests' tier `all`) of special and random values with random operands
+  and modifiers. **Both engines have the same author**: where a document was misread, both are wrong, as they once were for
+  D16 loads with SRAM-ECC, reads beyond LDS and buffer offsets near 2^32;
 - the vector and scalar ALU, memory and LDS: models in the tests, by the same author;
 - memory, LDS and scalar instructions, comparisons, carries and arithmetic under MODE: a third model, written from LLVM's and
   AMD's documents by somebody who had read neither engine; `tests/softgpu/oracle/oracle_test.cc` lists where the engines
