@@ -117,6 +117,7 @@ int main(int argc, char **argv)
   CALL(hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, on_error, NULL, UINT32_MAX, UINT32_MAX,
                         &queue));
   launch(0, "wait_for.kd", kernargs_of((void *)(uintptr_t)flag));
+  executable = load_file(argv[2]); /* what waits stays, whatever happens to this one */
   for (size_t i = 0; i < sizeof(all) / sizeof(*all); ++i)
     if (strcmp(all[i].name, argv[1]) == 0)
       all[i].make();
