@@ -115,7 +115,7 @@ size_t last_branch(const std::string &clone, size_t end)
 }
 
 // Every instruction of the clone replaced by each harm of its length. What is only harm until the kernel ends is not looked
-// for behind `end`, nor is what may be done with v0 where that is lent.
+// for behind `end`, nor is what may be done with v0 where that is lent. Sanitizers see the same in every fourth place.
 void expect_all_refused(Written *kernel, const std::string &clone, size_t end, bool lends = false)
 {
   const Text text = text_of(clone);
@@ -124,6 +124,8 @@ void expect_all_refused(Written *kernel, const std::string &clone, size_t end, b
     code_t one;
     ASSERT_TRUE(code_decode(clone.data() + text.at + at * 4, text.dwords - at, &one)) << at;
     for (const Harm &harm : harms) {
+      if (is_sanitized && at % 4)
+        break;
       std::string changed = clone;
       char *place = &changed[text.at + at * 4];
       if (harm.dwords.size() != one.dwords || (at >= end && !harm.at_end) ||
@@ -137,7 +139,7 @@ void expect_all_refused(Written *kernel, const std::string &clone, size_t end, b
     }
     at += one.dwords;
   }
-  EXPECT_GT(tried, 200u);
+  EXPECT_GT(tried, is_sanitized ? 50u : 200u);
 }
 
 } // namespace
@@ -145,11 +147,8 @@ void expect_all_refused(Written *kernel, const std::string &clone, size_t end, b
 TEST(ProbeDamaged, WhatHarmsIsRefused)
 {
   Written kernel(code);
-  const uint32_t few = RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES;
   for (uint32_t flags : {0u, uint32_t(RAWHAL_PROBE_KEEP_IN_LANES)})
-    for (uint32_t kinds : {few, every_kind}) {
-      if (is_sanitized && (flags != 0) == (kinds == few))
-        continue; // one of each
+    for (uint32_t kinds : {uint32_t(RAWHAL_PROBE_BLOCKS | RAWHAL_PROBE_EDGES), every_kind}) {
       SCOPED_TRACE(testing::Message() << "kinds " << kinds << ", flags " << flags);
       ASSERT_EQ(RAWHAL_OK, kernel.plan(kinds, flags)) << kernel.error.message;
       const std::string clone = kernel.apply();

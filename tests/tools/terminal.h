@@ -23,12 +23,18 @@ inline bool has_terminals()
   if (!has_terminals())                                                                            \
   GTEST_SKIP() << "there are no terminals: /dev/pts is not mounted"
 
-// fork_child(), with a terminal of its own.
-inline pid_t fork_on_terminal(unsigned short columns, int *terminal)
+inline winsize size_of(unsigned short columns)
 {
   winsize size = {};
   size.ws_row = 24;
   size.ws_col = columns;
+  return size;
+}
+
+// fork_child(), with a terminal of its own, which sends it signals.
+inline pid_t fork_on_terminal(unsigned short columns, int *terminal)
+{
+  const winsize size = size_of(columns);
   return checked_child(forkpty(terminal, nullptr, nullptr, &size));
 }
 
@@ -47,9 +53,17 @@ inline std::string read_terminal(int terminal)
 inline Outcome run_on_terminal(const std::vector<std::string> &words, unsigned short columns = 80,
                                const std::vector<std::string> &environment = {})
 {
-  int terminal = -1;
-  pid_t child = fork_on_terminal(columns, &terminal);
+  // Not the one that controls it: with that the end of the child takes what nobody has read yet.
+  int terminal = -1, other = -1;
+  const winsize size = size_of(columns);
+  if (openpty(&terminal, &other, nullptr, nullptr, &size))
+    throw std::system_error(errno, std::generic_category(), "no terminal");
+  pid_t child = fork_child();
   if (child == 0) {
+    for (int stream = 0; stream < 3; ++stream)
+      dup2(other, stream);
+    close(other);
+    close(terminal);
     std::vector<char *> argv;
     for (const std::string &word : words)
       argv.push_back(const_cast<char *>(word.c_str()));
@@ -59,6 +73,7 @@ inline Outcome run_on_terminal(const std::vector<std::string> &words, unsigned s
     execv(argv[0], argv.data());
     _exit(127);
   }
+  close(other);
   std::string text = read_terminal(terminal);
   text.erase(std::remove(text.begin(), text.end(), '\r'), text.end());
   int status = 0;
