@@ -80,6 +80,12 @@ static rawhal_status_t add_access(rawhal_probe_plan_t *plan, const walk_instruct
   code_access(&code, &access);
   if (!access.bytes)
     return RAWHAL_OK;
+  if (access.lane_bytes && access.vector + access.lane_bytes / 4u > CODE_SET_END)
+    return rawhal_fail_at(error, RAWHAL_UNSUPPORTED,
+                          plan->walk.offset + instruction->at * UINT64_C(4),
+                          "half of the address of an access would be behind v%u, the last that "
+                          "there is",
+                          CODE_SET_END - 1);
   const rawhal_probe_point_t point = {.offset = instruction->at * 4,
                                       .action = RAWHAL_PROBE_ACCESS,
                                       .source = access.source,

@@ -119,6 +119,22 @@ TEST(ProbeShapes, RelocatedCode)
   }
 }
 
+// There is no v256.
+TEST(ProbeShapes, AnAddressBehindTheLastRegister)
+{
+  for (const uint32_t first : {254u, 255u}) {
+    SCOPED_TRACE(first);
+    // tbuffer_load_format_x v0, v[first:first+1], s[0:3], 0 idxen offen
+    Written kernel({0xe8083000, 0x80000000 | first, s_endpgm});
+    EXPECT_EQ(first == 255 ? RAWHAL_UNSUPPORTED : RAWHAL_OK, kernel.plan(RAWHAL_PROBE_MEMORY))
+        << kernel.error.message;
+    if (first == 255)
+      EXPECT_TRUE(strstr(kernel.error.message, "behind v255")) << kernel.error.message;
+    else
+      EXPECT_EQ(RAWHAL_OK, kernel.verify(kernel.apply())) << kernel.error.message;
+  }
+}
+
 // Each end has what ends a wave's record.
 TEST(ProbeShapes, SeveralEnds)
 {
