@@ -12,7 +12,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   rawhal_target_t target, again;
   rawhal_error_t error = {};
-  Budget budget(budget_begin(20000 + 16 * size, 0));
+  // An unknown processor is compared with each that there is.
+  Budget budget(budget_begin(60000 + 16 * size, 0));
   if (rawhal_target_parse({reinterpret_cast<const char *>(data), size}, &target, &error))
     return 0;
   char text[64];
