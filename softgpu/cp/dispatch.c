@@ -258,7 +258,9 @@ softgpu_step_t softgpu_dispatch_step(softgpu_queue_t *queue,
   uint32_t code = dispatch_check(&packet, &dispatch, text);
   if (code != 0)
     return softgpu_report(queue, code, packet.kernel_object, NULL, text);
-  const uint32_t lanes = softgpu_lanes(&dispatch);
+  /* The kernel's descriptor is only asked where 64 lanes have not enough. */
+  const bool may_want = packet.private_segment_size > hsa->scratch_wave64_lane_byte_size;
+  const uint32_t lanes = may_want ? softgpu_lanes(&dispatch) : 64;
   const uint64_t wave_scratch = (uint64_t)packet.private_segment_size * lanes;
   const uint64_t granted = (uint64_t)hsa->scratch_wave64_lane_byte_size * 64;
   if (wave_scratch > granted) {

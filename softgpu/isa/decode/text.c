@@ -197,7 +197,7 @@ static void put_packed_modifiers(isa_printer_t *p, const isa_inst_t *inst)
     put_bits(p, "neg_hi", inst->vop.neg_hi, count);
 }
 
-/* The scales of data[0] and data[1], and which byte of each. */
+/* The scales of A and B, and which byte of each. */
 static void put_scale(isa_printer_t *p, const isa_inst_t *inst)
 {
   isa_put_operand(p, &inst->vop.scale[0], 1);

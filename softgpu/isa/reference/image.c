@@ -87,7 +87,7 @@ static bool find(isa_wave_t *wave, const isa_inst_t *inst, const layout_t *l, un
 static void set(isa_wave_t *wave, const isa_inst_t *inst, unsigned nth, unsigned lane,
                 uint32_t value)
 {
-  if (!(inst->mem.image.d16)) {
+  if (!inst->mem.image.d16) {
     isa_reference_set(wave, &inst->dst, nth, lane, value);
     return;
   }

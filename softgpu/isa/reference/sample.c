@@ -33,7 +33,7 @@ static texture_t texture_of(const isa_wave_t *wave, const isa_inst_t *inst)
 
 static real_t address(isa_wave_t *wave, const isa_inst_t *inst, unsigned n, unsigned lane)
 {
-  if (!(inst->mem.image.a16))
+  if (!inst->mem.image.a16)
     return real_of(isa_reference_rows(wave, &inst->mem.vaddr, n, lane, 1), &real_f32);
   return real_of(isa_reference_rows(wave, &inst->mem.vaddr, n / 2, lane, 1) >> 16 * (n % 2) &
                      0xffff,

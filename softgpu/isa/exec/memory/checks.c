@@ -146,7 +146,7 @@ static bool run_checked(isa_wave_t *wave, const isa_inst_t *inst)
 void isa_checks_prepare(isa_inst_t *inst, uint32_t checks)
 {
   const bool is_end = inst->op == ISA_s_endpgm && checks & SOFTGPU_CHECK_STORES;
-  if (!is_end && inst->encoding != ISA_SMEM && inst->encoding < ISA_DS)
+  if (!is_end && !isa_is_memory(inst))
     return;
   inst->unchecked = inst->run;
   inst->run = run_checked;
