@@ -21,7 +21,7 @@ if(RAWHAL_SANITIZE)
   # Tests may be Clang's (.ci/run) where the library is GCC's. Then GCC links, for there to be one runtime, and what that of
   # tsan has not, copies of memory, is left to the C library's functions, which are watched.
   if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-gdwarf-4>) # as it reads lines
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-gdwarf-4>) # which its runtime finds lines in
     set(CMAKE_CXX_LINK_EXECUTABLE "<CMAKE_C_COMPILER> <LINK_FLAGS> <OBJECTS> -o <TARGET> <LINK_LIBRARIES> -lstdc++ -lm")
     if(RAWHAL_SANITIZE STREQUAL "thread")
       add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-mllvm -tsan-instrument-memintrinsics=0 -D__SANITIZE_THREAD__>")
