@@ -73,6 +73,9 @@ extern "C" {
  *                                      sramecc-, whose D16 loads keep the other half of a register
  *   gpus         1        0..16        number of GPUs
  *   vram_mib     8192     8..1048576   memory per GPU; more is refused. Host pages as touched
+ *   compute_units 0       0..65535    per GPU, at most its chip's; 0: the chip's. The runtime loads
+ *                                      code, copies and fills by kernels of four work-groups a
+ *                                      unit: with few, what uses little takes less
  *   timeout_ms   120000   0..2^32-1    time limit of one dispatch; 0 is none
  *   spin         2000     0..10^9      polls of an idle queue before it sleeps
  *   userfaultfd  1        0..1         0: idle queues poll (50 us to 1 ms), no doorbell wakes them

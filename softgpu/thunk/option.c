@@ -29,6 +29,7 @@ static const struct {
     [SOFTGPU_OPTION_SRAMECC] = {"sramecc", 0, 1, WHILE_CLOSED},
     [SOFTGPU_OPTION_GPUS] = {"gpus", 0, SOFTGPU_MAX_GPUS, WHILE_CLOSED},
     [SOFTGPU_OPTION_VRAM_MIB] = {"vram_mib", 8, 1 << 20, WHILE_CLOSED},
+    [SOFTGPU_OPTION_COMPUTE_UNITS] = {"compute_units", 0, UINT16_MAX, WHILE_CLOSED},
     [SOFTGPU_OPTION_TIMEOUT_MS] = {"timeout_ms", 0, UINT32_MAX, ANY_TIME},
     [SOFTGPU_OPTION_SPIN] = {"spin", 0, 1000000000, ANY_TIME},
     [SOFTGPU_OPTION_USERFAULTFD] = {"userfaultfd", 0, 1, BEFORE_QUEUES},

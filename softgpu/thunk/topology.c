@@ -25,6 +25,7 @@ enum {
 /* Set by softgpu_topology_open(). */
 typedef struct gpu {
   const softgpu_chip_facts_t *listed, *executing; /* as what, and whose code it runs */
+  uint32_t units;
 } gpu_t;
 static gpu_t nodes[SOFTGPU_MAX_NODES]; /* from 1 on */
 static bool sram_ecc;                  /* of chips that can have it in their target id */
@@ -50,7 +51,10 @@ static gpu_t gpu_asked(uint32_t node)
             : softgpu_chip_find(softgpu_option(SOFTGPU_OPTION_CHIP));
   const softgpu_chip_facts_t *listed =
       softgpu_chips_at(names, softgpu_chips_count(names) == 1 ? 0 : node - 1);
-  return (gpu_t){listed ? listed : executing, executing};
+  const uint64_t units = softgpu_option(SOFTGPU_OPTION_COMPUTE_UNITS);
+  return (gpu_t){listed ? listed : executing, executing,
+                 units && units < executing->compute_units ? (uint32_t)units
+                                                           : executing->compute_units};
 }
 
 SOFTGPU_EXPORT bool softgpu_device_chip(uint32_t node, uint32_t *chip, uint32_t *listed)
@@ -84,7 +88,7 @@ static kfd_device_t debug_device(uint32_t node)
       .firmware = 0x40,
       .gfx_target_version =
           executing->major * 10000u + executing->minor * 100u + executing->stepping,
-      .simds = (uint32_t)executing->compute_units * chip->simds_per_unit,
+      .simds = gpu.units * chip->simds_per_unit,
       .waves_per_simd = chip->waves_per_simd,
       .arrays = SAVE_ENGINES,
       .arrays_per_engine = 1,
@@ -128,7 +132,7 @@ uint64_t softgpu_vram_bytes(void)
 
 uint32_t softgpu_compute_units(uint32_t node)
 {
-  return nodes[node].executing->compute_units;
+  return nodes[node].units;
 }
 
 softgpu_chip_t softgpu_chip(uint32_t node)
@@ -196,7 +200,7 @@ static void cpu_properties(HsaNodeProperties *node)
 static void gpu_properties(uint32_t id, HsaNodeProperties *node)
 {
   const softgpu_chip_facts_t *chip = nodes[id].listed, *executing = nodes[id].executing;
-  node->NumFComputeCores = (uint32_t)executing->compute_units * chip->simds_per_unit;
+  node->NumFComputeCores = nodes[id].units * chip->simds_per_unit;
   node->NumMemoryBanks = GPU_BANKS;
   node->NumCaches = softgpu_layout_caches(GPU_CACHES);
   node->NumIOLinks = gpus; /* the CPU and the other GPUs */
@@ -210,7 +214,7 @@ static void gpu_properties(uint32_t id, HsaNodeProperties *node)
   node->WaveFrontSize = chip->wave_size;
   node->NumShaderBanks = SHADER_BANKS;
   node->NumArrays = 1;
-  node->NumCUPerArray = (executing->compute_units + SHADER_BANKS - 1u) / SHADER_BANKS;
+  node->NumCUPerArray = (nodes[id].units + SHADER_BANKS - 1) / SHADER_BANKS;
   node->NumSIMDPerCU = chip->simds_per_unit;
   node->MaxSlotsScratchCU = 32;
   node->EngineId.ui32.uCode = 0x40;

@@ -10,6 +10,11 @@ namespace {
 
 class Hardware : public DeviceTest {
 protected:
+  const char *softgpu_options() override
+  {
+    return "gpus=1,vram_mib=256,timeout_ms=8000,compute_units=0"; // as many as the chip has
+  }
+
   rawhal_status_t make(const rawhal_queue_options_t &options)
   {
     made = nullptr;

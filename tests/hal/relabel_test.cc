@@ -9,7 +9,7 @@ class Relabelled : public TensileTest {
 protected:
   const char *softgpu_options() override
   {
-    return "gpus=1,vram_mib=256,timeout_ms=8000,chip=gfx942,listed=gfx90a";
+    return "gpus=1,vram_mib=256,timeout_ms=8000,chip=gfx942,listed=gfx90a,compute_units=0";
   }
 
   void expect_sums(const char *fixture, rawhal_executable_t *executable)
@@ -87,7 +87,7 @@ class SeveralChips : public TensileTest {
 protected:
   const char *softgpu_options() override
   {
-    return "vram_mib=256,timeout_ms=8000,chips=gfx942,gfx950,listed=gfx90a";
+    return "vram_mib=256,timeout_ms=8000,chips=gfx942,gfx950,listed=gfx90a,compute_units=0";
   }
 
   // Those of gfx942 run on gfx950, when they say so.

@@ -5,6 +5,8 @@ namespace {
 
 class Agents : public Runtime {
 protected:
+  void configure() override { option("compute_units", 0); }
+
   std::string name(hsa_agent_t agent)
   {
     char text[64] = "";
@@ -58,6 +60,25 @@ TEST_F(WithoutEcc, isa_carries_the_target_features)
   char text[64] = "";
   ASSERT_EQ(hsa->hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, text), HSA_STATUS_SUCCESS);
   EXPECT_STREQ(text, "amdgcn-amd-amdhsa--gfx90a:sramecc-:xnack-");
+}
+
+class ListedUnits : public Agents {
+  void configure() override { option("compute_units", 8); }
+};
+
+TEST_F(ListedUnits, are_as_many_as_asked_for)
+{
+  EXPECT_EQ(info<uint32_t>(gpu, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT), 8u);
+  EXPECT_FALSE(hsa->option_set("compute_units", 104));
+}
+
+class MoreUnitsThanTheChipHas : public Agents {
+  void configure() override { option("compute_units", 65535); }
+};
+
+TEST_F(MoreUnitsThanTheChipHas, are_the_chips)
+{
+  EXPECT_EQ(info<uint32_t>(gpu, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT), 104u);
 }
 
 class ThreeAgents : public Agents {

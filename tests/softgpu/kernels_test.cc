@@ -93,7 +93,26 @@ TEST_F(Kernels, scratch_comes_when_asked_for)
   }
 }
 
-TEST_F(Kernels, scratch_too_large_to_keep_is_given_back)
+class ManyUnits : public Kernels {
+  void configure() override { option("compute_units", 0); }
+};
+
+class FewUnits : public Kernels {
+  void configure() override { option("compute_units", 8); }
+};
+
+// The runtime's kernel has four work-groups for each, of which most only end: with the chip's 104 units it executes 19,979
+// instructions.
+TEST_F(FewUnits, copies_of_the_runtime_have_few_waves)
+{
+  uint64_t value = 7;
+  void *device = device_memory(8);
+  const softgpu_counters_t before = copy(device, &value, 8), after = copy(&value, device, 8);
+  EXPECT_EQ(value, 7u);
+  EXPECT_LT(after.wave_instructions - before.wave_instructions, 2000u);
+}
+
+TEST_F(ManyUnits, scratch_too_large_to_keep_is_given_back)
 {
   Kernel kernel = load("scratch-gfx90a-v5.co", "scratch");
   kernel.scratch = 4096; // the runtime marks this much for one dispatch only

@@ -37,6 +37,7 @@ TEST(Options, documented_defaults)
   EXPECT_EQ(value("userfaultfd"), 1u);
   EXPECT_EQ(value("threads"), 0u);
   EXPECT_EQ(value("guard_kib"), 1024u);
+  EXPECT_EQ(value("compute_units"), unless_set("SOFTGPU_COMPUTE_UNITS", 0));
   EXPECT_EQ(value("slowdown"), 1u);
   for (const char *check :
        {"check_lds", "check_races", "check_kernarg", "check_stores", "check_memory", "check_freed",
@@ -52,6 +53,7 @@ TEST(Options, refuse_what_makes_no_sense)
   EXPECT_FALSE(softgpu_option_set("gpus", 17));
   EXPECT_FALSE(softgpu_option_set("sramecc", 2));
   EXPECT_FALSE(softgpu_option_set("vram_mib", 7));
+  EXPECT_FALSE(softgpu_option_set("compute_units", 65536));
   EXPECT_FALSE(softgpu_option_set("chip", 0x90b));
   EXPECT_FALSE(softgpu_option_set_text("gpus", nullptr));
   for (const char *text : {"", " 1", "-1", "+1", "1x", "0x", "one", "99999999999999999999"})

@@ -9,6 +9,8 @@ namespace {
 
 class Units : public Kernels {
 protected:
+  void configure() override { option("compute_units", 0); }
+
   // Threads of this process; the engine makes its own when it first needs them.
   static size_t threads()
   {

@@ -6,7 +6,7 @@
 namespace {
 
 const std::vector<std::string> two_gpus = {"RAWHAL_DEVICE=softgpu", "SOFTGPU_GPUS=2",
-                                           "SOFTGPU_VRAM_MIB=512"};
+                                           "SOFTGPU_VRAM_MIB=512", "SOFTGPU_COMPUTE_UNITS=0"};
 
 TEST(Devices, Text)
 {

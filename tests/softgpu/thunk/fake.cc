@@ -12,6 +12,7 @@ void Fake::SetUp()
   if (GetParam().dtif) {
     ASSERT_NE(call<void *>("DtifCreate", "HSA"), nullptr);
   }
+  ASSERT_TRUE(call<bool>("softgpu_option_set", "compute_units", uint64_t{0}));
   ASSERT_EQ(call("hsaKmtOpenKFD"), HSAKMT_STATUS_SUCCESS);
 }
 
