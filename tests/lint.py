@@ -342,7 +342,7 @@ def tier_findings(root, listing):
     for number, line in enumerate(contents(path).split("\n"), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        match = re.match(r"((?:asan-ubsan|tsan|release|quick) (?:only|not)) (\S.*)$", line)
+        match = re.match(r"((?:asan-ubsan|tsan|release|quick) (?:only|not|alone)) (\S.*)$", line)
         if match:
             pairs[match.group(1)] = pairs.get(match.group(1), 0) + match.group(2).count("(")
             if re.search(r" only .*/\w", line):
@@ -350,7 +350,7 @@ def tier_findings(root, listing):
             if pairs[match.group(1)] > 8:  # and one of who gives -E
                 yield f"tests/tiers.txt:{number}: more parentheses than ctest takes"
         else:
-            yield f"tests/tiers.txt:{number}: not 'WHERE only|not EXPRESSION'"
+            yield f"tests/tiers.txt:{number}: not 'WHERE only|not|alone EXPRESSION'"
             continue
         for word in re.findall(r"[A-Za-z_]\w{3,}", match.group(2)):
             if not all(part in text for part in word.split("_")):

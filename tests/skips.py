@@ -12,7 +12,14 @@ import sys
 
 HEADING = re.compile(r"^\d+/\d+ Testing: (.*)$", re.M)
 SKIPPED = re.compile(r"^ *\d+/\d+ Test +#\d+: (.*?) \.*\*\*\*Skipped ", re.M)
+BATCH = re.compile(r"\+\d+$")  # several of GoogleTest's in a process, of which each may skip: discover.cmake
+OF_BATCH = re.compile(r"^\[ RUN      \] (\S+)\n(?:(?!\[ RUN  ).*\n)*?\[  SKIPPED \] \1 \(\d+ ms\)$", re.M)
 REASON = re.compile(r"(?:^\S+:\d+: Skipped\n(.*)$)|(?:^(?:-- )?skipped: (.*)$)", re.M)
+
+
+def reason(text):
+    found = REASON.search(text)
+    return next(filter(None, found.groups()), "") if found else ""
 
 
 def skipped(log, output):
@@ -20,8 +27,11 @@ def skipped(log, output):
     parts = HEADING.split(log)
     said = dict(zip(parts[1::2], parts[2::2]))
     for test in SKIPPED.findall(output):
-        found = REASON.search(said.get(test, ""))
-        yield test, next(filter(None, found.groups()), "") if found else ""
+        yield test, reason(said.get(test, ""))
+    for batch, text in said.items():
+        if BATCH.search(batch):
+            for found in OF_BATCH.finditer(text):
+                yield f"{batch.split('.')[0]}.{found.group(1)}", reason(found.group(0))
 
 
 def read(path):

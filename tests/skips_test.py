@@ -34,6 +34,26 @@ skipped: ten minutes
 Test Passed.
 6/6 Testing: front.silent
 Test Passed.
+7/7 Testing: hal.Batch.First+3
+[ RUN      ] Batch.First
+[       OK ] Batch.First (0 ms)
+[ RUN      ] Batch.Second
+../tests/hal/batch_test.cc:12: Skipped
+no corpus at /here
+
+[  SKIPPED ] Batch.Second (0 ms)
+[ RUN      ] Many/Batch.Third/0
+[  SKIPPED ] Many/Batch.Third/0 (0 ms)
+[ RUN      ] Batch.Fourth
+../tests/hal/batch_test.cc:14: Skipped
+what a batch lacks
+
+[  SKIPPED ] Batch.Fourth (0 ms)
+[  SKIPPED ] 3 tests, listed below:
+[  SKIPPED ] Batch.Second
+[  SKIPPED ] Many/Batch.Third/0
+[  SKIPPED ] Batch.Fourth
+Test Passed.
 """
 OUTPUT = """          Start 1: hal.Peer.Copies
 1/6 Test #1: hal.Peer.Copies ......................***Skipped   0.01 sec
@@ -42,6 +62,7 @@ OUTPUT = """          Start 1: hal.Peer.Copies
 4/6 Test #4: hal.Peer.Silent ......................***Skipped   0.01 sec
 5/6 Test #5: front.evidence .......................***Skipped   0.01 sec
 6/6 Test #6: front.silent .........................***Skipped   0.01 sec
+7/7 Test #7: hal.Batch.First+3 ....................   Passed    0.01 sec
 """
 
 
@@ -57,16 +78,20 @@ class Skips(unittest.TestCase):
     def test_those_that_skipped_and_why(self):
         self.assertEqual(list(skips.skipped(LOG, OUTPUT)),
                          [("hal.Peer.Copies", "no corpus at /nowhere"), ("install.abi", "abigail-tools is not installed"),
-                          ("hal.Peer.Silent", ""), ("front.evidence", "ten minutes"), ("front.silent", "")])
+                          ("hal.Peer.Silent", ""), ("front.evidence", "ten minutes"), ("front.silent", ""),
+                          ("hal.Batch.Second", "no corpus at /here"), ("hal.Many/Batch.Third/0", ""), ("hal.Batch.Fourth", "what a batch lacks")])
 
     def test_an_expected_reason(self):
-        self.assertEqual(self.status("# why\n^no corpus\nabigail\nminutes\n^$\n"), 0)
+        self.assertEqual(self.status("# why\n^no corpus\nabigail\nminutes\na batch\n^$\n"), 0)
 
     def test_a_reason_that_nobody_expects(self):
-        self.assertEqual(self.status("^no corpus\nminutes\n^$\n"), 1)
+        self.assertEqual(self.status("^no corpus\nminutes\na batch\n^$\n"), 1)
+
+    def test_one_of_a_batch_that_nobody_expects(self):
+        self.assertEqual(self.status("^no corpus\nabigail\nminutes\n^$\n"), 1)
 
     def test_one_without_a_reason(self):
-        self.assertEqual(self.status("^no corpus\nabigail\nminutes\n"), 1)
+        self.assertEqual(self.status("^no corpus\nabigail\nminutes\na batch\n"), 1)
 
 
 if __name__ == "__main__":
