@@ -65,7 +65,10 @@ class FrontOnce : public DeviceTest,
                   protected Environment,
                   public testing::WithParamInterface<bool> {
 protected:
-  const char *softgpu_options() override { return "gpus=1,vram_mib=1024,timeout_ms=8000,compute_units=0"; }
+  const char *softgpu_options() override
+  {
+    return "gpus=1,vram_mib=1024,timeout_ms=8000,compute_units=0";
+  }
 
   void SetUp() override
   {

@@ -74,8 +74,8 @@ const struct {
   const char *name, *words, *environment;
   bool fits; // in columns; else a row is a sentence with names that are looked up
 } tables[] = {
-    {"devices", "devices", "RAWHAL_DEVICE=softgpu SOFTGPU_GPUS=2 SOFTGPU_VRAM_MIB=512 SOFTGPU_COMPUTE_UNITS=0",
-     true},
+    {"devices", "devices",
+     "RAWHAL_DEVICE=softgpu SOFTGPU_GPUS=2 SOFTGPU_VRAM_MIB=512 SOFTGPU_COMPUTE_UNITS=0", true},
     {"coverage", "coverage code.co", "", true},
     {"limits", "limits",
      "RAWHAL_GPU_SHARE=30% RAWHAL_LIMIT_REGION=/a/path/that/no/column/of/any/table/has/room/for/a "
