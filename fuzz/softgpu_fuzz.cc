@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   Budget budget(budget_begin(MOST_STEPS, 512 << 20)); // scratch is as large as descriptors say
   softgpu_engine_threads(1);
   Choices choices(data, size);
-  const unsigned chip = choices.below(SOFTGPU_GFX9_COUNT); // whose words there are makers of
+  const unsigned chip = choices.below(SOFTGPU_CHIP_OTHER);
   Scene scene(choices, chip, WORDS, choices.once_in(16));
   scene.run();
   softgpu_invalidate_code();

@@ -23,6 +23,7 @@ extern "C" {
   } while (0)
 
 enum { PAGE = 4096, SHARED_APERTURE = 0x10000, PRIVATE_APERTURE = 0x20000 };
+enum { SHADER_CYCLES = 29 }; // of s_getreg_b32, from gfx1030 on
 
 // Memory that kernels can reach while it lives; a sanitizer sees the first byte beyond.
 class Memory {
@@ -65,23 +66,29 @@ private:
 };
 
 // Leaves addresses in s[4:19] and in v[2:3] and v[6:7], then jumps to where s[2:3] say.
-static const uint32_t prologue[] = {
-    0xc0120100, 0,    // s_load_dwordx16 s[4:19], s[0:1], 0x0
-    0xc0060080, 0x40, // s_load_dwordx2 s[2:3], s[0:1], 0x40
-    0x24020082,       // v_lshlrev_b32 v1, 2, v0
-    0x68040204,       // v_add_u32 v2, s4, v1
-    0x7e060205,       // v_mov_b32 v3, s5
-    0x7e080280,       // v_mov_b32 v4, 0
-    0x7e0a02f2,       // v_mov_b32 v5, 1.0
-    0x7e0c0301,       // v_mov_b32 v6, v1
-    0x7e0e0211,       // v_mov_b32 v7, s17
-    0xbefc0084,       // s_mov_b32 m0, 4
-    0xbe801d02,       // s_setpc_b64 s[2:3]
+static const std::vector<uint32_t> prologues[ISA_FAMILY_COUNT] = {
+    {
+        0xc0120100, 0,    // s_load_dwordx16 s[4:19], s[0:1], 0x0
+        0xc0060080, 0x40, // s_load_dwordx2 s[2:3], s[0:1], 0x40
+        0x24020082,       // v_lshlrev_b32 v1, 2, v0
+        0x68040204,       // v_add_u32 v2, s4, v1
+        0x7e060205,       // v_mov_b32 v3, s5
+        0x7e080280,       // v_mov_b32 v4, 0
+        0x7e0a02f2,       // v_mov_b32 v5, 1.0
+        0x7e0c0301,       // v_mov_b32 v6, v1
+        0x7e0e0211,       // v_mov_b32 v7, s17
+        0xbefc0084,       // s_mov_b32 m0, 4
+        0xbe801d02,       // s_setpc_b64 s[2:3]
+    },
+    {0xf4100100, 0xfa000000, 0xf4040080, 0xfa000040, 0x34020082, 0x4a040204, 0x7e060205, 0x7e080280,
+     0x7e0a02f2, 0x7e0c0301, 0x7e0e0211, 0xbefc0384, 0xbe802002},
+    {0xf4100100, 0xf8000000, 0xf4040080, 0xf8000040, 0x360000ff, 0x3ff, // v_and_b32 v0, 0x3ff, v0
+     0x30020082, 0x4a040204, 0x7e060205, 0x7e080280, 0x7e0a02f2, 0x7e0c0301, 0x7e0e0211, 0xbefd0084,
+     0xbe804802},
 };
 
 constexpr uint32_t DESCRIPTOR = 64, PROLOGUE = 64, KERNARG = 128,
                    RESUME = 64 /* in the kernarg segment */;
-static_assert(sizeof(prologue) <= PROLOGUE, "room for it");
 
 class Scene {
 public:
@@ -109,6 +116,7 @@ public:
   }
 
 private:
+  bool is_rdna() const { return isa_chip(chip_)->family != ISA_FAMILY_GFX9; }
   uint32_t body() const { return DESCRIPTOR + PROLOGUE + before_; }
 
   void make_code()
@@ -119,8 +127,10 @@ private:
       maker.append(words);
     for (uint32_t at = 0; compares_ && at < count_; ++at)
       if (tells_the_time(&words[at], count_ - at))
-        words[at] = 0xbf800000; // s_nop
-    code_.put(DESCRIPTOR, prologue, sizeof(prologue));
+        words[at] = 0xbf800000; // s_nop 0
+    const std::vector<uint32_t> &prologue = prologues[isa_chip(chip_)->family];
+    REQUIRE(4 * prologue.size() <= PROLOGUE);
+    code_.put(DESCRIPTOR, prologue.data(), 4 * prologue.size());
     code_.put(body(), words.data(), 4 * count_);
   }
 
@@ -159,7 +169,9 @@ private:
     const uint32_t rsrc2 = scratch_sgpr | (2 + c_.below(15)) << 1 | ids << 7 | items << 11;
     const uint32_t rsrc3 = 1 + c_.below(63);
     const uint32_t kernarg_size = c_.once_in(8) ? c_.below(512) : KERNARG;
-    const uint16_t properties = 8; // the kernarg pointer in s[0:1]
+    uint16_t properties = 8; // the kernarg pointer in s[0:1]
+    if (is_rdna() && c_.once_in(2))
+      properties |= 1 << 10; // waves of 32
     memcpy(code_.data() + 8, &kernarg_size, 4);
     memcpy(code_.data() + 44, &rsrc3, 4);
     memcpy(code_.data() + 48, &rsrc1, 4);
@@ -218,7 +230,8 @@ private:
                           : entry_at_ > 0 ? int64_t(entry_at_ + 4 * at)
                                           : 0;
     if (entry != 0) {
-      const int64_t preloads = code_.data()[58] & 127 ? 256 : 0; // the device enters further on
+      const bool enters_later = !is_rdna() && code_.data()[58] & 127; // it preloads
+      const int64_t preloads = enters_later ? 256 : 0;
       const int64_t offset = entry - preloads;
       memcpy(code_.data() + 16, &offset, sizeof(offset));
     }
@@ -282,7 +295,9 @@ private:
   {
     isa_inst_t inst;
     return isa_decode(chip_, words, count, &inst) == ISA_DECODED &&
-           (inst.op == ISA_s_memtime || inst.op == ISA_s_memrealtime);
+           (inst.op == ISA_s_memtime || inst.op == ISA_s_memrealtime ||
+            inst.op == ISA_s_sendmsg_rtn_b32 || inst.op == ISA_s_sendmsg_rtn_b64 ||
+            (inst.op == ISA_s_getreg_b32 && (inst.simm & 63) == SHADER_CYCLES));
   }
 
   uint32_t length(uint32_t at)

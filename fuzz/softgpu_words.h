@@ -8,6 +8,7 @@
 #include <vector>
 
 extern "C" {
+#include "softgpu/isa/decode/family.h"
 #include "softgpu/isa/describe/inst.h"
 }
 
@@ -46,74 +47,59 @@ private:
   uint64_t state_ = UINT64_C(0xcbf29ce484222325);
 };
 
-struct Opcode {
-  uint8_t encoding;
-  uint16_t number;
-  uint8_t chips;
-  uint16_t op;
-};
-
-inline const Opcode opcodes[] = {
-#define ISA_OPCODE(encoding, number, name, chips, ...) {ISA_##encoding, number, chips, ISA_##name},
-#include "softgpu/isa/describe/generated/opcodes.inc"
-#undef ISA_OPCODE
-};
-
-// The first dword of each encoding without its operands, and where the opcode goes.
-struct Form {
-  uint8_t encoding, op_low, dwords;
-  uint32_t prefix, operands; // `operands`: the bits that are theirs
-};
-
-inline const Form forms[] = {
-    {ISA_SOP1, 8, 1, 0xbe800000, 0x007f00ff},    {ISA_SOP2, 23, 1, 0x80000000, 0x007fffff},
-    {ISA_SOPK, 23, 1, 0xb0000000, 0x007fffff},   {ISA_SOPC, 16, 1, 0xbf000000, 0x0000ffff},
-    {ISA_SOPP, 16, 1, 0xbf800000, 0x0000ffff},   {ISA_SMEM, 18, 2, 0xc0000000, 0x0003ffff},
-    {ISA_VOP1, 9, 1, 0x7e000000, 0x01fe01ff},    {ISA_VOP2, 25, 1, 0, 0x01ffffff},
-    {ISA_VOPC, 17, 1, 0x7c000000, 0x0001ffff},   {ISA_VOP3, 16, 2, 0xd0000000, 0x0000ffff},
-    {ISA_VOP3P, 16, 2, 0xd3800000, 0x0000ffff},  {ISA_DS, 17, 2, 0xd8000000, 0x0201ffff},
-    {ISA_FLAT, 18, 2, 0xdc000000, 0x02033fff},   {ISA_SCRATCH, 18, 2, 0xdc004000, 0x02033fff},
-    {ISA_GLOBAL, 18, 2, 0xdc008000, 0x02033fff}, {ISA_MUBUF, 18, 2, 0xe0000000, 0x0003ffff},
-    {ISA_MTBUF, 15, 2, 0xe8000000, 0x03f87fff},  {ISA_MIMG, 18, 2, 0xf0000000, 0x0203ffff},
-};
-
+// By the tables that instructions are decoded by, of each family of chips.
 class WordMaker {
 public:
-  WordMaker(Choices &choices, unsigned chip) : c_(choices), chip_(chip) {}
+  WordMaker(Choices &choices, unsigned chip) : c_(choices), chip_(chip), family_(*isa_family(chip))
+  {
+  }
 
   // Appends an instruction, or words that may be none.
   void append(std::vector<uint32_t> &words)
   {
     if (c_.once_in(8))
       return words.push_back(c_.word());
-    append(c_.once_in(16) ? pick_prefix() : pick(), words);
+    append(c_.once_in(16) ? *pick_prefix() : *pick(), words);
   }
 
 private:
-  void append(const Opcode *opcode, std::vector<uint32_t> &words)
+  void append(const isa_opcode_t &opcode, std::vector<uint32_t> &words)
   {
-    const Form *form = forms;
-    while (form->encoding != opcode->encoding)
-      ++form;
-    uint64_t operands = c_.word() | static_cast<uint64_t>(c_.word()) << 32;
+    const isa_fields_t &format = format_of(opcode.encoding);
+    uint64_t word = c_.word() | static_cast<uint64_t>(c_.word()) << 32;
     if (!c_.once_in(8))
-      tame(opcode->encoding, operands);
-    words.push_back(form->prefix | static_cast<uint32_t>(opcode->number) << form->op_low |
-                    (static_cast<uint32_t>(operands) & form->operands));
-    if (form->dwords == 2)
-      words.push_back(static_cast<uint32_t>(operands >> 32));
-    else
-      append_extension(opcode->encoding, static_cast<uint32_t>(operands), words);
-    if (opcode->op == ISA_v_mfma_ld_scale_b32 && !c_.once_in(4))
+      tame(opcode.encoding, word);
+    set(word, format.shift, 32u - format.shift, format.prefix);
+    set(word, format.op_low, format.op_bits, opcode.number);
+    put(word, F_MTBUF_OP3, opcode.number >> 3, opcode.encoding == ISA_MTBUF);
+    put(word, F_FLAT_SEG, opcode.encoding == ISA_GLOBAL ? 2 : opcode.encoding == ISA_SCRATCH,
+        format.encoding == ISA_FLAT);
+    words.push_back(static_cast<uint32_t>(word));
+    if (format.dwords == 2)
+      words.push_back(static_cast<uint32_t>(word >> 32));
+    append_extension(opcode.encoding, word, words);
+    if (opcode.op == ISA_v_mfma_ld_scale_b32 && !c_.once_in(4))
       append_scaled(words);
   }
 
-  // The half of an instruction that would be drawn too rarely; any where the chip has none.
-  const Opcode *pick_prefix()
+  const isa_fields_t &format_of(unsigned encoding) const
   {
-    for (const Opcode &opcode : opcodes)
-      if (opcode.op == ISA_v_mfma_ld_scale_b32 && opcode.chips >> chip_ & 1)
-        return &opcode;
+    const bool is_flat = encoding == ISA_GLOBAL || encoding == ISA_SCRATCH;
+    const unsigned wanted = is_flat ? unsigned(ISA_FLAT) : encoding;
+    const isa_fields_t *format = family_.formats;
+    while (format->encoding != wanted)
+      ++format;
+    return *format;
+  }
+
+  bool has(const isa_opcode_t &opcode) const { return opcode.chips >> isa_chip(chip_)->member & 1; }
+
+  // The half of an instruction that would be drawn too rarely; any where the chip has none.
+  const isa_opcode_t *pick_prefix()
+  {
+    for (size_t i = 0; i < family_.opcode_count; ++i)
+      if (family_.opcodes[i].op == ISA_v_mfma_ld_scale_b32 && has(family_.opcodes[i]))
+        return &family_.opcodes[i];
     return pick();
   }
 
@@ -130,11 +116,11 @@ private:
     words.push_back(static_cast<uint32_t>(operands >> 32));
   }
 
-  const Opcode *pick()
+  const isa_opcode_t *pick()
   {
     for (;;) {
-      const Opcode *opcode = &opcodes[c_.word() % (sizeof(opcodes) / sizeof(*opcodes))];
-      if (opcode->chips >> chip_ & 1)
+      const isa_opcode_t *opcode = &family_.opcodes[c_.word() % family_.opcode_count];
+      if (has(*opcode))
         return opcode;
     }
   }
@@ -144,13 +130,24 @@ private:
     const uint64_t mask = (UINT64_C(1) << bits) - 1;
     word = (word & ~(mask << low)) | (value & mask) << low;
   }
+  // Where the family has such a field.
+  void put(uint64_t &word, isa_field_t field, uint64_t value, bool is_meant = true) const
+  {
+    if (is_meant && family_.fields[field].bits)
+      set(word, family_.fields[field].low, family_.fields[field].bits, value);
+  }
+  uint32_t get(uint64_t word, isa_field_t field) const
+  {
+    const isa_place_t place = family_.fields[field];
+    return static_cast<uint32_t>(word >> place.low & ((UINT64_C(1) << place.bits) - 1));
+  }
 
   // The registers that hold something useful at the start, and now and then any.
   uint32_t vgpr() { return c_.once_in(8) ? c_.byte() : c_.below(8); }
   uint32_t sgpr() { return c_.once_in(8) ? c_.below(128) : 2 * c_.below(12); }
   uint32_t scalar_source()
   {
-    static const uint32_t special[] = {235, 236, 237, 238, 251, 252, 253, 255, 106, 126, 124};
+    static const uint32_t special[] = {235, 236, 237, 238, 251, 252, 253, 255, 106, 126, 124, 125};
     switch (c_.below(4)) {
     case 0:
       return c_.one_of(special);
@@ -161,6 +158,12 @@ private:
     }
   }
   uint32_t source() { return c_.once_in(2) ? 256 + vgpr() : scalar_source(); }
+  // SDWA or DPP; of 8 lanes, twice.
+  uint32_t extended()
+  {
+    static const uint32_t codes[] = {249, 250, 233, 234};
+    return c_.one_of(codes);
+  }
 
   // Operands that exist more often than random ones do.
   void tame(unsigned encoding, uint64_t &o)
@@ -169,37 +172,45 @@ private:
     case ISA_SOP1:
     case ISA_SOP2:
     case ISA_SOPC:
-      set(o, 0, 8, scalar_source());
-      if (encoding != ISA_SOP1)
-        set(o, 8, 8, scalar_source());
-      if (encoding != ISA_SOPC)
-        set(o, 16, 7, sgpr());
+      put(o, F_SOP1_SSRC0, scalar_source());
+      put(o, F_SOP2_SSRC1, scalar_source(), encoding != ISA_SOP1);
+      put(o, F_SOP1_SDST, sgpr(), encoding != ISA_SOPC);
       break;
     case ISA_SOPK:
-      set(o, 16, 7, sgpr());
+      put(o, F_SOPK_SDST, sgpr());
       break;
     case ISA_SOPP: // branches within the code
-      set(o, 0, 16, c_.below(64) - 32);
+      put(o, F_SOPP_SIMM, c_.below(64) - 32);
       break;
     case ISA_VOP1:
     case ISA_VOP2:
     case ISA_VOPC:
-      set(o, 0, 9, c_.once_in(6) ? 249 + c_.below(2) : source());
-      if (encoding != ISA_VOP1)
-        set(o, 9, 8, vgpr());
-      if (encoding != ISA_VOPC)
-        set(o, 17, 8, vgpr());
+      put(o, F_VOP1_SRC0, c_.once_in(6) ? extended() : source());
+      put(o, F_VOP2_VSRC1, vgpr(), encoding != ISA_VOP1);
+      put(o, F_VOP1_VDST, vgpr(), encoding != ISA_VOPC);
+      break;
+    case ISA_VOP3:
+    case ISA_VOP3P:
+      tame_vop3(o);
+      break;
+    case ISA_VOPD:
+      put(o, F_VOPD_SRCX0, source());
+      put(o, F_VOPD_SRCY0, source());
+      put(o, F_VOPD_VSRCX1, c_.below(8));
+      put(o, F_VOPD_VSRCY1, c_.below(8));
+      put(o, F_VOPD_OPY, c_.below(20));
       break;
     default:
-      encoding <= ISA_VOP3P &&encoding >= ISA_VOP3 ? tame_vop3(o) : tame_memory(encoding, o);
+      tame_memory(encoding, o);
       break;
     }
   }
   void tame_vop3(uint64_t &o)
   {
-    set(o, 0, 8, vgpr());
-    for (unsigned i = 0; i < 3; ++i)
-      set(o, 32 + 9 * i, 9, source());
+    put(o, F_VOP3_VDST, vgpr());
+    for (isa_field_t field : {F_VOP3_SRC0, F_VOP3_SRC1, F_VOP3_SRC2})
+      put(o, field, source());
+    put(o, F_VOP3_SRC0, extended(), family_.long_literals && c_.once_in(8));
     if (c_.once_in(2))
       set(o, 8, 8, 0); // no modifiers
     if (c_.once_in(2))
@@ -208,11 +219,16 @@ private:
   void tame_memory(unsigned encoding, uint64_t &o)
   {
     static const uint32_t addresses[] = {0, 2, 6, 1}; // lane, data + 4 * lane, generic, 4 * lane
+    const uint32_t none = family_.null_first ? 124 : family_.has_null ? 125 : 127;
+    const bool is_plain = c_.once_in(2);
     if (encoding == ISA_SMEM) {
-      set(o, 0, 6, c_.below(6));
-      set(o, 6, 7, 20 + 4 * c_.below(16));
-      set(o, 14, 4, c_.once_in(2) ? 8 : c_.byte());
-      set(o, 32, 21, c_.once_in(2) ? 4 * c_.below(64) : c_.word());
+      put(o, F_SMEM_SBASE, c_.below(6));
+      put(o, F_SMEM_SDATA, 20 + 4 * c_.below(16));
+      for (isa_field_t field : {F_SMEM_SOE, F_SMEM_NV, F_SMEM_GLC})
+        put(o, field, 0, is_plain);
+      put(o, F_SMEM_IMM, 1, is_plain);
+      put(o, F_SMEM_SOFFSET, none, is_plain);
+      put(o, F_SMEM_OFFSET, c_.once_in(2) ? 4 * c_.below(64) : c_.word());
       return;
     }
     set(o, 32, 8, c_.one_of(addresses));
@@ -220,38 +236,49 @@ private:
       set(o, low, 8, vgpr());
     if (encoding == ISA_MUBUF || encoding == ISA_MTBUF) {
       set(o, 48, 5, 2 + c_.below(2));
-      set(o, 53, 3, 0);
-      set(o, 56, 8, scalar_source());
+      set(o, 53, 3, c_.once_in(2) ? 0 : c_.byte());
+      set(o, 56, 8, c_.once_in(2) ? none : scalar_source());
     } else if (encoding != ISA_DS) {
-      set(o, 48, 7, c_.once_in(2) ? 0x7f : 4 + 2 * c_.below(2));
-      set(o, 55, 1, c_.once_in(8));
-      set(o, 0, 13, c_.once_in(2) ? 0 : c_.word());
+      put(o, F_FLAT_SADDR, is_plain ? none : 4 + 2 * c_.below(2));
+      set(o, 55, 1, c_.once_in(8)); // FLAT_ACC or FLAT_SVE
+      put(o, F_FLAT_OFFSET, c_.once_in(2) ? 0 : c_.word());
     } else {
-      set(o, 0, 17, c_.once_in(2) ? c_.below(64) : c_.word() & 0xffff);
+      put(o, F_DS_OFFSET, c_.once_in(2) ? c_.below(64) : c_.word());
+      put(o, F_DS_GDS, 0);
     }
   }
 
-  // What follows a one-dword instruction: SDWA or DPP fields, or a literal.
-  void append_extension(unsigned encoding, uint32_t operands, std::vector<uint32_t> &words)
+  // What follows: SDWA or DPP fields, or a literal.
+  void append_extension(unsigned encoding, uint64_t word, std::vector<uint32_t> &words)
   {
-    const uint32_t source = operands & (encoding >= ISA_VOP1 ? 0x1ff : 0xff);
+    const bool is_vector = encoding >= ISA_VOP1 && encoding <= ISA_VOPC;
+    const bool is_long = encoding >= ISA_VOP3 && encoding <= ISA_VOPD;
+    if (!is_vector && encoding > ISA_SOPP && !(is_long && family_.long_literals))
+      return;
+    const uint32_t first = is_long     ? get(word, F_VOP3_SRC0)
+                           : is_vector ? get(word, F_VOP1_SRC0)
+                                       : get(word, F_SOP1_SSRC0);
+    const bool has_literal =
+        first == 255 ||
+        (is_long && (get(word, F_VOP3_SRC1) == 255 || get(word, F_VOP3_SRC2) == 255));
     uint64_t extension = c_.word();
-    if (encoding >= ISA_VOP1 && source == 249) {
+    if (is_vector && first == 249) {
       set(extension, 0, 8, vgpr());
       for (unsigned low : {8, 16, 24})
         set(extension, low, 3, c_.below(7));
       if (c_.once_in(2))
         set(extension, 20, 4, 0);
-    } else if (encoding >= ISA_VOP1 && source == 250) {
+    } else if ((is_vector || is_long) && (first == 250 || first == 233 || first == 234)) {
       set(extension, 0, 8, vgpr());
-    } else if (source != 255 && !c_.once_in(16)) {
+    } else if (!has_literal && !c_.once_in(16)) {
       return;
     }
     words.push_back(static_cast<uint32_t>(extension));
   }
 
   Choices &c_;
-  unsigned chip_;
+  const unsigned chip_;
+  const isa_family_t &family_;
 };
 
 #endif

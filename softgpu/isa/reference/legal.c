@@ -52,7 +52,8 @@ bool isa_reference_allows_scalar(const isa_wave_t *wave, const isa_inst_t *inst)
   return !(has(inst, "s_subvector_loop") && isa_lanes(wave) == 32) &&
          may_have(wave, &inst->dst, inst->row->dst) &&
          may_have(wave, &inst->src[0], inst->row->src[0]) &&
-         may_have(wave, &inst->src[1], inst->row->src[1]);
+         may_have(wave, &inst->src[1], inst->row->src[1]) &&
+         may_have(wave, &inst->src[2], inst->row->src[2]);
 }
 
 /* --- memory --- */
@@ -200,15 +201,17 @@ static bool allows_scaled(const isa_wave_t *wave, const isa_inst_t *inst)
          !(narrows && !is_of_f32 && is_unclear(&inst->src[0]));
 }
 
-/* Of GFX11: in vectors, but for C, which may be one constant. */
+/* Of GFX11: in vectors, but for C, which may be one constant, or null, which LLVM takes, too. */
 static bool allows_wmma(const isa_wave_t *wave, const isa_inst_t *inst)
 {
   const isa_operand_t *third = &inst->src[2];
+  const bool is_none = third->kind == ISA_OPERAND_SGPR && third->index == ISA_NULL;
   for (unsigned n = 0; n < 2; ++n)
     if (!has_vgprs(wave, &inst->src[n], inst->row->src[n]))
       return false;
   return has_vgprs(wave, &inst->dst, isa_result_dwords(inst)) &&
-         (has_vgprs(wave, third, isa_source_dwords(inst, 2)) || third->kind == ISA_OPERAND_INLINE);
+         (has_vgprs(wave, third, isa_source_dwords(inst, 2)) || third->kind == ISA_OPERAND_INLINE ||
+          is_none);
 }
 
 static bool allows_lanes(const isa_wave_t *wave, const isa_inst_t *inst)

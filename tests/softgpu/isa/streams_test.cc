@@ -42,7 +42,7 @@ TEST_P(Streams, EndAlikeOnBothEngines)
   EXPECT_GT(softgpu_instruction_count() - before, count) << "next to nothing ran";
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, Streams, testing::Range(0u, unsigned(SOFTGPU_GFX9_COUNT)),
+INSTANTIATE_TEST_SUITE_P(Chips, Streams, testing::Range(0u, unsigned(SOFTGPU_CHIP_OTHER)),
                          [](const testing::TestParamInfo<unsigned> &chip) {
                            char name[16];
                            snprintf(name, sizeof name, "gfx%x", isa_chip(chip.param)->number);
