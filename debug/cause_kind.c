@@ -53,8 +53,14 @@ RULE(cause_lds_race)
 RULE(cause_scratch)
 {
   (void)word;
-  const uint32_t has = evidence->dispatch ? evidence->dispatch->private_bytes : 0;
-  if (evidence->has_address && evidence->dispatch)
+  const uint32_t has = evidence->dispatch ? evidence->dispatch->private_bytes : 0,
+                 bytes = cause_access_bytes(evidence->fault);
+  if (evidence->has_address && bytes <= has && evidence->address <= has - bytes)
+    SAY(RAWHAL_CAUSE_SCRATCH,
+        "byte %llu is in the work-item's private segment, which has %u: a gfx10 kernel "
+        "that is written by hand has to set FLAT_SCR to where it begins first",
+        (unsigned long long)evidence->address, has);
+  else if (evidence->has_address && evidence->dispatch)
     SAY(RAWHAL_CAUSE_SCRATCH,
         "byte %llu of the work-item's private segment, which has %u: an index of an array of the "
         "kernel's own, or recursion that the compiler did not foresee",

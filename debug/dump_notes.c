@@ -4,11 +4,13 @@
 #include "debug/core/notes.h"
 
 #include "base/clock.h"
+#include "base/own_memory.h"
 #include "base/print.h"
 #include "base/version.h"
 #include "debug/label.h"
 
 #include <errno.h>
+#include <hsa/hsa.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -100,12 +102,29 @@ static void add_modules(dump_store_t *store)
   add_note(store, CORE_NOTE_MODULES, &notes);
 }
 
+/* As it lies in the ring, of which a file has nothing where debuggers would refuse the queue.
+ * False: its place is another's, or cannot be read. */
+static bool copy_packet(const dump_queue_t *queue, const debug_dispatch_t *dispatch,
+                        hsa_kernel_dispatch_packet_t *packet)
+{
+  hsa_queue_t ring;
+  return queue->hsa_queue &&
+         own_memory_copy(&ring, (uint64_t)(uintptr_t)queue->hsa_queue, sizeof(ring)) && ring.size &&
+         own_memory_copy(packet,
+                         (uint64_t)(uintptr_t)ring.base_address +
+                             dispatch->packet % ring.size * sizeof(*packet),
+                         sizeof(*packet)) &&
+         packet->kernel_object == dispatch->kernel_object;
+}
+
 void dump_add_dispatches(dump_store_t *store, const dump_queue_t *queue)
 {
   const rawhal_fault_t *fault = queue->fault;
   for (size_t i = 0; i < queue->dispatch_count; ++i) {
     const debug_dispatch_t *from = &queue->dispatches[i];
     const bool failed = i == 0 && fault && fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
+    hsa_kernel_dispatch_packet_t packet;
+    const bool has_packet = (failed || from->running) && copy_packet(queue, from, &packet);
     const core_note_dispatch_t dispatch = {
         .queue = from->queue_id,
         .ticket = from->ticket,
@@ -119,6 +138,7 @@ void dump_add_dispatches(dump_store_t *store, const dump_queue_t *queue)
         .kernarg = from->kernarg_address,
         .kernel = from->kernel,
         .label = from->label,
+        .packet_bytes = {has_packet ? &packet : NULL, has_packet ? sizeof(packet) : 0},
         .kernarg_bytes =
             dump_wants(store, CORE_KERNARG) ? from->kernargs : (rawhal_bytes_t){NULL, 0},
         .queue_label = from->queue_label,

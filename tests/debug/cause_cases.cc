@@ -585,6 +585,12 @@ const std::vector<Case> all = {
        Kind(w, RAWHAL_FAULT_SCRATCH, 4096);
      },
      RAWHAL_CAUSE_SCRATCH, kNone, 0, "byte 4096 of the work-item's private segment, which has 80"},
+    {"ScratchThatIsNotSetUp",
+     [](World &w) {
+       w.dispatches[0].private_bytes = 80;
+       Kind(w, RAWHAL_FAULT_SCRATCH, 76);
+     },
+     RAWHAL_CAUSE_SCRATCH, kNone, 0, "to set FLAT_SCR to where it begins first"},
     {"Assertion", [](World &w) { Kind(w, RAWHAL_FAULT_TRAP, 2); }, RAWHAL_CAUSE_ABORT, kNone, 0,
      "assert(), abort() or __builtin_trap()"},
     {"Trap", [](World &w) { Kind(w, RAWHAL_FAULT_TRAP, 5); }, RAWHAL_CAUSE_ABORT, kNone, 0,

@@ -32,9 +32,10 @@ protected:
     }
     code = nullptr;
     chip = of;
+    const bool is_known = of == "gfx90a" || of == "gfx1030"; // to the runtime
+    const std::string listed = is_known ? "0" : of.substr(0, 5) == "gfx11" ? "gfx1030" : "gfx90a";
     const std::string all = "gpus=2,vram_mib=64," + checks + "=refuse,chip=" + of +
-                            ",listed=" + (of == "gfx90a" ? "0" : "gfx90a") +
-                            ",timeout_ms=" + timeout_ms;
+                            ",listed=" + listed + ",timeout_ms=" + timeout_ms;
     rawhal_instance_options_t options = {};
     options.backend = RAWHAL_BACKEND_SOFTGPU;
     options.softgpu_options = all.c_str();
@@ -157,6 +158,22 @@ TEST_F(ReplayCore, FailsInTheSameWay)
       EXPECT_TRUE(contains(first, word)) << got.out;
       EXPECT_TRUE(contains(got.out.substr(replayed), word)) << got.out;
     }
+  }
+}
+
+// Whose queues no debugger shows, and the file's lists leave out.
+TEST_F(ReplayCore, FailsInTheSameWayOnRdna)
+{
+  for (const char *of : {"gfx1030", "gfx1100"}) {
+    SCOPED_TRACE(of);
+    begin("all", of);
+    code = load("vector_add-" + chip + "-v5.co");
+    const uint64_t out = at(buffer(256));
+    fail("vector_add", 64, Blob().add(out).add(uint64_t{0x40}).add(out).add(64u));
+    const Outcome got = replay();
+    EXPECT_EQ(0, got.status) << got.err << got.out;
+    EXPECT_TRUE(contains(got.out, "\nsame      it fails in the same way\n")) << got.out;
+    EXPECT_TRUE(contains(got.out, "read of 4 bytes, 0x40\n")) << got.out;
   }
 }
 

@@ -302,11 +302,17 @@ static bool take_kernargs(replay_core_t *core, rawhal_error_t *error)
   return true;
 }
 
+/* Of the agent that has the queue; if the file does not list it, one whose queues no debugger
+ * shows. */
 static void take_device(replay_core_t *core)
 {
   const walk_queue_t *queue = queue_of(core);
   const walk_agent_t *agents = core->agents.items;
-  const size_t index = queue && queue->agent < core->agents.count ? queue->agent : 0;
+  size_t index = queue ? queue->agent : 0;
+  while (!queue && index < core->agents.count && agents[index].chip)
+    ++index;
+  if (index >= core->agents.count)
+    index = 0;
   const uint32_t version = core->agents.count ? agents[index].entry.gfx_target_version : 0;
   core_chip_text(version, core->expected.chip);
   snprintf(core->device, sizeof(core->device), "amdgcn-amd-amdhsa--%s", core->expected.chip);
