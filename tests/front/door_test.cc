@@ -281,7 +281,7 @@ TEST_F(FrontDoor, OffNothingIsShown)
 {
   rawhal_error_t error = {};
   if (observer_open(getpid(), 0, &observer_, &error) == RAWHAL_OK)
-    GTEST_SKIP() << "a test before has made one: ctest runs each by itself";
+    GTEST_SKIP() << "a test before has made one: for ctest it is alone";
   Set("RAWHAL_FAULTS", "text");
   Set("RAWHAL_DOOR", "off");
   Start(nullptr);
