@@ -39,7 +39,8 @@ static parts_t parts_of(const isa_launch_t *launch)
   return (parts_t){
       .header = aligned(sizeof(isa_group_t)),
       .waves = aligned(waves * sizeof(isa_wave_t)),
-      .rows = (size_t)waves * (launch->limits.rows + launch->id_rows) * isa_launch_row(launch),
+      .rows =
+          aligned((size_t)waves * (launch->limits.rows + launch->id_rows) * isa_launch_row(launch)),
       .lds = aligned(lds + 1),
       .shadow = aligned(isa_shadow_size(checks, lds)),
   };
