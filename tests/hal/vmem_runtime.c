@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define SHOWN __attribute__((visibility("default")))
+/* Of the runtime's name, which later headers declare with types of theirs. */
+#define OF_RUNTIME(name) __asm__("hsa_amd_" #name)
 
 enum { UNMAPPED = 0xcc, VIRTUAL_MEM_API_SUPPORTED = 0x205 };
 
@@ -62,9 +64,9 @@ static hsa_status_t of_gpu(hsa_agent_t agent, void *data)
                                      : HSA_STATUS_SUCCESS;
 }
 
-SHOWN hsa_status_t hsa_amd_vmem_address_reserve(void **va, size_t size, uint64_t address,
-                                                uint64_t flags);
-hsa_status_t hsa_amd_vmem_address_reserve(void **va, size_t size, uint64_t address, uint64_t flags)
+SHOWN hsa_status_t vmem_address_reserve(void **va, size_t size, uint64_t address, uint64_t flags)
+    OF_RUNTIME(vmem_address_reserve);
+hsa_status_t vmem_address_reserve(void **va, size_t size, uint64_t address, uint64_t flags)
 {
   hsa_amd_memory_pool_t pool = {0};
   if (vmem_refused == RESERVE || address || flags)
@@ -75,18 +77,19 @@ hsa_status_t hsa_amd_vmem_address_reserve(void **va, size_t size, uint64_t addre
   return result;
 }
 
-SHOWN hsa_status_t hsa_amd_vmem_address_free(void *va, size_t size);
-hsa_status_t hsa_amd_vmem_address_free(void *va, size_t size)
+SHOWN hsa_status_t vmem_address_free(void *va, size_t size) OF_RUNTIME(vmem_address_free);
+hsa_status_t vmem_address_free(void *va, size_t size)
 {
   (void)size;
   --vmem_ranges;
   return vmem_maps ? HSA_STATUS_ERROR_RESOURCE_FREE : hsa_amd_memory_pool_free(va);
 }
 
-SHOWN hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, int type,
-                                              uint64_t flags, handle_t *made);
-hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, int type,
-                                        uint64_t flags, handle_t *made)
+SHOWN hsa_status_t vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, int type,
+                                      uint64_t flags, handle_t *made)
+    OF_RUNTIME(vmem_handle_create);
+hsa_status_t vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size, int type, uint64_t flags,
+                                handle_t *made)
 {
   if (vmem_refused == CREATE || !pool.handle || type || flags || size % 4096)
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -99,8 +102,8 @@ hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t size,
   return HSA_STATUS_SUCCESS;
 }
 
-SHOWN hsa_status_t hsa_amd_vmem_handle_release(handle_t given);
-hsa_status_t hsa_amd_vmem_handle_release(handle_t given)
+SHOWN hsa_status_t vmem_handle_release(handle_t given) OF_RUNTIME(vmem_handle_release);
+hsa_status_t vmem_handle_release(handle_t given)
 {
   vmem_handle_t *handle = (vmem_handle_t *)(uintptr_t)given.handle;
   if (handle->at)
@@ -114,9 +117,9 @@ enum { MOST = 256 };
 static vmem_handle_t *mapped[MOST]; /* under the lock, as is where each is */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-SHOWN hsa_status_t hsa_amd_vmem_map(void *va, size_t size, size_t offset, handle_t given,
-                                    uint64_t flags);
-hsa_status_t hsa_amd_vmem_map(void *va, size_t size, size_t offset, handle_t given, uint64_t flags)
+SHOWN hsa_status_t vmem_map(void *va, size_t size, size_t offset, handle_t given, uint64_t flags)
+    OF_RUNTIME(vmem_map);
+hsa_status_t vmem_map(void *va, size_t size, size_t offset, handle_t given, uint64_t flags)
 {
   vmem_handle_t *handle = (vmem_handle_t *)(uintptr_t)given.handle;
   if (vmem_refused == MAP || size != handle->size || offset || flags || handle->at)
@@ -136,8 +139,8 @@ hsa_status_t hsa_amd_vmem_map(void *va, size_t size, size_t offset, handle_t giv
   return status;
 }
 
-SHOWN hsa_status_t hsa_amd_vmem_unmap(void *va, size_t size);
-hsa_status_t hsa_amd_vmem_unmap(void *va, size_t size)
+SHOWN hsa_status_t vmem_unmap(void *va, size_t size) OF_RUNTIME(vmem_unmap);
+hsa_status_t vmem_unmap(void *va, size_t size)
 {
   hsa_status_t status = HSA_STATUS_ERROR_INVALID_ALLOCATION;
   pthread_mutex_lock(&lock);
@@ -155,9 +158,9 @@ hsa_status_t hsa_amd_vmem_unmap(void *va, size_t size)
   return status;
 }
 
-SHOWN hsa_status_t hsa_amd_vmem_set_access(void *va, size_t size, const access_t *access,
-                                           size_t count);
-hsa_status_t hsa_amd_vmem_set_access(void *va, size_t size, const access_t *access, size_t count)
+SHOWN hsa_status_t vmem_set_access(void *va, size_t size, const access_t *access, size_t count)
+    OF_RUNTIME(vmem_set_access);
+hsa_status_t vmem_set_access(void *va, size_t size, const access_t *access, size_t count)
 {
   (void)va, (void)size;
   return vmem_refused == SET_ACCESS || count != 1 || access->permission != HSA_ACCESS_PERMISSION_RW
