@@ -8,6 +8,8 @@ extern "C" {
 
 #include "tests/hsaco/builder.h"
 
+#include <cstdio>
+
 #include <rawhal/probe.h>
 
 namespace {
@@ -55,8 +57,10 @@ void probe(const rawhal_kernel_t *kernel, uint32_t kinds, uint32_t flags, const 
     return;
   if (rawhal_probe_apply(plan, 0x1000, &bytes, &error) == RAWHAL_OK) {
     std::string clone(static_cast<const char *>(bytes.data), bytes.size);
-    if (rawhal_probe_verify(kernel, clone.data(), clone.size(), 0x1000, &error) != RAWHAL_OK)
-      __builtin_trap(); // what is made is what is asked for
+    if (rawhal_probe_verify(kernel, clone.data(), clone.size(), 0x1000, &error) != RAWHAL_OK) {
+      fprintf(stderr, "what is made is not what is asked for: %s\n", error.message);
+      __builtin_trap();
+    }
     for (uint32_t i = 0; i < changes.count; ++i)
       memcpy(&clone[changes.places[i] % (clone.size() / 4) * 4], &changes.dwords[i], 4);
     if (changes.count)
