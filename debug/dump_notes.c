@@ -4,13 +4,12 @@
 #include "debug/core/notes.h"
 
 #include "base/clock.h"
-#include "base/own_memory.h"
 #include "base/print.h"
 #include "base/version.h"
 #include "debug/label.h"
+#include "debug/packets.h"
 
 #include <errno.h>
-#include <hsa/hsa.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,29 +101,22 @@ static void add_modules(dump_store_t *store)
   add_note(store, CORE_NOTE_MODULES, &notes);
 }
 
-/* As it lies in the ring, of which a file has nothing where debuggers would refuse the queue.
- * False: its place is another's, or cannot be read. */
-static bool copy_packet(const dump_queue_t *queue, const debug_dispatch_t *dispatch,
-                        hsa_kernel_dispatch_packet_t *packet)
-{
-  hsa_queue_t ring;
-  return queue->hsa_queue &&
-         own_memory_copy(&ring, (uint64_t)(uintptr_t)queue->hsa_queue, sizeof(ring)) && ring.size &&
-         own_memory_copy(packet,
-                         (uint64_t)(uintptr_t)ring.base_address +
-                             dispatch->packet % ring.size * sizeof(*packet),
-                         sizeof(*packet)) &&
-         packet->kernel_object == dispatch->kernel_object;
-}
-
 void dump_add_dispatches(dump_store_t *store, const dump_queue_t *queue)
 {
   const rawhal_fault_t *fault = queue->fault;
+  hsa_queue_t ring;
+  const debug_packets_t packets = {.queue = &ring};
+  const bool has_ring =
+      queue->hsa_queue &&
+      own_memory_copy(&ring, (uint64_t)(uintptr_t)queue->hsa_queue, sizeof(ring)) && ring.size;
   for (size_t i = 0; i < queue->dispatch_count; ++i) {
     const debug_dispatch_t *from = &queue->dispatches[i];
     const bool failed = i == 0 && fault && fault->known & RAWHAL_FAULT_KNOWS_DISPATCH;
+    /* Where debuggers would refuse the queue the file has nothing of its ring. */
     hsa_kernel_dispatch_packet_t packet;
-    const bool has_packet = (failed || from->running) && copy_packet(queue, from, &packet);
+    const bool has_packet = has_ring && (failed || from->running) &&
+                            packets_copy(&packets, from->packet, &packet) &&
+                            packet.kernel_object == from->kernel_object;
     const core_note_dispatch_t dispatch = {
         .queue = from->queue_id,
         .ticket = from->ticket,

@@ -5,8 +5,8 @@
 
 enum { TAKEN = 8 };
 
-static bool packet_copy(const debug_packets_t *packets, uint64_t index,
-                        hsa_kernel_dispatch_packet_t *packet)
+bool packets_copy(const debug_packets_t *packets, uint64_t index,
+                  hsa_kernel_dispatch_packet_t *packet)
 {
   const uint64_t base = (uint64_t)(uintptr_t)packets->queue->base_address;
   return debug_copy(packets->copy, packets->context, packet,
@@ -18,7 +18,7 @@ static bool has_ended(const debug_packets_t *packets, uint64_t index)
 {
   hsa_kernel_dispatch_packet_t packet;
   int64_t value;
-  if (!packet_copy(packets, index, &packet))
+  if (!packets_copy(packets, index, &packet))
     return true;
   const uint64_t signal = packet.completion_signal.handle;
   return signal &&
@@ -44,7 +44,7 @@ bool packets_next(const debug_packets_t *packets, uint64_t *index,
 {
   while (*index < packets->write) {
     const uint64_t at = (*index)++;
-    if (packet_copy(packets, at, packet) &&
+    if (packets_copy(packets, at, packet) &&
         ((packets->failed && at == *packets->failed) || at < packets->read ||
          (packet->header & PACKET_TYPE_BITS) == HSA_PACKET_TYPE_KERNEL_DISPATCH))
       return true;

@@ -32,6 +32,10 @@ typedef struct debug_packets {
   const uint64_t *oldest;   /* that may not have ended; NULL: signals tell */
 } debug_packets_t;
 
+/* What lies at a packet's place in the ring, whose size is not 0: it may be another by now. False:
+ * it cannot be read. */
+bool packets_copy(const debug_packets_t *packets, uint64_t index,
+                  hsa_kernel_dispatch_packet_t *packet);
 /* The next one from `*index` on, which is where the next search begins: a dispatch, or whatever
  * failed, and, where a packet has been taken, one of any kind whose header is gone: only its
  * kernel_object tells. False: there are no more. At first `*index` is what packets_first() says. */

@@ -41,16 +41,17 @@ protected:
 };
 
 // Between launches of 40 dispatches and of 20 in a release build: 70.0 instructions each with 28 bytes
-// of arguments, 123.0 with hidden ones; for one with a blob 483 and 535, 501 and 553 as
-// Debian 13's GCC compiles it.
+// of arguments, 123.0 with hidden ones; for one with a blob 483 and 535,
+// and 18 more with what Debian 13 has.
 TEST_F(GraphCost, StaysWithinItsBudget)
 {
   constexpr uint32_t some = 20;
   const double slack = is_release ? 1 : 4;
+  const double later = __GLIBC_PREREQ(2, 41) ? 18 : 0;
   const struct {
     const char *fixture;
     double each, blob;
-  } rows[] = {{"vector_add-gfx90a-v4.co", 70, 505}, {"vector_add-gfx90a-v5.co", 123, 557}};
+  } rows[] = {{"vector_add-gfx90a-v4.co", 70, 483}, {"vector_add-gfx90a-v5.co", 123, 535}};
   Blob blob;
   for (int i = 0; i < 7; ++i)
     blob.add(0u);
@@ -87,7 +88,7 @@ TEST_F(GraphCost, StaysWithinItsBudget)
         "per dispatch on another queue\n",
         row.fixture, each, of_blob, binding, elsewhere);
     EXPECT_LE(each, row.each * slack);
-    EXPECT_LE(static_cast<double>(of_blob), row.blob * slack);
+    EXPECT_LE(static_cast<double>(of_blob), (row.blob + later) * slack);
     EXPECT_LE(binding, 40 * slack);
   }
 }
