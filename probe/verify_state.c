@@ -205,12 +205,11 @@ static bool of_sop2(judge_t *judge, const code_t *code, state_t *state)
   return write_sgprs(judge, state, code_field(d, 16, 7), 1, result);
 }
 
-/* Off; and in the middle, as it was before. */
+/* Off; and as it was before, without which the kernel does not go on. */
 static bool of_skipping(judge_t *judge, uint32_t a, uint32_t b, state_t *state)
 {
   const bool is_off = a == EMIT_ZERO;
-  if (judge->where == BETWEEN_ENTRY || b != EMIT_ZERO ||
-      (!is_off && (value_of(state, a) != VALUE_SKIPS || !state->skips_nothing)))
+  if (b != EMIT_ZERO || (!is_off && (value_of(state, a) != VALUE_SKIPS || !state->skips_nothing)))
     return state_refuse(judge, "changes a mode of the kernel's");
   if (!use(judge, state, a, 1))
     return false;

@@ -337,6 +337,38 @@ TEST(ProbeDamaged, Skips)
   EXPECT_EQ(reads_of, 2u);
 }
 
+// So it is before the first instruction, where a loop comes back to it that skips.
+TEST(ProbeDamaged, SkipsBackToTheFirst)
+{
+  Written::Shape shape;
+  shape.sgprs = 112;
+  std::vector<uint32_t> code = all_sgprs({91, 97});
+  code.push_back(0xbf108081); // s_setvskip 1, 0
+  code.push_back(branch(4 /* s_cbranch_scc0 */, -static_cast<int>(code.size()) - 1));
+  code.push_back(s_endpgm);
+  Written kernel(code, shape);
+  for (uint32_t kinds : {uint32_t(RAWHAL_PROBE_BLOCKS), every_kind}) {
+    ASSERT_EQ(RAWHAL_OK, kernel.plan(kinds)) << kernel.error.message;
+    const std::string clone = kernel.apply();
+    ASSERT_EQ(RAWHAL_OK, kernel.verify(clone)) << kernel.error.message;
+    const Text text = text_of(clone);
+    size_t skips = 0;
+    for (size_t at = 0; at < text.dwords; ++at) {
+      uint32_t dword;
+      memcpy(&dword, &clone[text.at + at * 4], 4);
+      if (dword == code[0])
+        break;
+      if (dword != 0xbf108080 && dword != 0xbf10805b) // s_setvskip 0, 0; and s91, 0
+        continue;
+      std::string changed = clone;
+      memcpy(&changed[text.at + at * 4], &s_nop, 4);
+      EXPECT_EQ(RAWHAL_MALFORMED, kernel.verify(changed)) << std::hex << dword << " at " << at;
+      ++skips;
+    }
+    EXPECT_EQ(skips, kinds == every_kind ? 4u : 2u); // lanes, too
+  }
+}
+
 // A record's place is that of the number that there is room for, not of one that was taken before it.
 TEST(ProbeDamaged, TwoNumbers)
 {
