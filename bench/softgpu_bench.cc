@@ -317,30 +317,47 @@ BENCHMARK(PublishedSoftmax)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 // --- widths ---
 
-// The same loop of eight instructions of the vector ALU, 1,000 times, of a wave of either width.
+using Words = std::vector<uint32_t>;
+
+// A loop of eight instructions of the vector ALU, 1,000 times, of a wave of either width. Of f32 and integers:
+// v_fma_f32, v_add_f32, v_mul_f32, v_xor_b32, v_lshlrev_b32, v_and_b32, v_max_f32, v_or_b32; of f16: v_fma_f16,
+// v_add_f16, v_mul_f16, v_max_f16, v_sub_f16, v_pk_add_f16, v_pk_fma_f16, v_cvt_f32_f16.
 void WaveOf(benchmark::State &state)
 {
-  const bool is_narrow = state.range(0) == 32;
-  // v_mov_b32 v1, 1.0 and so on; s_movk_i32 s0, 1000; v_fma_f32, v_add_f32, v_mul_f32, v_xor_b32, v_lshlrev_b32, v_and_b32,
-  // v_max_f32, v_or_b32; s_sub_u32 s0, s0, 1; s_cmp_lg_u32 s0, 0; s_cbranch_scc1; s_endpgm
-  static const std::vector<uint32_t> gfx90a = {
-      0x7e0202f2, 0x7e0402f0, 0x7e0602f4, 0xb00003e8, 0xd1cb0001, 0x040e0501,
-      0x02080701, 0x0a0a0501, 0x2a0c0501, 0x240e0c83, 0x26100d07, 0x16120b04,
-      0x28140f08, 0x80808100, 0xbf078000, 0xbf85fff4, 0xbf810000};
-  static const std::vector<uint32_t> gfx1100 = {
-      0x7e0202f2, 0x7e0402f0, 0x7e0602f4, 0xb00003e8, 0xd6130001, 0x040e0501,
-      0x06080701, 0x100a0501, 0x3a0c0501, 0x300e0c83, 0x36100d07, 0x20120b04,
-      0x38140f08, 0x80808100, 0xbf078000, 0xbfa2fff4, 0xbfb00000};
+  const bool is_narrow = state.range(0) == 32, is_half = state.range(1) == 16;
+  static const Words bodies[2][2] = {
+      {{0xd1cb0001, 0x040e0501, 0x02080701, 0x0a0a0501, 0x2a0c0501, 0x240e0c83, 0x26100d07,
+        0x16120b04, 0x28140f08},
+       {0xd6130001, 0x040e0501, 0x06080701, 0x100a0501, 0x3a0c0501, 0x300e0c83, 0x36100d07,
+        0x20120b04, 0x38140f08}},
+      {{0xd2060001, 0x040e0501, 0x3e080701, 0x440a0501, 0x5a0c0501, 0x400e0304, 0xd38f4008,
+        0x18020501, 0xd38e4009, 0x1c0e0501, 0x7e141701},
+       {0xd6480001, 0x040e0501, 0x64080701, 0x6a0a0501, 0x720c0501, 0x660e0304, 0xcc0f4008,
+        0x18020501, 0xcc0e4009, 0x1c0e0501, 0x7e141701}}};
+  // v_mov_b32 of 1, 0.5 and 2; s_movk_i32 s0, 1000
+  Words code = is_half ? Words{0x7e0202ff, 0x3c003c00, 0x7e0402ff, 0x38003800,
+                               0x7e0602ff, 0x40004000, 0xb00003e8}
+                       : Words{0x7e0202f2, 0x7e0402f0, 0x7e0602f4, 0xb00003e8};
+  const Words &body = bodies[is_half][is_narrow];
+  code.insert(code.end(), body.begin(), body.end());
+  code.insert(code.end(), {0x80808100, 0xbf078000}); // s_sub_u32 s0, s0, 1; s_cmp_lg_u32 s0, 0
+  const uint32_t back = static_cast<uint32_t>(-static_cast<int>(body.size()) - 3) & 0xffff;
+  code.push_back((is_narrow ? 0xbfa20000 : 0xbf850000) | back); // s_cbranch_scc1
+  code.push_back(is_narrow ? 0xbfb00000 : 0xbf810000);          // s_endpgm
   device::Descriptor descriptor;
   if (is_narrow)
     descriptor.properties |= 1 << 10;
-  device::Kernel kernel(is_narrow ? gfx1100 : gfx90a, descriptor);
+  device::Kernel kernel(code, descriptor);
   device::Memory kernarg(64);
   run(state, device::dispatch(kernel.object(), kernarg.as<void>(), 64,
                               static_cast<uint16_t>(state.range(0)),
                               is_narrow ? SOFTGPU_GFX1100 : SOFTGPU_GFX90A));
 }
-BENCHMARK(WaveOf)->Arg(64)->Arg(32)->ArgName("lanes")->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(WaveOf)
+    ->ArgsProduct({{64, 32}, {32, 16}})
+    ->ArgNames({"lanes", "bits"})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 // --- preparing ---
 

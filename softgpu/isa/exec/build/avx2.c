@@ -109,6 +109,9 @@ __attribute__((always_inline)) static inline __m256 of_halves_avx2(__m256i lanes
 }
 
 #define VALU_OF_HALVES(lanes) ((valu_vector_t)of_halves_avx2((__m256i)(lanes)))
+#define VALU_TO_HALVES(lanes)                                                                      \
+  ((valu_vector_t)_mm256_cvtepu16_epi32(                                                           \
+      _mm256_cvtps_ph((__m256)(lanes), _MM_FROUND_TO_NEAREST_INT)))
 #define VALU_LOAD_ACTIVE      load_active_avx2
 #define VALU_STORE_ACTIVE     store_active_avx2
 #define VALU_GATHER           gather_avx2

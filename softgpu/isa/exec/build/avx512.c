@@ -121,6 +121,9 @@ store_active_avx512(uint8_t *to, const uint32_t *from, uint32_t active)
 /* The f32 of an f16 in the low half of each lane. NaNs are quieted. */
 #define VALU_OF_HALVES(lanes)                                                                      \
   ((valu_vector_t)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)(lanes))))
+#define VALU_TO_HALVES(lanes)                                                                      \
+  ((valu_vector_t)_mm512_cvtepu16_epi32(                                                           \
+      _mm512_cvtps_ph((__m512)(lanes), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)))
 #define VALU_LOAD_ACTIVE      load_active_avx512
 #define VALU_STORE_ACTIVE     store_active_avx512
 #define VALU_GATHER           gather_avx512

@@ -273,6 +273,23 @@ static bool is_high(const isa_inst_t *inst, unsigned n)
   return (n ? &inst->src[n - 1] : &inst->dst)->half == ISA_HIGH_HALF;
 }
 
+/* For run_16_bits(). */
+static bool is_of_16_bits(const isa_inst_t *inst, const valu_op_t *op)
+{
+  enum { OTHERS = VALU_FLUSH | VALU_VCC | VALU_PK32 | VALU_BYTE };
+  const uint8_t types[] = {op->d, op->s[0], op->s[1], op->s[2]};
+  bool is_short = false;
+  for (unsigned n = 0; n < 4; ++n) {
+    if (types[n] & VALU_WIDE || types[n] == T_carry || types[n] == T_borrow ||
+        types[n] == T_v2f16 || types[n] == T_v2i16 || types[n] == T_scaled32 ||
+        (n && types[n] == T_mask))
+      return false;
+    is_short |= types[n] & VALU_HALF;
+  }
+  return is_short && !(op->attributes & OTHERS || inst->vop.has_sdwa || inst->vop.has_dpp ||
+                       inst->vop.omod || inst->vop.clamp);
+}
+
 /* `are_rows`: what find_rows() said. */
 static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build, bool are_rows)
 {
@@ -302,7 +319,10 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build, bool ar
   if (is_own && !has_signs && are_rows)
     return inst->is_scalar & 1 && op->s[0] != T_mask ? op->scalar : op->fast;
   can_be_plain &= !has_signs && !(inst->direct & ISA_KEEPS_HALF);
-  return is_own ? op->staged : can_be_plain ? build->plain : build->general;
+  return is_own                    ? op->staged
+         : can_be_plain            ? build->plain
+         : is_of_16_bits(inst, op) ? build->of_16_bits
+                                   : build->general;
 }
 
 bool isa_valu_prepare(isa_inst_t *inst, const isa_limits_t *limits)

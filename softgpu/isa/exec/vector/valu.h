@@ -4,7 +4,8 @@
  * Everything instructions share is written once, around the loops: operand fetch and conversion
  * (exec/vector/operand.inc), DPP (exec/vector/dpp.inc), float modes, modifiers and write-back
  * (exec/vector/run.inc). The rows are in *_table.inc. Where vectors are wide most instructions have
- * a function of their own for the case without modifiers (exec/vector/fast.inc). The same source is
+ * a function of their own for the case without modifiers (exec/vector/fast.inc), and those of 16
+ * bits one together (exec/vector/bits16.inc). The same source is
  * compiled three times (exec/build/portable.c, exec/build/avx2.c, exec/build/avx512.c); valu.c
  * picks one at run time. All give the same bits.
  *
@@ -114,6 +115,7 @@ typedef struct valu_build {
   const valu_op_t *ops; /* by isa_op_t; rows without `lanes` are not table-driven */
   /* All of them go on: isa_go_on(). */
   isa_run_t plain; /* no modifiers, full registers */
+  isa_run_t of_16_bits;
   isa_run_t general;
   isa_run_t pair_move; /* v_pk_mov_b32 */
   isa_run_t scalar;    /* exec/vector/scalar.inc */
