@@ -60,6 +60,23 @@ TEST_F(Units, cu_mask_is_a_budget_of_threads)
   EXPECT_GT(threads(), seven);
 }
 
+class UnitsOfFew : public Units {
+  void configure() override { option("compute_units", 8); }
+};
+
+TEST_F(UnitsOfFew, cu_mask_is_of_those)
+{
+  kernel = load("vector_add-gfx90a-v4.co", "vector_add");
+  hsa_queue_t *q = queue();
+  run(q);
+  const size_t before = threads(); // which stay, whoever made them
+  option("threads", std::min<size_t>(2 * (before + 16), 256));
+  const uint32_t seven_eighths = 0x7f;
+  ASSERT_EQ(hsa->hsa_amd_queue_cu_set_mask(q, 32, &seven_eighths), HSA_STATUS_SUCCESS);
+  run(q);
+  EXPECT_GT(threads(), before);
+}
+
 TEST_F(Units, priorities_are_taken)
 {
   kernel = load("vector_add-gfx90a-v4.co", "vector_add");
