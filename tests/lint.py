@@ -342,7 +342,7 @@ def tier_findings(root, listing):
     for number, line in enumerate(contents(path).split("\n"), 1):
         if not line.strip() or line.startswith("#"):
             continue
-        match = re.match(r"((?:asan-ubsan|tsan|release|every|quick) (?:only|not|alone)) (\S.*)$", line)
+        match = re.match(r"((?:asan-ubsan|tsan|release|quick) (?:only|not|alone)|every alone) (\S.*)$", line)
         if match:
             pairs[match.group(1)] = pairs.get(match.group(1), 0) + match.group(2).count("(")
             if re.search(r" only .*/\w", line):
