@@ -24,6 +24,8 @@
 typedef struct search {
   hal_runtime_t *runtime;
   rawhal_device_t *device; /* the one being filled in */
+  uint64_t nodes;          /* of GPUs that the runtime lists, a bit each, */
+  size_t count;            /* and how many there are */
   rawhal_error_t *error;
   rawhal_status_t status;
 } search_t;
@@ -211,7 +213,13 @@ static hsa_status_t visit_host(hsa_agent_t agent, void *data)
   hsa_status_t result = runtime->hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
   if (result != HSA_STATUS_SUCCESS)
     return result;
-  runtime->device_count += type == HSA_DEVICE_TYPE_GPU;
+  if (type == HSA_DEVICE_TYPE_GPU) {
+    uint32_t node = 0;
+    result = runtime->hsa.hsa_agent_get_info(agent, HSA_AGENT_INFO_NODE, &node);
+    search->nodes |= node < 64 ? UINT64_C(1) << node : 0;
+    ++search->count;
+    return result;
+  }
   if (type != HSA_DEVICE_TYPE_CPU || runtime->host_agent.handle)
     return HSA_STATUS_SUCCESS;
   runtime->host_agent = agent;
@@ -233,19 +241,23 @@ static hsa_status_t visit_gpu(hsa_agent_t agent, void *data)
   return result;
 }
 
-/* Of what it does not know the runtime says nothing to us. */
-static rawhal_status_t check_known(const hal_runtime_t *runtime, rawhal_error_t *error)
+/* Devices that the runtime does not know it leaves out: others would have their numbers. */
+static rawhal_status_t check_known(const search_t *search)
 {
   enum { GFX10 = 0x1000 };
+  const hal_runtime_t *runtime = search->runtime;
   uint32_t chip, listed;
-  if (!runtime->is_software || getenv("ROCR_VISIBLE_DEVICES") ||
-      !runtime->softgpu->tells.device_chip(1, &chip, &listed))
+  if (!runtime->is_software || getenv("ROCR_VISIBLE_DEVICES"))
     return RAWHAL_OK;
-  return rawhal_fail(error, RAWHAL_UNSUPPORTED,
-                     "this HSA runtime does not know gfx%" PRIx32
-                     ", as which softgpu's device is listed; SOFTGPU_LISTED=%s lists it as a chip "
-                     "that every runtime knows",
-                     listed, listed < GFX10 ? "gfx90a" : "gfx1030");
+  for (uint32_t node = 1; node < 64 && runtime->softgpu->tells.device_chip(node, &chip, &listed);
+       ++node)
+    if (!(search->nodes >> node & 1))
+      return rawhal_fail(search->error, RAWHAL_UNSUPPORTED,
+                         "this HSA runtime does not know gfx%" PRIx32
+                         ", as which softgpu's device is listed; SOFTGPU_LISTED=%s lists it as a "
+                         "chip that every runtime knows",
+                         listed, listed < GFX10 ? "gfx90a" : "gfx1030");
+  return RAWHAL_OK;
 }
 
 rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error)
@@ -257,14 +269,13 @@ rawhal_status_t devices_find(hal_runtime_t *runtime, rawhal_error_t *error)
     return hsa_fail(hsa, result, error, "listing agents");
   if (!runtime->kernarg_pool.handle || !runtime->host_pool.handle)
     return rawhal_fail(error, RAWHAL_RUNTIME, "the runtime lists no fine-grained host memory");
-  if (runtime->device_count == 0)
-    return check_known(runtime, error);
-  runtime->devices =
-      allocate_zeroed(&runtime->allocator, runtime->device_count, sizeof(*runtime->devices));
-  if (!runtime->devices) {
-    runtime->device_count = 0;
+  const rawhal_status_t status = check_known(&search);
+  if (status != RAWHAL_OK || search.count == 0)
+    return status;
+  runtime->devices = allocate_zeroed(&runtime->allocator, search.count, sizeof(*runtime->devices));
+  if (!runtime->devices)
     return rawhal_fail(error, RAWHAL_OUT_OF_MEMORY, "no memory for the list of devices");
-  }
+  runtime->device_count = search.count;
   search.device = runtime->devices;
   result = hsa->hsa_iterate_agents(visit_gpu, &search);
   if (search.status != RAWHAL_OK)

@@ -44,23 +44,28 @@ TEST(Devices, AChipThatIsOnlyListed)
   }
 }
 
+// Nor is another device given its number.
 TEST(Devices, AChipThatTheRuntimeDoesNotKnow)
 {
   const struct {
     const char *chip, *listed;
   } cases[] = {{"gfx950", "gfx90a"}, {"gfx1153", "gfx1030"}};
-  for (const auto &each : cases) {
-    const std::string chip = each.chip, listed = each.listed;
-    Outcome got = run({tool, "devices"}, {"RAWHAL_DEVICE=softgpu", "SOFTGPU_CHIP=" + chip});
-    EXPECT_EQ(3, got.status) << got.out;
-    EXPECT_NE(std::string::npos, got.err.find("does not know " + chip)) << got.err;
-    EXPECT_NE(std::string::npos, got.err.find("SOFTGPU_LISTED=" + listed)) << got.err;
-    got = run({tool, "devices"},
-              {"RAWHAL_DEVICE=softgpu", "SOFTGPU_CHIP=" + chip, "SOFTGPU_LISTED=" + listed});
-    EXPECT_EQ(0, got.status) << got.err;
-    EXPECT_NE(std::string::npos, got.out.find("a " + chip + " in software, listed as " + listed))
-        << got.out;
-  }
+  for (const auto &each : cases)
+    for (const char *beside : {"", ",gfx90a", "gfx90a,"}) {
+      const std::string chip = each.chip, listed = each.listed, other = beside;
+      const bool is_last = !other.empty() && other.back() == ',';
+      std::vector<std::string> chips = {"RAWHAL_DEVICE=softgpu",
+                                        "SOFTGPU_CHIPS=" + (is_last ? other + chip : chip + other)};
+      Outcome got = run({tool, "devices"}, chips);
+      EXPECT_EQ(3, got.status) << got.out;
+      EXPECT_NE(std::string::npos, got.err.find("does not know " + chip)) << got.err;
+      EXPECT_NE(std::string::npos, got.err.find("SOFTGPU_LISTED=" + listed)) << got.err;
+      chips.push_back("SOFTGPU_LISTED=" + listed);
+      got = run({tool, "devices"}, chips);
+      EXPECT_EQ(0, got.status) << got.err;
+      EXPECT_NE(std::string::npos, got.out.find("a " + chip + " in software, listed as " + listed))
+          << got.out;
+    }
 }
 
 // Every key the schema has is there, and no other.
