@@ -319,9 +319,9 @@ BENCHMARK(PublishedSoftmax)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 using Words = std::vector<uint32_t>;
 
-// Eight instructions of the vector ALU, 8,000 times, eight times in a turn of a loop, of waves of either width. Of f32 and integers:
-// v_fma_f32, v_add_f32, v_mul_f32, v_xor_b32, v_lshlrev_b32, v_and_b32, v_max_f32, v_or_b32; of f16: v_fma_f16,
-// v_add_f16, v_mul_f16, v_max_f16, v_sub_f16, v_pk_add_f16, v_pk_fma_f16, v_cvt_f32_f16.
+// Eight instructions of the vector ALU, 8,000 times, eight times in a turn of a loop, of waves of either width. Of f32
+// and integers: v_fma_f32, v_add_f32, v_mul_f32, v_xor_b32, v_lshlrev_b32, v_and_b32, v_max_f32, v_or_b32; of f16:
+// v_fma_f16, v_add_f16, v_mul_f16, v_max_f16, v_sub_f16, v_pk_add_f16, v_pk_fma_f16, v_cvt_f32_f16.
 void WaveOf(benchmark::State &state)
 {
   const bool is_narrow = state.range(0) == 32, is_half = state.range(1) == 16;

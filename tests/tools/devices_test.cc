@@ -54,8 +54,9 @@ TEST(Devices, AChipThatTheRuntimeDoesNotKnow)
     for (const char *beside : {"", ",gfx90a", "gfx90a,"}) {
       const std::string chip = each.chip, listed = each.listed, other = beside;
       const bool is_last = !other.empty() && other.back() == ',';
+      const std::string variable = other.empty() ? "SOFTGPU_CHIP=" : "SOFTGPU_CHIPS=";
       std::vector<std::string> chips = {"RAWHAL_DEVICE=softgpu",
-                                        "SOFTGPU_CHIPS=" + (is_last ? other + chip : chip + other)};
+                                        variable + (is_last ? other + chip : chip + other)};
       Outcome got = run({tool, "devices"}, chips);
       EXPECT_EQ(3, got.status) << got.out;
       EXPECT_NE(std::string::npos, got.err.find("does not know " + chip)) << got.err;

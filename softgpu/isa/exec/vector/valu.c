@@ -273,6 +273,12 @@ static bool is_high(const isa_inst_t *inst, unsigned n)
   return (n ? &inst->src[n - 1] : &inst->dst)->half == ISA_HIGH_HALF;
 }
 
+/* In another way than by the signs and halves of sources. */
+static bool is_modified(const isa_inst_t *inst)
+{
+  return inst->vop.has_sdwa || inst->vop.has_dpp || inst->vop.omod || inst->vop.clamp;
+}
+
 /* For run_16_bits(). */
 static bool is_of_16_bits(const isa_inst_t *inst, const valu_op_t *op)
 {
@@ -286,8 +292,7 @@ static bool is_of_16_bits(const isa_inst_t *inst, const valu_op_t *op)
       return false;
     is_short |= types[n] & VALU_HALF;
   }
-  return is_short && !(op->attributes & OTHERS || inst->vop.has_sdwa || inst->vop.has_dpp ||
-                       inst->vop.omod || inst->vop.clamp);
+  return is_short && !(op->attributes & OTHERS) && !is_modified(inst);
 }
 
 /* `are_rows`: what find_rows() said. */
@@ -298,8 +303,7 @@ static isa_run_t choose_run(isa_inst_t *inst, const valu_build_t *build, bool ar
   const uint8_t types[] = {op->d, op->s[0], op->s[1], op->s[2]};
   const bool has_signs = inst->vop.abs || inst->vop.neg;
   /* The operands can go to the lane loop as they are, their signs apart. */
-  bool can_be_plain = !(inst->vop.has_sdwa || inst->vop.has_dpp || inst->vop.neg_hi ||
-                        inst->vop.omod || inst->vop.clamp || op->attributes & SPECIAL);
+  bool can_be_plain = !is_modified(inst) && !inst->vop.neg_hi && !(op->attributes & SPECIAL);
   for (unsigned n = 0; n < 4; ++n)
     can_be_plain &= types[n] != T_f16 && types[n] != T_v2f16 && types[n] != T_v2i16 &&
                     !is_high(inst, n) && !(types[n] & VALU_HALF && inst->vop.op_sel);
